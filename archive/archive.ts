@@ -1,0 +1,96 @@
+/** The archive's contract: events, files and facts, written once, never changed; everything else can be made from it. */
+
+import type { ArchivedFile, CsvScan } from '../contract/csv-file.js';
+import type { InvoiceEvent, InvoiceHeader } from '../contract/invoice-event.js';
+import type { FileSource, WebhookStatus } from '../contract/names.js';
+
+/** What became of a delivery at the door. Only `accepted` ones reach Temporal. */
+export type DeliveryVerdict = 'accepted' | 'test' | 'quarantined';
+
+/** A delivery as it is kept for ever. */
+export interface ArchivedEvent {
+  readonly eventId: string;
+  /** ISO 8601 UTC, our clock. */
+  readonly receivedAt: string;
+  readonly verdict: DeliveryVerdict;
+  /** Why a quarantined delivery was not acted on, e.g. `unknown-event-type`; null otherwise. */
+  readonly reason: string | null;
+  /** The parsed event, its presigned URL without query; null when the delivery could not be understood that far. */
+  readonly event: InvoiceEvent | null;
+  /** The envelope as received (exact digits, unknown fields kept), presigned URL without query, as JSON text. */
+  readonly envelope: string;
+}
+
+/**
+ * A small thing that happened and that no event tells. `at` is ISO 8601 UTC. Together with the events these are
+ * enough for `rebuild` to make every instant and `--as-known-on` answer again.
+ */
+export type Fact =
+  | { readonly kind: 'duplicate'; readonly at: string; readonly eventId: string }
+  | {
+      readonly kind: 'file';
+      readonly at: string;
+      readonly invoiceId: string;
+      readonly sha256: string;
+      readonly sizeBytes: number;
+      readonly source: FileSource;
+      /** The URL the bytes came from without its query; for source `file` the base name; null for export-csv. */
+      readonly from: string | null;
+    }
+  | {
+      readonly kind: 'load';
+      readonly at: string;
+      readonly invoiceId: string;
+      readonly sha256: string;
+      readonly source: FileSource;
+      readonly announcedSha256: string | null;
+      readonly version: number;
+      readonly loadId: number;
+    }
+  | {
+      readonly kind: 'details';
+      readonly at: string;
+      readonly invoiceId: string;
+      readonly status: WebhookStatus | null;
+      readonly header: Partial<InvoiceHeader>;
+    }
+  | {
+      readonly kind: 'attention';
+      readonly at: string;
+      readonly invoiceId: string;
+      /** Stable code, e.g. `hash-mismatch`, `csv-rejected`, `not-exported`. */
+      readonly code: string;
+      /** What a person reads: what happened, what was tried, what to do. */
+      readonly reason: string;
+    }
+  | { readonly kind: 'resolved'; readonly at: string; readonly invoiceId: string }
+  | { readonly kind: 'discard'; readonly at: string; readonly quarantineId: string; readonly note: string };
+
+export interface Archive {
+  /** Durable before it answers. `known` when an event of that id is there already (nothing is written then). */
+  putEvent(event: ArchivedEvent): Promise<'new' | 'known'>;
+  event(eventId: string): Promise<ArchivedEvent | null>;
+  /**
+   * Events in order of `receivedAt`, then eventId. With `after`, only what was archived since the call that
+   * returned that cursor, however late its `receivedAt`; ask again with the last cursor yielded to go on.
+   */
+  events(options?: {
+    readonly after?: string;
+  }): AsyncIterable<{ readonly event: ArchivedEvent; readonly cursor: string }>;
+
+  /** Moves a finished local file in under its hash (fsync, rename, folder fsync). Idempotent. */
+  putFile(
+    path: string,
+    file: { readonly sha256: string; readonly sizeBytes: number; readonly scan: CsvScan },
+  ): Promise<ArchivedFile>;
+  file(sha256: string): Promise<ArchivedFile | null>;
+  /** A path on this machine that DuckDB can read; an S3 archive brings the file to a local cache first. */
+  localPath(sha256: string): Promise<string>;
+  /** Every file's hash, for `verify` and clean-up. */
+  files(): AsyncIterable<ArchivedFile>;
+
+  putFact(fact: Fact): Promise<void>;
+  /** All facts in order of `at`, then of writing. */
+  facts(): AsyncIterable<Fact>;
+  close(): Promise<void>;
+}

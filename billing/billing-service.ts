@@ -1,0 +1,63 @@
+/** What the rest of billsync may ask of the billing service; `billing/client.ts` answers it over HTTPS. */
+
+import type { ArchivedFile } from '../contract/csv-file.js';
+import type { ExportLocation, InvoiceHeader } from '../contract/invoice-event.js';
+import type { FileSource, WebhookStatus } from '../contract/names.js';
+
+/** The invoice details answer, read leniently, since its shape is not shown (spec 4.4). */
+export interface InvoiceDetails {
+  readonly status: WebhookStatus | null;
+  /** Whatever of the header was recognised. */
+  readonly header: Partial<InvoiceHeader>;
+}
+
+/** How far a download is; carried by heartbeats. */
+export interface DownloadProgress {
+  readonly bytesDone: number;
+  readonly bytesTotal: number | null;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface FetchFileOptions extends CallOptions {
+  readonly onProgress?: (progress: DownloadProgress) => void;
+}
+
+/** A file that is now in the archive, and where its bytes came from. */
+export interface FetchedFile {
+  readonly file: ArchivedFile;
+  readonly source: FileSource;
+}
+
+export interface BillingService {
+  /** Makes sure a token is at hand (and ping answers); null with an API key, which does not expire. */
+  fetchToken(options?: CallOptions): Promise<{ readonly secondsLeft: number | null }>;
+  /** The partner of this account: configured, or learned from the token; empty until one was had. */
+  partnerIds(): readonly string[];
+  /** Spec 4.3. @throws NotExportedError (404), RefusedError (400, 403), … see billing/errors.ts */
+  regenerateUrl(invoiceId: string, options?: CallOptions): Promise<ExportLocation>;
+  /** Spec 4.4. @throws UnknownInvoiceError (404) */
+  lookUpInvoice(invoiceId: string, options?: CallOptions): Promise<InvoiceDetails>;
+  /**
+   * Downloads, hashes, scans and archives the file of an export location (spec 6, rule 8). The announced size and
+   * hash decide; a file that the archive has under that hash is not downloaded again.
+   * @throws HostNotAllowedError when the URL's host may not be used straight from a webhook
+   * @throws UrlRefusedError storage said 400, 401, 403 or 404: regenerate
+   * @throws HashMismatchError, SizeMismatchError
+   */
+  downloadCsv(
+    request: {
+      readonly invoiceId: string;
+      readonly location: ExportLocation;
+      readonly source: 'event' | 'regenerate';
+    },
+    options?: FetchFileOptions,
+  ): Promise<ArchivedFile>;
+  /** Spec 4.5. There is no announced hash; `load` proves it by the header. @throws UnknownInvoiceError (404) */
+  exportCsv(invoiceId: string, options?: FetchFileOptions): Promise<ArchivedFile>;
+  /** Whether presigned URLs of that host may be used straight from a webhook (BILLSYNC_DOWNLOAD_HOSTS). */
+  mayDownloadFrom(url: string): boolean;
+  close(): Promise<void>;
+}

@@ -1,0 +1,74 @@
+/** The effective settings of a process, checked once; `interface.md`-stable names of variables live in config/load-settings.ts. */
+
+import type { EnvironmentName } from '../contract/names.js';
+
+export interface WebhookCredentials {
+  /** `user:password` pairs, any of which is good (two during a rotation). */
+  readonly basicAuth: readonly { readonly user: string; readonly password: string }[];
+  /** Each is required. */
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+}
+
+export interface Settings {
+  /** Absolute. */
+  readonly dataDir: string;
+  readonly environment: EnvironmentName;
+  readonly service: {
+    /** null when no service is configured: commands that need one say so. */
+    readonly baseUrl: string | null;
+    readonly authUrl: string | null;
+    readonly clientId: string | null;
+    readonly clientSecret: string | null;
+    readonly apiKey: string | null;
+    readonly apiKeyHeader: string;
+    readonly caFile: string | null;
+    readonly downloadHosts: readonly string[];
+    readonly allowPrivateHosts: boolean;
+  };
+  /** null: learned from the token. */
+  readonly partnerId: string | null;
+  /** `auto` takes any maker's prefix. */
+  readonly wirePrefix: string;
+  readonly webhook: {
+    readonly host: string;
+    readonly port: number;
+    readonly path: string;
+    /** false behind a proxy (BILLSYNC_WEBHOOK_TLS=off). */
+    readonly tls: boolean;
+    /** null: self-signed in the data folder. */
+    readonly tlsCert: string | null;
+    readonly tlsKey: string | null;
+    readonly credentials: WebhookCredentials;
+    /** Further paths below `path` with credentials of their own (decision 21), from the settings file. */
+    readonly paths: readonly { readonly path: string; readonly credentials: WebhookCredentials }[];
+  };
+  readonly admin: {
+    readonly host: string;
+    readonly port: number;
+    /** `user:password` for the dashboard; needed when the host is not loopback. */
+    readonly basicAuth: { readonly user: string; readonly password: string } | null;
+  };
+  /** Durations as text, e.g. `1h`; the last repeats. */
+  readonly overdueAfter: readonly string[];
+  readonly reconcileEvery: string;
+  /** When the details of loaded invoices are asked again: until how many days after the invoice date (decision 14). */
+  readonly recheckLoadedDays: number;
+  /** `id:base64` of 32 bytes, the first encrypts, all decrypt; empty: generated for embedded Temporal. */
+  readonly encryptionKeys: readonly { readonly id: string; readonly key: Uint8Array }[];
+  readonly warehouse:
+    | { readonly kind: 'duckdb'; readonly path: string }
+    | { readonly kind: 'ducklake'; readonly catalog: string; readonly dataPath: string };
+  readonly warehouseMemoryLimit: string | null;
+  readonly archive:
+    | { readonly kind: 'folder'; readonly path: string }
+    | { readonly kind: 's3'; readonly url: string };
+  /** false: embedded, because TEMPORAL_ADDRESS (or a profile) is unset. */
+  readonly temporalConfigured: boolean;
+  readonly alerts: {
+    readonly file: string | null;
+    readonly webhookUrl: string | null;
+    readonly quietWindow: string;
+  };
+  readonly log: { readonly level: string; readonly format: 'pretty' | 'json' };
+  readonly otlpEndpoint: string | null;
+}

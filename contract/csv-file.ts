@@ -1,0 +1,35 @@
+/** What is known of the bytes of an invoice CSV once they were read: the first of the three readers (design: load). */
+
+/** One thing wrong with a file, in words a person can act on. */
+export interface CsvFinding {
+  /** Physical line of the file, from 1 (the header is line 1); null when the whole file is meant. */
+  readonly line: number | null;
+  /** Record number from 1, the header not counted; null when the whole file or the header is meant. */
+  readonly row: number | null;
+  /** Header name of the column, null when a whole line is meant. */
+  readonly column: string | null;
+  /** Stable machine name of the rule, kebab-case: `header`, `field-count`, `bare-lf`, `nul`, `utf-8`, `amount`, … */
+  readonly rule: string;
+  /** What was there, at most 200 characters, control characters escaped. */
+  readonly value: string;
+}
+
+/** The result of one pass over the bytes. A scan with findings of a refusing rule means: never load. */
+export interface CsvScan {
+  /** Records without the header, counted outside quotes. */
+  readonly records: number;
+  readonly longestRecordBytes: number;
+  /** The first 100 findings, in order of the file. */
+  readonly findings: readonly CsvFinding[];
+  readonly findingCount: number;
+  /** false is a note, not a refusal, when the hash or the header proves the file. */
+  readonly endsWithLineEnd: boolean;
+}
+
+/** A file that lies in the archive under its hash. */
+export interface ArchivedFile {
+  /** Lower-case hex; also the file's name. */
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  readonly scan: CsvScan;
+}

@@ -1,0 +1,30 @@
+/** Deliveries and files that were refused: kept whole, bounded, with a reason, until somebody requeues or discards them. */
+
+import type { CsvFinding } from './csv-file.js';
+
+export interface QuarantinedThing {
+  readonly quarantineId: string;
+  readonly kind: 'delivery' | 'file';
+  readonly at: string;
+  /** Stable code: `not-json`, `invalid-payload`, `unknown-event-type`, `unknown-schema-version`, `foreign-partner`, `csv-rejected`, … */
+  readonly code: string;
+  /** What a person reads: what, where, what to do. */
+  readonly reason: string;
+  readonly invoiceId: string | null;
+  readonly eventId: string | null;
+  /** A file's hash (its bytes lie in the archive); null for deliveries. */
+  readonly sha256: string | null;
+  readonly findings: readonly CsvFinding[];
+  readonly findingCount: number;
+  /** The raw body of a delivery, presigned query removed; read with `body`. */
+  readonly sizeBytes: number;
+}
+
+export interface Quarantine {
+  put(thing: Omit<QuarantinedThing, 'quarantineId' | 'sizeBytes'>, body?: Uint8Array): Promise<string>;
+  list(): Promise<readonly QuarantinedThing[]>;
+  show(
+    quarantineId: string,
+  ): Promise<{ readonly thing: QuarantinedThing; readonly body: Uint8Array | null } | null>;
+  remove(quarantineId: string): Promise<void>;
+}

@@ -1,0 +1,124 @@
+/** The warehouse's contract: what the one writer can be asked to do. Implemented over a DuckDB file and over DuckLake. */
+
+import type { ArchivedEvent } from '../archive/archive.js';
+import type { CsvFinding } from '../contract/csv-file.js';
+import type { InvoiceHeader } from '../contract/invoice-event.js';
+import type { FileSource, InvoiceState, WebhookStatus } from '../contract/names.js';
+
+export interface LoadRequest {
+  readonly invoiceId: string;
+  /** Names the file in the archive. */
+  readonly sha256: string;
+  readonly source: FileSource;
+  /** What the event or the regenerate answer announced; null for export-csv and imported files. */
+  readonly announcedSha256: string | null;
+  readonly eventId: string | null;
+  readonly workflowRunId: string | null;
+}
+
+/** How sure we are that the rows are what was billed (decision 6). */
+export type Proof = 'hash' | 'header' | 'unproved';
+
+export interface Discrepancy {
+  /** `shipment-count`, `total-amount`, `status-contradicts-type`, `no-final-line-end`, … */
+  readonly rule: string;
+  readonly stated: string;
+  readonly found: string;
+}
+
+export type LoadOutcome =
+  | {
+      readonly outcome: 'loaded' | 'already_loaded';
+      readonly loadId: number;
+      readonly version: number;
+      readonly shipments: number;
+      /** Exact decimal text. */
+      readonly billingCost: string;
+      readonly currencyCode: string;
+      readonly proof: Proof;
+      readonly discrepancies: readonly Discrepancy[];
+    }
+  /** The invoice is voided: nothing was loaded, nothing will be. */
+  | { readonly outcome: 'voided' }
+  /** The file breaks a rule; nothing of it was loaded. First 100 findings. */
+  | { readonly outcome: 'rejected'; readonly findings: readonly CsvFinding[]; readonly findingCount: number }
+  /** No announced hash, and count or sum contradict the header (decision 6). */
+  | { readonly outcome: 'contradicted'; readonly discrepancies: readonly Discrepancy[] };
+
+/** One invoice as the warehouse knows it; the columns of the view `invoices` in camelCase. */
+export interface InvoiceSummary {
+  readonly invoiceId: string;
+  readonly header: Partial<InvoiceHeader>;
+  readonly state: InvoiceState;
+  readonly reasonCode: string | null;
+  readonly reason: string | null;
+  readonly stateSince: string;
+  readonly firstHeardAt: string;
+  readonly loadedSha256: string | null;
+  readonly loadedVersion: number | null;
+  readonly shipments: number | null;
+  readonly billingCost: string | null;
+}
+
+export interface Publication {
+  readonly sequence: number;
+  readonly publishedAt: string;
+  readonly path: string;
+  readonly invoices: number;
+  readonly shipments: number;
+}
+
+/** One line of what `verify` found: what the warehouse holds against what the archive proves. */
+export interface Drift {
+  readonly invoiceId: string;
+  /** `rows`, `sum`, `hash`, `currency`, `invoice-id`, `file-missing`, `load-missing`, `orphan-rows`, … */
+  readonly rule: string;
+  readonly expected: string;
+  readonly found: string;
+}
+
+export interface Verification {
+  readonly invoices: number;
+  readonly shipments: number;
+  readonly filesRead: number;
+  readonly drift: readonly Drift[];
+  /** Recorded discrepancies are listed, they are not drift (decision 7). */
+  readonly discrepancies: number;
+}
+
+export interface Warehouse {
+  /** Takes events into the ledger, keeps the header, raises the state by rank. Idempotent by eventId. */
+  recordEvents(events: readonly ArchivedEvent[]): Promise<{ readonly fresh: readonly string[] }>;
+  /** Takes in what the archive has and the ledger has not (test events, duplicates, quarantined ones included). */
+  ingestArchive(): Promise<{ readonly events: number }>;
+  /** What the details endpoint answered: header fields and status; writes the fact first. */
+  recordDetails(details: {
+    readonly invoiceId: string;
+    readonly status: WebhookStatus | null;
+    readonly header: Partial<InvoiceHeader>;
+  }): Promise<void>;
+  load(request: LoadRequest): Promise<LoadOutcome>;
+  /** Rows stay, totals no longer see them. Idempotent. */
+  voidInvoice(request: {
+    readonly invoiceId: string;
+    readonly cause: 'event' | 'details';
+  }): Promise<{ readonly hadRows: boolean }>;
+  parkInvoice(request: {
+    readonly invoiceId: string;
+    readonly code: string;
+    readonly reason: string;
+  }): Promise<void>;
+  /** Ends needs_attention: the state is derived again from events and loads. */
+  resumeInvoice(invoiceId: string): Promise<void>;
+  invoice(invoiceId: string): Promise<InvoiceSummary | null>;
+  invoices(filter?: { readonly states?: readonly InvoiceState[] }): Promise<readonly InvoiceSummary[]>;
+  verify(options: {
+    readonly full: boolean;
+    readonly onProgress?: (done: number, of: number) => void;
+  }): Promise<Verification>;
+  /** CHECKPOINT, copy, prove, rename; everything committed before the call is in it. */
+  publish(): Promise<Publication>;
+  /** Called after every commit that changes what readers see. */
+  onChange(listener: () => void): void;
+  close(): Promise<void>;
+}
