@@ -1,0 +1,216 @@
+/** Holds the import rules of ARCHITECTURE.md, so that a shortcut between parts is a failing test, not a habit. */
+
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Which parts a part may import. `type:` means types only; `part/file` means that file only. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  contract: [],
+  config: ['contract'],
+  ops: ['contract', 'config'],
+  archive: ['contract', 'config', 'ops'],
+  inbox: ['contract', 'config', 'ops', 'archive'],
+  billing: ['contract', 'config', 'ops', 'type:archive'],
+  warehouse: ['contract', 'config', 'ops', 'archive'],
+  workflows: [
+    'contract/names',
+    'type:contract',
+    'type:activities',
+    'type:warehouse',
+    'type:archive',
+    'type:billing',
+  ],
+  temporal: [
+    'contract',
+    'config',
+    'ops',
+    'workflows/messages',
+    'type:workflows',
+    'type:warehouse',
+    'type:activities',
+  ],
+  activities: [
+    'contract',
+    'config',
+    'ops',
+    'archive',
+    'inbox',
+    'billing',
+    'warehouse',
+    'temporal',
+    'workflows/messages',
+    'type:workflows',
+  ],
+  worker: [
+    'contract',
+    'config',
+    'ops',
+    'archive',
+    'inbox',
+    'billing',
+    'warehouse',
+    'temporal',
+    'activities',
+    'workflows/messages',
+    'reports',
+  ],
+  webhook: ['contract', 'config', 'ops', 'inbox', 'archive', 'temporal'],
+  reports: ['contract', 'config', 'ops'],
+  dashboard: ['contract', 'config', 'ops', 'reports'],
+  sandbox: [],
+};
+
+interface Import {
+  readonly file: string;
+  readonly specifier: string;
+  readonly isTypeOnly: boolean;
+}
+
+const sources = execFileSync(
+  'git',
+  ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.mjs'],
+  {
+    cwd: root,
+    encoding: 'utf8',
+  },
+)
+  .split('\n')
+  .filter((file) => file !== '');
+
+const partOf = (file: string): string => file.split('/')[0] ?? '';
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  const found: Import[] = [];
+  const statement = /^\s*(?:import|export)\s+(type\s+)?(?:[\w*{}\s,$]+?\s+from\s+)?['"]([^'"]+)['"]/gm;
+  for (const [, typeOnly, specifier] of text.matchAll(statement)) {
+    found.push({ file, specifier: specifier ?? '', isTypeOnly: typeOnly !== undefined });
+  }
+  for (const [, specifier] of text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]\s*\)/g)) {
+    found.push({ file, specifier: specifier ?? '', isTypeOnly: false });
+  }
+  return found;
+}
+
+/** The file of ours that an import means, without its ending; null for libraries and built-ins. */
+function target(imported: Import): string | null {
+  if (!imported.specifier.startsWith('.')) {
+    return null;
+  }
+  return normalize(join(dirname(imported.file), imported.specifier)).replace(/\.(js|ts|mjs)$/, '');
+}
+
+function isAllowed(imported: Import, to: string, rules: readonly string[]): boolean {
+  const part = partOf(to);
+  return rules.some(
+    (rule) => rule === part || rule === to || (imported.isTypeOnly && rule === `type:${part}`),
+  );
+}
+
+const imports = sources.flatMap(importsOf);
+
+describe('architecture', () => {
+  test('the sources were found', () => {
+    expect(sources.length).toBeGreaterThan(20);
+    expect(imports.length).toBeGreaterThan(50);
+  });
+
+  test('a part imports only the parts that ARCHITECTURE.md allows', () => {
+    const broken: string[] = [];
+    for (const imported of imports) {
+      const from = partOf(imported.file);
+      const to = target(imported);
+      const rules = MAY_IMPORT[from];
+      if (to === null || rules === undefined || partOf(to) === from) {
+        continue;
+      }
+      if (!isAllowed(imported, to, rules)) {
+        broken.push(`${imported.file} imports ${imported.isTypeOnly ? 'types of ' : ''}${to}`);
+      }
+    }
+    expect(broken).toEqual([]);
+  });
+
+  test('only cli, scripts and tests import cli, and nobody imports worker but cli, scripts and tests', () => {
+    const broken = imports.filter((imported) => {
+      const to = partOf(target(imported) ?? '');
+      const from = partOf(imported.file);
+      return (
+        ['cli', 'worker'].includes(to) && from !== to && !['cli', 'scripts', 'test', 'bench'].includes(from)
+      );
+    });
+    expect(broken).toEqual([]);
+  });
+
+  test('the sandbox imports nothing of ours', () => {
+    const broken = imports.filter((imported) => {
+      const to = target(imported);
+      return partOf(imported.file) === 'sandbox' && to !== null && partOf(to) !== 'sandbox';
+    });
+    expect(broken).toEqual([]);
+  });
+
+  test('workflow code reaches no Node built-in and no other Temporal package than workflow and common', () => {
+    const broken = imports.filter(
+      (imported) =>
+        partOf(imported.file) === 'workflows' &&
+        !imported.isTypeOnly &&
+        (imported.specifier.startsWith('node:') ||
+          /^@temporalio\/(?!workflow$|common$)/.test(imported.specifier)),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test('only activities/failures builds ApplicationFailure outside workflow code', () => {
+    const broken = sources.filter(
+      (file) =>
+        !['workflows', 'test'].includes(partOf(file)) &&
+        file !== 'activities/failures.ts' &&
+        /\bApplicationFailure\.(create|retryable|nonRetryable)\b|new ApplicationFailure\b/.test(
+          readFileSync(join(root, file), 'utf8'),
+        ),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test('SQL longer than a line lives in .sql files', () => {
+    const broken = sources.filter(
+      (file) =>
+        partOf(file) !== 'test' &&
+        /`[^`\n]*\b(select|insert|create|update|delete)\b[^`\n]*\n[^`]*\b(from|into|table|set|where)\b[^`]*`/.test(
+          readFileSync(join(root, file), 'utf8'),
+        ),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test('the lock file names no host', () => {
+    expect(readFileSync(join(root, 'package-lock.json'), 'utf8')).not.toMatch(/"resolved": "http/);
+  });
+
+  test('every dependency is pinned to one exact version', () => {
+    const { dependencies, devDependencies } = JSON.parse(
+      readFileSync(join(root, 'package.json'), 'utf8'),
+    ) as {
+      dependencies: Record<string, string>;
+      devDependencies: Record<string, string>;
+    };
+    const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(
+      ([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version),
+    );
+    expect(loose).toEqual([]);
+  });
+
+  test('no test is left out or singled out', () => {
+    const marks = new RegExp(`\\.(${['skip', 'only', 'todo', 'fails'].join('|')})\\(`);
+    const broken = sources.filter(
+      (file) => file.endsWith('.test.ts') && marks.test(readFileSync(join(root, file), 'utf8')),
+    );
+    expect(broken).toEqual([]);
+  });
+});
