@@ -1,0 +1,15 @@
+/** Set-up's step for the Temporal server: says what it does, line by line, and fails with what to do. */
+
+import { TemporalServerMissingError, temporalExecutable } from '../temporal/server-executable.js';
+
+if (process.env.TEMPORAL_ADDRESS && !process.argv.includes('--always')) {
+  process.stderr.write(`temporal: using the server at ${process.env.TEMPORAL_ADDRESS}\n`);
+} else {
+  try {
+    await temporalExecutable({ onProgress: (line) => process.stderr.write(`${line}\n`) });
+  } catch (error) {
+    if (!(error instanceof TemporalServerMissingError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  }
+}

