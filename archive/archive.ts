@@ -46,6 +46,12 @@ export type Fact =
       readonly announcedSha256: string | null;
       readonly version: number;
       readonly loadId: number;
+      /** What was loaded, so that `verify` has a witness outside the warehouse; exact decimal text. */
+      readonly shipments?: number;
+      readonly billingCost?: string;
+      /** Which event and which workflow run asked for it (`explain`). */
+      readonly eventId?: string | null;
+      readonly workflowRunId?: string | null;
     }
   | {
       readonly kind: 'details';
@@ -92,5 +98,10 @@ export interface Archive {
   putFact(fact: Fact): Promise<void>;
   /** All facts in order of `at`, then of writing. */
   facts(): AsyncIterable<Fact>;
+  /**
+   * Facts that were archived since the call that yielded that cursor (null: all), in order of writing; ask again
+   * with the last cursor yielded to go on. The warehouse takes duplicates and files into its ledger this way.
+   */
+  factsAfter(cursor: string | null): AsyncIterable<{ readonly fact: Fact; readonly cursor: string }>;
   close(): Promise<void>;
 }
