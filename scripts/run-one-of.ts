@@ -1,0 +1,42 @@
+/** Runs one program of a folder of programs (`npm run bench -- load`), or lists them; shared by bench and chaos. */
+
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/** What each file of such a folder exports. The text is one line for the list. */
+export interface Program {
+  readonly summary: string;
+  /** Prints its figures on stdout. @throws when what it proves does not hold */
+  main(args: readonly string[]): Promise<void>;
+}
+
+/** @param folder absolute; `main.ts` itself and files that export no `main` are not programs */
+export async function runOneOf(folder: string, args: readonly string[]): Promise<void> {
+  const programs = await programsIn(folder);
+  const [name, ...rest] = args;
+  const wanted = name === 'all' ? [...programs.values()] : [programs.get(name ?? '')];
+  for (const program of wanted) {
+    if (program === undefined) {
+      const list = [...programs].map(([key, { summary }]) => `  ${key.padEnd(24)} ${summary}`).join('\n');
+      process.stderr.write(`Name one of these, or all:\n${list}\n`);
+      process.exitCode = 2;
+      return;
+    }
+    await program.main(rest);
+  }
+}
+
+async function programsIn(folder: string): Promise<Map<string, Program>> {
+  const programs = new Map<string, Program>();
+  for (const file of (await readdir(folder)).sort()) {
+    if (!file.endsWith('.ts') || file === 'main.ts') {
+      continue;
+    }
+    const module = (await import(pathToFileURL(join(folder, file)).href)) as Partial<Program>;
+    if (module.main !== undefined && module.summary !== undefined) {
+      programs.set(file.replace(/\.ts$/, ''), { summary: module.summary, main: module.main });
+    }
+  }
+  return programs;
+}
