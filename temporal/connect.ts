@@ -1,0 +1,235 @@
+/**
+ * Connects to Temporal, wherever it is: configured by Temporal's own variables, or embedded beside the data folder.
+ *
+ * Every call has a deadline: without one a call hangs 45 s and more when the server is stopped, and fails only after
+ * 19 s when it is gone.
+ */
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  Client,
+  Connection,
+  type ConnectionOptions,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+} from '@temporalio/client';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import type { NativeConnectionOptions } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import type { Settings } from '../config/settings.js';
+import { createDataConverter } from './codec.js';
+import { encryptionKeys } from './encryption-keys.js';
+import { registerSearchAttributes } from './search-attributes.js';
+
+/** Where Temporal is, as far as the settings and the data folder tell. */
+export interface TemporalTarget {
+  readonly address: string;
+  readonly namespace: string;
+  /** On this machine: embedded, or a loopback address. */
+  readonly isLocal: boolean;
+  /** TLS, API key and headers, for clients and workers alike. */
+  readonly connection: NativeConnectionOptions;
+}
+
+export interface TemporalConnection {
+  readonly client: Client;
+  readonly namespace: string;
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+export interface ConnectOptions {
+  readonly log: Logger;
+  /** Try until it works or `signal` aborts; else one try. */
+  readonly wait?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** What the embedded server leaves in `run/temporal.json` of the data folder. */
+export interface EmbeddedRecord {
+  readonly address: string;
+  readonly pid: number;
+  readonly namespace: string;
+  /** The process that looks after the server; another may adopt it once this one is gone. */
+  readonly ownerPid: number;
+}
+
+/** Nobody answers, or no server was ever started for the data folder. */
+export class TemporalUnreachableError extends Error {
+  override readonly name = 'TemporalUnreachableError';
+  readonly code = 'temporal-unreachable';
+  readonly address: string | null;
+
+  constructor(address: string | null, options?: ErrorOptions) {
+    super(
+      address === null
+        ? 'No Temporal server runs for this data folder. Start `billsync up` or `billsync temporal`, or set TEMPORAL_ADDRESS.'
+        : `Temporal at ${address} does not answer. Start it, or correct TEMPORAL_ADDRESS.`,
+      options,
+    );
+    this.address = address;
+  }
+}
+
+const CALL_DEADLINE_MS = 10_000;
+/** Long polls: the server itself answers after 20 s at most, empty-handed. */
+const POLL_DEADLINE_MS = 70_000;
+const LONG_POLL = /GetWorkflowExecutionHistory|UpdateWorkflowExecution$|QueryWorkflow$/;
+
+/** @throws TemporalUnreachableError when an embedded server is meant and none was started */
+export async function temporalTarget(
+  settings: Pick<Settings, 'dataDir' | 'temporalConfigured'>,
+): Promise<TemporalTarget> {
+  if (settings.temporalConfigured) {
+    const { connectionOptions, namespace } = loadClientConnectConfig();
+    const address = connectionOptions.address ?? 'localhost:7233';
+    return {
+      address,
+      namespace: namespace ?? 'default',
+      isLocal: isLoopback(address),
+      connection: { ...connectionOptions, address },
+    };
+  }
+  const record = await readEmbeddedRecord(settings.dataDir);
+  if (record === null) throw new TemporalUnreachableError(null);
+  const { address, namespace } = record;
+  return { address, namespace, isLocal: true, connection: { address } };
+}
+
+export async function readEmbeddedRecord(dataDir: string): Promise<EmbeddedRecord | null> {
+  try {
+    return JSON.parse(await readFile(join(dataDir, 'run', 'temporal.json'), 'utf8')) as EmbeddedRecord;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+/**
+ * A client with our codec, deadlines and search attributes in place.
+ *
+ * @throws TemporalUnreachableError, EncryptionKeyMissingError
+ */
+export async function connectTemporal(
+  settings: Pick<Settings, 'dataDir' | 'temporalConfigured' | 'encryptionKeys'>,
+  options: ConnectOptions,
+): Promise<TemporalConnection> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await connectOnce(settings);
+    } catch (error) {
+      if (!options.wait || !(error instanceof TemporalUnreachableError)) throw error;
+      if (attempt % 15 === 0) options.log.warn({ address: error.address }, 'waiting for Temporal');
+      await pause(Math.min(250 * 2 ** attempt, 2_000), options.signal);
+    }
+  }
+}
+
+/** Calls with a client that follows Temporal to another address; for processes that outlive the server. */
+export interface TemporalLink {
+  /** One try: the caller owns retries. @throws TemporalUnreachableError and whatever `work` throws */
+  run<T>(work: (client: Client) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export function openTemporalLink(
+  settings: Pick<Settings, 'dataDir' | 'temporalConfigured' | 'encryptionKeys'>,
+  options: { readonly log: Logger },
+): TemporalLink {
+  let current: Promise<TemporalConnection> | null = null;
+  const drop = (connection: Promise<TemporalConnection>): void => {
+    if (current === connection) current = null;
+    connection.then((opened) => opened.close()).catch(() => {});
+  };
+  return {
+    async run(work) {
+      current ??= connectTemporal(settings, options);
+      const connection = current;
+      try {
+        const { client } = await connection;
+        return await work(client);
+      } catch (error) {
+        // Whatever went wrong, a fresh connection costs little and the old one may point at a dead server.
+        if (isTransport(error)) drop(connection);
+        throw error;
+      }
+    },
+    async close() {
+      if (current !== null) drop(current);
+    },
+  };
+}
+
+/** Resolves after `milliseconds`, rejects with the signal's reason when it aborts first. */
+export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, milliseconds);
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+async function connectOnce(
+  settings: Pick<Settings, 'dataDir' | 'temporalConfigured' | 'encryptionKeys'>,
+): Promise<TemporalConnection> {
+  const target = await temporalTarget(settings);
+  const dataConverter = createDataConverter(await encryptionKeys(settings, target));
+  const connection = await openConnection(target.connection);
+  const { namespace, address } = target;
+  try {
+    await registerSearchAttributes(connection, namespace);
+  } catch (error) {
+    await connection.close();
+    throw new TemporalUnreachableError(address, { cause: error });
+  }
+  return {
+    client: new Client({ connection, namespace, dataConverter }),
+    namespace,
+    address,
+    close: () => connection.close(),
+  };
+}
+
+/** @throws TemporalUnreachableError after 3 s */
+export async function openConnection(options: NativeConnectionOptions): Promise<Connection> {
+  try {
+    return await Connection.connect({
+      ...(options as ConnectionOptions),
+      connectTimeout: 3_000,
+      interceptors: [withDeadlines, makeGrpcRetryInterceptor(defaultGrpcRetryOptions())],
+    });
+  } catch (error) {
+    throw new TemporalUnreachableError(options.address ?? null, { cause: error });
+  }
+}
+
+type GrpcInterceptor = NonNullable<ConnectionOptions['interceptors']>[number];
+
+/** The first interceptor: its deadline spans the retries that the next one makes. */
+const withDeadlines: GrpcInterceptor = (options, nextCall) => {
+  const limit = LONG_POLL.test(options.method_definition.path) ? POLL_DEADLINE_MS : CALL_DEADLINE_MS;
+  const deadline = options.deadline ?? Date.now() + limit;
+  return nextCall({ ...options, deadline }) as ReturnType<GrpcInterceptor>;
+};
+
+function isLoopback(address: string): boolean {
+  const host = address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
+  return host === 'localhost' || host === '::1' || /^127\./.test(host);
+}
+
+/** gRPC's UNAVAILABLE and DEADLINE_EXCEEDED, however deep the SDK wrapped them, or no connection at all. */
+function isTransport(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof TemporalUnreachableError) return true;
+    if ('code' in cause && (cause.code === 14 || cause.code === 4)) return true;
+  }
+  return false;
+}
