@@ -1,0 +1,74 @@
+/** `billsync config show`: what is in effect and where it came from, so that nobody has to guess. */
+
+import type { Command } from 'commander';
+import type { SettingOrigin } from '../../config/load-settings.js';
+import { contextOf, group, verb, withJson } from '../verb.js';
+
+export function configCommand(): Command {
+  const show = withJson(
+    verb(
+      'show',
+      'The effective settings and where each came from: flag, environment, file or default. Secrets are masked.',
+      'billsync config show --json | jq .settings.base_url',
+    ),
+  ).action((_flags: unknown, command: Command) => showSettings(command));
+  return group('config', 'The effective settings.', [show]);
+}
+
+interface ShownSetting {
+  readonly name: string;
+  readonly value: string | null;
+  readonly origin: string;
+  readonly from: string;
+}
+
+function showSettings(command: Command): void {
+  const { effective, output } = contextOf(command);
+  const shown = effective.origins.map(shownSetting);
+  if (output.form === 'json') {
+    const settings = Object.fromEntries(
+      effective.origins.map((origin) => {
+        const { value, origin: kind, from } = shownSetting(origin);
+        return [
+          origin.definition.fileKey,
+          { variable: origin.definition.variable, value, origin: kind, from },
+        ];
+      }),
+    );
+    const { temporalConfigured, webhook } = effective.settings;
+    output.thing(
+      {
+        file: effective.file,
+        temporal: temporalConfigured ? 'configured' : 'embedded',
+        webhook_paths: webhook.paths.map(({ path }) => path),
+        settings,
+      },
+      () => '',
+    );
+    return;
+  }
+  output.rows(shown, [
+    { title: 'setting', value: ({ name }) => name },
+    { title: 'value', value: ({ value }) => value },
+    { title: 'from', value: ({ origin, from }) => (origin === 'default' ? 'default' : `${origin}: ${from}`) },
+  ]);
+  output.note(
+    `Temporal: ${effective.settings.temporalConfigured ? 'configured by TEMPORAL_*' : 'embedded'}. ` +
+      `Settings file: ${effective.file ?? 'none'}.`,
+  );
+}
+
+function shownSetting({ definition, text, origin, from }: SettingOrigin): ShownSetting {
+  const unset = text === null;
+  const value = unset
+    ? (definition.defaultNote ?? null)
+    : definition.secret
+      ? mask(definition.variable, text)
+      : text;
+  return { name: definition.variable, value, origin, from };
+}
+
+/** Nothing of a secret is shown, not even its length; a warehouse without a password is none. */
+function mask(variable: string, text: string): string {
+  return variable === 'BILLSYNC_WAREHOUSE' && text.startsWith('duckdb:') ? text : '********';
+}

@@ -1,0 +1,49 @@
+/** `billsync init`: a settings file in which everything is explained, as a place to start. */
+
+import { existsSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { DEFAULT_FILE_NAME, settingsFileTemplate } from '../../config/settings-file.js';
+import { CliError, EXIT } from '../errors.js';
+import { outputOf, settingFlags, verb } from '../verb.js';
+
+interface InitFlags {
+  readonly yes?: boolean;
+  readonly dryRun?: boolean;
+  readonly config?: string;
+  readonly dataDir?: string;
+  readonly environment?: string;
+}
+
+export function initCommand(): Command {
+  return verb(
+    'init',
+    'Writes a commented settings file (billsync.yaml, or where --config says). It never holds a secret.',
+    'billsync init --environment test --setting base_url=https://billing.example.com',
+  )
+    .option('--dry-run', 'print the file instead of writing it')
+    .option('--yes', 'replace a file that is there')
+    .option('--force', 'same as --yes')
+    .action((_flags: unknown, command: Command) => init(command));
+}
+
+function init(command: Command): void {
+  const flags = command.optsWithGlobals<InitFlags & { readonly force?: boolean }>();
+  const output = outputOf(command);
+  const { BILLSYNC_CONFIG: named, ...given } = settingFlags(flags);
+  const path = resolve(named ?? DEFAULT_FILE_NAME);
+  const content = settingsFileTemplate(new Map(Object.entries(given)));
+  if (flags.dryRun === true) {
+    output.text(content);
+    return;
+  }
+  const mayReplace = flags.yes === true || flags.force === true;
+  if (!mayReplace && existsSync(path)) {
+    throw new CliError(EXIT.usage, 'the settings file is there already', {
+      subject: path,
+      hint: 'add --yes to replace it, or --config FILE to write another',
+    });
+  }
+  writeFileSync(path, content, { mode: 0o600 });
+  output.note(`Wrote ${path}. Fill it in, then run \`billsync doctor\`.`);
+}

@@ -1,0 +1,154 @@
+/** Turns any failure into an exit code and at most three lines: what happened, to what, what to do. */
+
+import { CommanderError } from 'commander';
+import { SettingsError } from '../config/settings-error.js';
+
+/** The exit codes that scripts rely on; never change one. */
+export const EXIT = {
+  done: 0,
+  checkFailed: 1,
+  usage: 2,
+  nothingMatched: 3,
+  refused: 4,
+  unreachable: 5,
+  serviceError: 6,
+  rejected: 7,
+  locked: 8,
+  bug: 70,
+} as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** A failure that a command foresees. */
+export class CliError extends Error {
+  override readonly name = 'CliError';
+  readonly exitCode: ExitCode;
+  /** To what it happened; one line. */
+  readonly subject: string | null;
+  /** What to do about it; one line. */
+  readonly hint: string | null;
+
+  constructor(
+    exitCode: ExitCode,
+    message: string,
+    more: { readonly subject?: string; readonly hint?: string; readonly cause?: unknown } = {},
+  ) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause });
+    this.exitCode = exitCode;
+    this.subject = more.subject ?? null;
+    this.hint = more.hint ?? null;
+  }
+}
+
+export interface DescribedError {
+  readonly exitCode: ExitCode;
+  readonly what: string;
+  readonly subject: string | null;
+  readonly hint: string | null;
+}
+
+export function describeError(error: unknown): DescribedError {
+  if (error instanceof CliError) {
+    return { exitCode: error.exitCode, what: error.message, subject: error.subject, hint: error.hint };
+  }
+  if (error instanceof SettingsError) return describeSettings(error);
+  if (error instanceof CommanderError) return describeUsage(error);
+  if (error instanceof Error) return describeByName(error);
+  return { exitCode: EXIT.bug, what: String(error), subject: null, hint: BUG_HINT };
+}
+
+/** Writes the failure to stderr; the stack and its causes too with `--verbose`. */
+export function printError(error: unknown, options: { readonly verbose: boolean }): ExitCode {
+  const described = describeError(error);
+  const lines = [`billsync: ${oneLine(described.what)}`];
+  if (described.subject !== null) lines.push(`  ${oneLine(described.subject)}`);
+  if (described.hint !== null) lines.push(`  → ${oneLine(described.hint)}`);
+  process.stderr.write(`${lines.join('\n')}\n`);
+  if (options.verbose && error instanceof Error) process.stderr.write(`${stackOf(error)}\n`);
+  return described.exitCode;
+}
+
+const BUG_HINT = 'this should not happen: run again with --verbose and report what it prints';
+
+interface Verdict {
+  readonly exitCode: ExitCode;
+  readonly hint?: string;
+}
+
+/** Errors of the other parts, by the name of their class: commands load those parts only when they need them. */
+const BY_NAME: Readonly<Record<string, Verdict>> = {
+  ReportNotFoundError: { exitCode: EXIT.usage },
+  ReportFilterError: { exitCode: EXIT.usage },
+  NotPublishedError: {
+    exitCode: EXIT.nothingMatched,
+    hint: 'start `billsync up` (or `worker`) and let it load something, or run `billsync snapshot`',
+  },
+  ReportInterruptedError: { exitCode: EXIT.checkFailed },
+  WarehouseLockedError: { exitCode: EXIT.locked },
+  WarehouseCorruptError: {
+    exitCode: EXIT.rejected,
+    hint: '`billsync rebuild` makes it again from the archive; the damaged file is kept beside it',
+  },
+};
+
+const BY_NETWORK_CODE = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EPIPE',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_SOCKET',
+]);
+
+function describeByName(error: Error): DescribedError {
+  const verdict = BY_NAME[error.name];
+  const { exitCode, hint, code, subject } = error as Error & {
+    exitCode?: unknown;
+    hint?: unknown;
+    code?: unknown;
+    subject?: unknown;
+  };
+  const own = typeof exitCode === 'number' && isExitCode(exitCode) ? exitCode : null;
+  const network = typeof code === 'string' && BY_NETWORK_CODE.has(code) ? EXIT.unreachable : null;
+  const system =
+    typeof code === 'string' && /^(ENOENT|EACCES|EISDIR|ENOTDIR|EROFS)$/.test(code) ? EXIT.usage : null;
+  const chosen = own ?? verdict?.exitCode ?? network ?? system ?? EXIT.bug;
+  return {
+    exitCode: chosen,
+    what: error.message || error.name,
+    subject: typeof subject === 'string' ? subject : null,
+    hint: typeof hint === 'string' ? hint : (verdict?.hint ?? (chosen === EXIT.bug ? BUG_HINT : null)),
+  };
+}
+
+function isExitCode(value: number): value is ExitCode {
+  return Object.values(EXIT).some((code) => code === value);
+}
+
+function describeSettings(error: SettingsError): DescribedError {
+  const problems = error.problems.map(({ setting, message }) => `${setting} ${message}`);
+  return {
+    exitCode: EXIT.usage,
+    what: problems.length === 1 ? 'a setting is wrong' : `${problems.length} settings are wrong`,
+    subject: problems.join('; '),
+    hint: '`billsync config show` lists every setting, `billsync init` writes a commented settings file',
+  };
+}
+
+function describeUsage(error: CommanderError): DescribedError {
+  const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
+  const hint = rest.join(' ').replace(/^\((.*)\)$/, '$1');
+  return { exitCode: EXIT.usage, what: first, subject: null, hint: hint === '' ? 'see --help' : hint };
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s*\n\s*/g, '; ').trim();
+}
+
+function stackOf(error: Error): string {
+  const cause = error.cause instanceof Error ? `\ncaused by ${stackOf(error.cause)}` : '';
+  return `${error.stack ?? error.message}${cause}`;
+}

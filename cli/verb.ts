@@ -1,0 +1,156 @@
+/** What every command has in common: its shared flags, its example, its settings and its output. */
+
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { didYouMean } from '../config/did-you-mean.js';
+import { type EffectiveSettings, loadEffectiveSettings } from '../config/load-settings.js';
+import { SETTING_DEFINITIONS } from '../config/setting-definitions.js';
+import type { Settings } from '../config/settings.js';
+import { createOutput, type Output, type OutputForm } from './output.js';
+
+export interface CommandContext {
+  readonly settings: Settings;
+  readonly effective: EffectiveSettings;
+  readonly output: Output;
+  readonly verbose: boolean;
+}
+
+interface SharedFlags {
+  readonly config?: string;
+  readonly dataDir?: string;
+  readonly environment?: string;
+  readonly setting?: readonly (readonly [string, string])[];
+  readonly json?: boolean;
+  readonly ndjson?: boolean;
+  readonly quiet?: boolean;
+  readonly verbose?: boolean;
+}
+
+/** A command with the shared flags. `example` lines are shown by `--help`, without `$` and prompt. */
+export function verb(nameAndArguments: string, summary: string, example: string): Command {
+  const [name = '', ...rest] = nameAndArguments.split(' ');
+  const command = new Command(name).description(summary);
+  if (rest.length > 0) command.arguments(rest.join(' '));
+  return withSharedFlags(command).addHelpText('after', `\nExample:\n${indent(example)}`);
+}
+
+/** A command that only holds others, e.g. `invoices`. */
+export function group(name: string, summary: string, commands: readonly Command[]): Command {
+  const command = new Command(name).description(summary);
+  for (const child of commands) command.addCommand(child);
+  const [first] = commands;
+  const example = first === undefined ? '' : `billsync ${name} ${first.name()} --help`;
+  return command.addHelpText('after', `\nExample:\n${indent(example)}`);
+}
+
+export function withSharedFlags(command: Command): Command {
+  return command
+    .option('--config <file>', 'settings file (else BILLSYNC_CONFIG, else ./billsync.yaml)')
+    .option('--data-dir <dir>', 'same as BILLSYNC_DATA_DIR')
+    .addOption(
+      new Option('--environment <name>', 'same as BILLSYNC_ENVIRONMENT').choices(['test', 'production']),
+    )
+    .option('--setting <name=value>', 'any other setting that is not secret (repeatable)', collectSetting)
+    .option('--quiet', 'no words and no progress on stderr, only problems')
+    .option('--verbose', 'with the stack of an error');
+}
+
+/** For commands whose result is one document or rows. */
+export function withJson(command: Command, options: { readonly ndjson?: boolean } = {}): Command {
+  command.option('--json', 'one JSON document on stdout');
+  if (options.ndjson === true) {
+    command.addOption(new Option('--ndjson', 'a line of JSON per item on stdout').conflicts('json'));
+  }
+  return command;
+}
+
+/** The settings and output of the command that is being run. @throws SettingsError */
+export function contextOf(
+  command: Command,
+  overrides: Readonly<Record<string, string>> = {},
+): CommandContext {
+  const flags = command.optsWithGlobals<SharedFlags>();
+  const effective = loadEffectiveSettings({
+    flags: { ...settingFlags(flags), ...overrides },
+    env: process.env,
+    cwd: process.cwd(),
+    terminal: process.stderr.isTTY === true,
+  });
+  return {
+    settings: effective.settings,
+    effective,
+    output: outputOf(command),
+    verbose: flags.verbose === true,
+  };
+}
+
+/** For commands that work without settings. */
+export function outputOf(command: Command): Output {
+  const flags = command.optsWithGlobals<SharedFlags>();
+  const form: OutputForm = flags.json === true ? 'json' : flags.ndjson === true ? 'ndjson' : 'table';
+  return createOutput({ form, quiet: flags.quiet === true });
+}
+
+/** The shared flags as settings by variable name. */
+export function settingFlags(flags: SharedFlags): Record<string, string> {
+  const texts: Record<string, string> = Object.fromEntries(flags.setting ?? []);
+  if (flags.config !== undefined) texts.BILLSYNC_CONFIG = flags.config;
+  if (flags.dataDir !== undefined) texts.BILLSYNC_DATA_DIR = flags.dataDir;
+  if (flags.environment !== undefined) texts.BILLSYNC_ENVIRONMENT = flags.environment;
+  return texts;
+}
+
+/** For flags that may be given several times. */
+export function collect(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value];
+}
+
+/** For flags that are counts. */
+export function positiveInteger(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < 1 || !Number.isSafeInteger(value)) {
+    throw new InvalidArgumentError('It must be a whole number from 1.');
+  }
+  return value;
+}
+
+/** For flags that are instants or dates; a date means its first moment in UTC. @returns ISO 8601 UTC */
+export function instant(text: string): string {
+  const form = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/.exec(text);
+  const zoned = form !== null && form[1] !== undefined && form[4] === undefined ? `${text}Z` : text;
+  const time = form === null ? Number.NaN : Date.parse(zoned.replace(' ', 'T'));
+  if (Number.isNaN(time))
+    throw new InvalidArgumentError('It must be an instant such as 2026-03-08T12:00:00Z.');
+  return new Date(time).toISOString();
+}
+
+type SettingPair = readonly [string, string];
+
+function collectSetting(text: string, before: readonly SettingPair[] | undefined): readonly SettingPair[] {
+  const equals = text.indexOf('=');
+  const name = text.slice(0, Math.max(0, equals));
+  const definition = SETTING_DEFINITIONS.find(
+    ({ variable, fileKey }) => variable === name || fileKey === name,
+  );
+  if (equals < 1 || definition === undefined) {
+    const near = didYouMean(
+      name,
+      SETTING_DEFINITIONS.flatMap(({ variable, fileKey }) => [variable, fileKey]),
+    );
+    throw new InvalidArgumentError(
+      `It must be NAME=VALUE of a setting.${near === null ? '' : ` Did you mean ${near}?`}`,
+    );
+  }
+  if (definition.secret && definition.variable !== 'BILLSYNC_WAREHOUSE') {
+    throw new InvalidArgumentError(
+      `Secrets do not belong on a command line, which others can read: use ${definition.variable}_FILE.`,
+    );
+  }
+  return [...(before ?? []), [definition.variable, text.slice(equals + 1)]];
+}
+
+function indent(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `  ${line}`)
+    .join('\n');
+}

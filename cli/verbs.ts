@@ -1,0 +1,157 @@
+/** Every verb with its one line for `--help`; a verb's own file is loaded only when the verb is used. */
+
+import type { Command } from 'commander';
+
+export interface Verb {
+  readonly name: string;
+  readonly summary: string;
+  readonly section: 'Start here' | 'Run' | 'Look' | 'Recover' | 'Operate';
+  readonly load: () => Promise<Command>;
+}
+
+export const VERBS: readonly Verb[] = [
+  {
+    name: 'demo',
+    summary: 'the whole story on this machine, with the faults of real life, and the proof',
+    section: 'Start here',
+    load: async () => (await import('./commands/demo.js')).demoCommand(),
+  },
+  {
+    name: 'init',
+    summary: 'write a commented settings file',
+    section: 'Start here',
+    load: async () => (await import('./commands/init.js')).initCommand(),
+  },
+  {
+    name: 'config',
+    summary: 'the effective settings, and where each came from',
+    section: 'Start here',
+    load: async () => (await import('./commands/config.js')).configCommand(),
+  },
+  {
+    name: 'doctor',
+    summary: 'try every connection for real, and say what to do about each failure',
+    section: 'Start here',
+    load: async () => (await import('./commands/doctor.js')).doctorCommand(),
+  },
+  {
+    name: 'up',
+    summary: 'endpoint, worker, dashboard and Temporal in one process',
+    section: 'Run',
+    load: async () => (await import('./commands/up.js')).upCommand(),
+  },
+  {
+    name: 'webhook',
+    summary: 'the endpoint alone',
+    section: 'Run',
+    load: async () => (await import('./commands/webhook.js')).webhookCommand(),
+  },
+  {
+    name: 'worker',
+    summary: 'the worker alone',
+    section: 'Run',
+    load: async () => (await import('./commands/worker.js')).workerCommand(),
+  },
+  {
+    name: 'dashboard',
+    summary: 'the read-only pages alone',
+    section: 'Run',
+    load: async () => (await import('./commands/dashboard.js')).dashboardCommand(),
+  },
+  {
+    name: 'temporal',
+    summary: 'the embedded Temporal server alone',
+    section: 'Run',
+    load: async () => (await import('./commands/temporal.js')).temporalCommand(),
+  },
+  {
+    name: 'sandbox',
+    summary: 'the billing service to play with',
+    section: 'Run',
+    load: async () => (await import('../sandbox/command.js')).sandboxCommand(),
+  },
+  {
+    name: 'report',
+    summary: 'what did it cost: by tenant, carrier, zone and more',
+    section: 'Look',
+    load: async () => (await import('./commands/report.js')).reportCommand(),
+  },
+  {
+    name: 'invoices',
+    summary: 'list, show or retry invoices',
+    section: 'Look',
+    load: async () => (await import('./commands/invoices.js')).invoicesCommand(),
+  },
+  {
+    name: 'events',
+    summary: 'list, show or replay what was received',
+    section: 'Look',
+    load: async () => (await import('./commands/events.js')).eventsCommand(),
+  },
+  {
+    name: 'explain',
+    summary: 'from a tracking number to its line, file, hash, event and workflow run',
+    section: 'Look',
+    load: async () => (await import('./commands/explain.js')).explainCommand(),
+  },
+  {
+    name: 'export',
+    summary: 'all shipments and invoices as Parquet or CSV, by month',
+    section: 'Look',
+    load: async () => (await import('./commands/export.js')).exportCommand(),
+  },
+  {
+    name: 'backfill',
+    summary: 'fetch invoices by id that no event told of',
+    section: 'Recover',
+    load: async () => (await import('./commands/backfill.js')).backfillCommand(),
+  },
+  {
+    name: 'import',
+    summary: 'load a CSV that a person exported by hand',
+    section: 'Recover',
+    load: async () => (await import('./commands/import.js')).importCommand(),
+  },
+  {
+    name: 'quarantine',
+    summary: 'list, show, requeue or discard what was refused',
+    section: 'Recover',
+    load: async () => (await import('./commands/quarantine.js')).quarantineCommand(),
+  },
+  {
+    name: 'reconcile',
+    summary: 'what the schedule does, now',
+    section: 'Recover',
+    load: async () => (await import('./commands/reconcile.js')).reconcileCommand(),
+  },
+  {
+    name: 'schedule',
+    summary: 'show, apply, pause, resume or trigger the schedule',
+    section: 'Operate',
+    load: async () => (await import('./commands/schedule.js')).scheduleCommand(),
+  },
+  {
+    name: 'verify',
+    summary: 'prove the warehouse against the archive',
+    section: 'Operate',
+    load: async () => (await import('./commands/verify.js')).verifyCommand(),
+  },
+  {
+    name: 'snapshot',
+    summary: 'publish what readers open, now',
+    section: 'Operate',
+    load: async () => (await import('./commands/snapshot.js')).snapshotCommand(),
+  },
+  {
+    name: 'rebuild',
+    summary: 'make the warehouse again from the archive alone',
+    section: 'Operate',
+    load: async () => (await import('./commands/rebuild.js')).rebuildCommand(),
+  },
+  {
+    name: 'completion',
+    summary: 'completion for bash, zsh or fish',
+    section: 'Operate',
+    load: async () => (await import('./commands/completion.js')).completionCommand(),
+  },
+];

@@ -1,0 +1,125 @@
+/** Every setting there is: its variable, its key in the settings file, its default and its meaning. Names never change. */
+
+export interface SettingDefinition {
+  /** Name of the environment variable; the settings file uses `fileKey`. */
+  readonly variable: string;
+  /** Lower-case key in the settings file. */
+  readonly fileKey: string;
+  /** Shown masked everywhere; may also come as `VARIABLE_FILE`. */
+  readonly secret: boolean;
+  /** The text that is used when nothing says otherwise; null when there is no default. */
+  readonly default: string | null;
+  /** What people read where there is no default text. */
+  readonly defaultNote?: string;
+  readonly meaning: string;
+  readonly group: 'where' | 'service' | 'webhook' | 'admin' | 'time' | 'storage' | 'alerts' | 'log';
+}
+
+export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
+  define('BILLSYNC_DATA_DIR', 'where', './data', 'everything billsync keeps'),
+  define('BILLSYNC_ENVIRONMENT', 'where', 'test', '`test` or `production`; the two never mix'),
+
+  define('BILLSYNC_BASE_URL', 'service', null, 'of the billing service, https only'),
+  define('BILLSYNC_AUTH_URL', 'service', null, 'where tokens come from, https only'),
+  define('BILLSYNC_CLIENT_ID', 'service', null, 'OAuth client id'),
+  secret('BILLSYNC_CLIENT_SECRET', 'service', 'OAuth client secret'),
+  secret('BILLSYNC_API_KEY', 'service', 'instead of OAuth'),
+  define('BILLSYNC_API_KEY_HEADER', 'service', 'x-api-key', 'the header that carries the API key'),
+  {
+    ...define('BILLSYNC_PARTNER_ID', 'service', null, 'deliveries for another partner are quarantined'),
+    defaultNote: 'learned from the token',
+  },
+  define('BILLSYNC_WIRE_PREFIX', 'service', 'auto', "maker's prefix of the two id fields; `auto` takes any"),
+  define('BILLSYNC_CA_FILE', 'service', null, 'further CA to trust when calling the service and its storage'),
+  define(
+    'BILLSYNC_DOWNLOAD_HOSTS',
+    'service',
+    null,
+    'hosts (exact or `.suffix`, optional port) whose presigned URLs may be used straight from a webhook',
+  ),
+  define(
+    'BILLSYNC_ALLOW_PRIVATE_HOSTS',
+    'service',
+    'false',
+    'let calls and downloads reach loopback and private addresses (sandbox, tests)',
+  ),
+
+  define('BILLSYNC_WEBHOOK_HOST', 'webhook', '0.0.0.0', 'address the endpoint listens on'),
+  define('BILLSYNC_WEBHOOK_PORT', 'webhook', '8443', 'port the endpoint listens on'),
+  define('BILLSYNC_WEBHOOK_PATH', 'webhook', '/webhooks/billing', 'path of the endpoint; paths below it too'),
+  define('BILLSYNC_WEBHOOK_TLS', 'webhook', 'on', '`off` only behind a proxy that ends TLS'),
+  {
+    ...define('BILLSYNC_WEBHOOK_TLS_CERT', 'webhook', null, 'certificate file, reloaded when it changes'),
+    defaultNote: 'self-signed in the data folder',
+  },
+  {
+    ...define('BILLSYNC_WEBHOOK_TLS_KEY', 'webhook', null, 'key file of that certificate'),
+    defaultNote: 'self-signed in the data folder',
+  },
+  secret('BILLSYNC_WEBHOOK_BASIC_AUTH', 'webhook', '`user:password`, two comma-separated during a rotation'),
+  secret('BILLSYNC_WEBHOOK_HEADERS', 'webhook', '`Name: value` lines, each required'),
+
+  define('BILLSYNC_ADMIN_HOST', 'admin', '127.0.0.1', 'address of health, metrics and the dashboard'),
+  define('BILLSYNC_ADMIN_PORT', 'admin', '9090', 'port of health, metrics and the dashboard'),
+  secret('BILLSYNC_ADMIN_BASIC_AUTH', 'admin', '`user:password`; needed when the host is not loopback'),
+
+  define(
+    'BILLSYNC_OVERDUE_AFTER',
+    'time',
+    '1h,6h,24h',
+    'when an invoice that was created but not finalized is asked for; the last repeats',
+  ),
+  define('BILLSYNC_RECONCILE_EVERY', 'time', '1h', 'how often the schedule reconciles'),
+  define(
+    'BILLSYNC_RECHECK_LOADED',
+    'time',
+    '60d',
+    'until how long after the invoice date loaded invoices are asked for a lost void',
+  ),
+
+  {
+    ...secret('BILLSYNC_ENCRYPTION_KEY', 'storage', 'AES-256-GCM key of payloads in Temporal, `id:base64`'),
+    defaultNote: 'generated in the data folder for embedded Temporal; required otherwise',
+  },
+  {
+    ...secret('BILLSYNC_WAREHOUSE', 'storage', '`duckdb:PATH` or `ducklake:postgres:…`'),
+    defaultNote: 'duckdb:$BILLSYNC_DATA_DIR/warehouse.duckdb',
+  },
+  define('BILLSYNC_LAKE_DATA', 'storage', null, 'folder or `s3://…` of a DuckLake warehouse'),
+  {
+    ...define('BILLSYNC_WAREHOUSE_MEMORY_LIMIT', 'storage', null, 'most memory DuckDB may use, e.g. `1GB`'),
+    defaultNote: "DuckDB's own",
+  },
+  {
+    ...define('BILLSYNC_ARCHIVE', 'storage', null, 'folder or `s3://bucket/prefix`'),
+    defaultNote: '$BILLSYNC_DATA_DIR/archive',
+  },
+
+  define('BILLSYNC_ALERT_FILE', 'alerts', null, 'alerts are appended there as JSON lines'),
+  secret('BILLSYNC_ALERT_WEBHOOK_URL', 'alerts', 'alerts are posted there in the common chat shape'),
+  define('BILLSYNC_ALERT_QUIET_WINDOW', 'alerts', '1h', 'the same alert is not repeated within'),
+
+  define('LOG_LEVEL', 'log', 'info', 'trace, debug, info, warn, error or silent'),
+  {
+    ...define('LOG_FORMAT', 'log', null, '`pretty` or `json`'),
+    defaultNote: 'pretty on a terminal, json elsewhere',
+  },
+  define('OTEL_EXPORTER_OTLP_ENDPOINT', 'log', null, 'turns tracing on'),
+];
+
+/** Variables with our prefix that are not settings themselves. */
+export const COMPANION_VARIABLES = ['BILLSYNC_CONFIG'] as const;
+
+function define(
+  variable: string,
+  group: SettingDefinition['group'],
+  defaultText: string | null,
+  meaning: string,
+): SettingDefinition {
+  const fileKey = variable.replace(/^BILLSYNC_/, '').toLowerCase();
+  return { variable, fileKey, secret: false, default: defaultText, meaning, group };
+}
+
+function secret(variable: string, group: SettingDefinition['group'], meaning: string): SettingDefinition {
+  return { ...define(variable, group, null, meaning), secret: true };
+}

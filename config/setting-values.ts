@@ -1,0 +1,169 @@
+/** Reads the text of one setting into its value; each reader throws an Error whose message says what would be right. */
+
+import { resolve } from 'node:path';
+import type { EnvironmentName } from '../contract/names.js';
+import { ENVIRONMENTS } from '../contract/names.js';
+import type { Settings, WebhookCredentials } from './settings.js';
+
+type BasicAuth = WebhookCredentials['basicAuth'][number];
+type RequiredHeader = WebhookCredentials['headers'][number];
+
+export function readEnvironment(text: string): EnvironmentName {
+  return oneOf(text, ENVIRONMENTS);
+}
+
+export function oneOf<T extends string>(text: string, words: readonly T[]): T {
+  const word = words.find((candidate) => candidate === text);
+  if (word === undefined) throw new Error(`must be one of ${words.join(', ')}, not "${text}"`);
+  return word;
+}
+
+export function readBoolean(text: string): boolean {
+  const lower = text.toLowerCase();
+  if (['true', 'on', 'yes', '1'].includes(lower)) return true;
+  if (['false', 'off', 'no', '0'].includes(lower)) return false;
+  throw new Error(`must be true or false, not "${text}"`);
+}
+
+/** 0 asks the system for a free port. */
+export function readPort(text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) throw new Error(`must be a port from 0 to 65535, not "${text}"`);
+  return port;
+}
+
+/** @returns the URL without a trailing slash, so that paths can be appended. */
+export function readHttpsUrl(text: string): string {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw new Error('must be a URL such as https://api.example.com');
+  }
+  if (url.protocol !== 'https:') throw new Error('must begin with https://');
+  if (url.username !== '' || url.password !== '') throw new Error('must not carry a user or password');
+  if (url.search !== '' || url.hash !== '') throw new Error('must not carry a query or fragment');
+  return text.replace(/\/+$/, '');
+}
+
+export function readHttpUrl(text: string): string {
+  try {
+    if (['http:', 'https:'].includes(new URL(text).protocol)) return text;
+  } catch {
+    // Said below, together with other schemes.
+  }
+  throw new Error('must be an http or https URL');
+}
+
+/** `500ms`, `30s`, `15m`, `1h`, `2 days`, as Temporal's durations are written. */
+export function readDuration(text: string): string {
+  const trimmed = text.trim();
+  if (!/^\d+(\.\d+)?\s*(ms|s|sec|m|min|h|hours?|d|days?|w|weeks?)$/i.test(trimmed)) {
+    throw new Error(`must be a duration such as 30s, 15m, 1h or 7d, not "${text}"`);
+  }
+  return trimmed;
+}
+
+export function readDurations(text: string): readonly string[] {
+  const durations = readList(text).map(readDuration);
+  if (durations.length === 0) throw new Error('must name at least one duration, e.g. 1h,6h,24h');
+  return durations;
+}
+
+/** `60d` or `60`. */
+export function readDays(text: string): number {
+  const found = /^(\d{1,4})\s*(d|days?)?$/i.exec(text.trim());
+  if (found === null) throw new Error(`must be a number of days such as 60d, not "${text}"`);
+  return Number(found[1]);
+}
+
+export function readList(text: string): readonly string[] {
+  return text
+    .split(/[,\n]/)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+export function readHosts(text: string): readonly string[] {
+  const hosts = readList(text).map((host) => host.toLowerCase());
+  for (const host of hosts) {
+    if (!/^\.?[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$|^\[[0-9a-f:.]+\](:\d{1,5})?$/.test(host)) {
+      throw new Error(`"${host}" is not a host such as files.example.com, .example.com or host:8443`);
+    }
+  }
+  return hosts;
+}
+
+export function readUrlPath(text: string): string {
+  if (!/^\/[\w\-./~]*$/.test(text) || text.split('/').includes('..')) {
+    throw new Error(`must be a path such as /webhooks/billing, not "${text}"`);
+  }
+  return text.length > 1 ? text.replace(/\/+$/, '') : text;
+}
+
+/** A value is never part of the message: these are secrets. */
+export function readBasicAuth(text: string): readonly BasicAuth[] {
+  return readList(text).map(readOneBasicAuth);
+}
+
+export function readOneBasicAuth(text: string): BasicAuth {
+  const colon = text.indexOf(':');
+  if (colon < 1 || colon === text.length - 1) throw new Error('must be user:password, neither of them empty');
+  return { user: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+export function readHeaders(text: string): readonly RequiredHeader[] {
+  return text
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '')
+    .map((line, index) => {
+      const found = /^\s*([!#$%&'*+\-.^_`|~0-9A-Za-z]+):\s*(.*?)\s*$/.exec(line);
+      if (found?.[1] === undefined || !found[2]) throw new Error(`line ${index + 1} is not "Name: value"`);
+      return { name: found[1].toLowerCase(), value: found[2] };
+    });
+}
+
+/** `id:base64` of 32 bytes each, the first encrypts and all decrypt. */
+export function readEncryptionKeys(text: string): Settings['encryptionKeys'] {
+  const keys = readList(text).map((part, index) => {
+    const found = /^([\w.-]{1,64}):([A-Za-z0-9+/_-]+={0,2})$/.exec(part);
+    if (found?.[1] === undefined || found[2] === undefined)
+      throw new Error(`key ${index + 1} is not id:base64`);
+    const key = new Uint8Array(Buffer.from(found[2], 'base64'));
+    if (key.length !== 32) throw new Error(`key ${index + 1} has ${key.length} bytes, 32 are needed`);
+    return { id: found[1], key };
+  });
+  if (new Set(keys.map(({ id }) => id)).size !== keys.length) throw new Error('two keys have the same id');
+  return keys;
+}
+
+export function readWarehouse(
+  text: string,
+  context: { readonly cwd: string; readonly lakeData: string | null },
+): Settings['warehouse'] {
+  if (text.startsWith('duckdb:')) {
+    const path = text.slice('duckdb:'.length);
+    if (path === '') throw new Error('duckdb: needs a path behind it');
+    return { kind: 'duckdb', path: resolve(context.cwd, path) };
+  }
+  if (text.startsWith('ducklake:postgres:')) {
+    if (context.lakeData === null) throw new Error('ducklake needs BILLSYNC_LAKE_DATA, a folder or s3://…');
+    return { kind: 'ducklake', catalog: text.slice('ducklake:'.length), dataPath: context.lakeData };
+  }
+  throw new Error('must begin with duckdb: or ducklake:postgres:');
+}
+
+export function readArchive(text: string, cwd: string): Settings['archive'] {
+  if (!text.includes('://')) return { kind: 'folder', path: resolve(cwd, text) };
+  if (!/^s3:\/\/[^/]+/.test(text)) throw new Error('must be a folder or s3://bucket/prefix');
+  return { kind: 's3', url: text.replace(/\/+$/, '') };
+}
+
+export function readMemoryLimit(text: string): string {
+  if (!/^\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i.test(text)) {
+    throw new Error(`must be a size such as 1GB, not "${text}"`);
+  }
+  return text;
+}
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;

@@ -1,0 +1,19 @@
+/** What is wrong with the settings, all of it at once, so that nobody mends them one run at a time. */
+
+export interface SettingsProblem {
+  /** The variable, key or flag as the person wrote it. */
+  readonly setting: string;
+  /** What is wrong and what would be right; never the value of a secret. */
+  readonly message: string;
+}
+
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  readonly code = 'invalid_settings';
+  readonly problems: readonly SettingsProblem[];
+
+  constructor(problems: readonly SettingsProblem[]) {
+    super(problems.map(({ setting, message }) => `${setting}: ${message}`).join('\n'));
+    this.problems = problems;
+  }
+}

@@ -1,0 +1,196 @@
+/** The settings file: read into one text per setting, and written, commented, by `init`. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+import { didYouMean } from './did-you-mean.js';
+import { SETTING_DEFINITIONS, type SettingDefinition } from './setting-definitions.js';
+import { readUrlPath } from './setting-values.js';
+import type { SettingsProblem } from './settings-error.js';
+
+export const DEFAULT_FILE_NAME = 'billsync.yaml';
+
+/** A further path of the endpoint, with credentials of its own (decision: an endpoint per event type or tenant). */
+export interface WebhookPathText {
+  readonly path: string;
+  readonly basicAuth: string;
+  readonly headers: string;
+}
+
+export interface SettingsFile {
+  readonly path: string;
+  /** Relative paths in the file start here. */
+  readonly folder: string;
+  /** By variable, or by `VARIABLE_FILE` for a secret that lies in a file of its own. */
+  readonly texts: ReadonlyMap<string, string>;
+  readonly webhookPaths: readonly WebhookPathText[];
+}
+
+const listOrText = z.union([z.string(), z.array(z.string())]);
+const WebhookPath = z.strictObject({
+  path: z.string(),
+  basic_auth: listOrText.optional(),
+  basic_auth_file: z.string().optional(),
+  headers: z.union([listOrText, z.record(z.string(), z.string())]).optional(),
+});
+
+/** @returns the file's path: named by a flag, by BILLSYNC_CONFIG, or ./billsync.yaml when it is there. */
+export function findSettingsFile(options: {
+  readonly named: string | undefined;
+  readonly cwd: string;
+}): string | null {
+  if (options.named !== undefined) return resolve(options.cwd, options.named);
+  const usual = resolve(options.cwd, DEFAULT_FILE_NAME);
+  return existsSync(usual) ? usual : null;
+}
+
+/** Reads and checks the file's form; what a value means is checked with all others in `loadSettings`. */
+export function readSettingsFile(path: string, problems: SettingsProblem[]): SettingsFile {
+  const empty = { path, folder: dirname(path), texts: new Map<string, string>(), webhookPaths: [] };
+  let source: string;
+  try {
+    source = readFileSync(path, 'utf8');
+  } catch (error) {
+    problems.push({ setting: path, message: `cannot be read: ${(error as Error).message}` });
+    return empty;
+  }
+  const document = parseDocument(source, { schema: 'failsafe', prettyErrors: true });
+  const [syntaxError] = document.errors;
+  if (syntaxError !== undefined) {
+    const where = syntaxError.linePos?.[0];
+    const line = where === undefined ? '' : ` at line ${where.line}, column ${where.col}`;
+    // The parser's own message quotes the source, which may hold a secret: the code and place are enough.
+    problems.push({ setting: path, message: `is not valid YAML${line} (${syntaxError.code})` });
+    return empty;
+  }
+  const content: unknown = document.toJS();
+  if (content === null || content === '') return empty;
+  if (typeof content !== 'object' || Array.isArray(content)) {
+    problems.push({ setting: path, message: 'must be a mapping of settings, e.g. environment: test' });
+    return empty;
+  }
+  return readMapping(empty, content, problems);
+}
+
+function readMapping(file: SettingsFile, content: object, problems: SettingsProblem[]): SettingsFile {
+  const keys = fileKeys();
+  const texts = new Map<string, string>();
+  let webhookPaths: readonly WebhookPathText[] = [];
+  for (const [key, value] of Object.entries(content)) {
+    if (key === 'webhook_paths') {
+      webhookPaths = readWebhookPaths(value, file, problems);
+      continue;
+    }
+    const variable = keys.get(key);
+    if (variable === undefined) {
+      const near = didYouMean(key, keys.keys());
+      const hint = near === null ? '' : `; did you mean ${near}?`;
+      problems.push({ setting: `${key} in ${file.path}`, message: `is not a setting${hint}` });
+      continue;
+    }
+    const text = textOf(value);
+    if (text === null) {
+      problems.push({ setting: `${key} in ${file.path}`, message: 'must be a text or a list of texts' });
+    } else if (text !== '') {
+      texts.set(variable, text);
+    }
+  }
+  return { ...file, texts, webhookPaths };
+}
+
+/** Key in the file → variable; secrets have a second key that names a file. */
+function fileKeys(): Map<string, string> {
+  const keys = new Map<string, string>();
+  for (const { fileKey, variable, secret } of SETTING_DEFINITIONS) {
+    keys.set(fileKey, variable);
+    if (secret) keys.set(`${fileKey}_file`, `${variable}_FILE`);
+  }
+  return keys;
+}
+
+function textOf(value: unknown): string | null {
+  if (value === null) return '';
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value) && value.every((part) => typeof part === 'string')) return value.join('\n');
+  if (typeof value === 'object') {
+    const lines = Object.entries(value).map(([name, part]) =>
+      typeof part === 'string' ? `${name}: ${part}` : null,
+    );
+    return lines.includes(null) ? null : lines.join('\n');
+  }
+  return null;
+}
+
+function readWebhookPaths(
+  value: unknown,
+  file: SettingsFile,
+  problems: SettingsProblem[],
+): readonly WebhookPathText[] {
+  const setting = `webhook_paths in ${file.path}`;
+  const parsed = z.array(WebhookPath).safeParse(value);
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) {
+      problems.push({ setting, message: `${issue.path.join('.') || 'value'}: ${issue.message}` });
+    }
+    return [];
+  }
+  return parsed.data.flatMap((entry) => {
+    try {
+      const basicAuth =
+        entry.basic_auth_file === undefined
+          ? (textOf(entry.basic_auth ?? '') ?? '')
+          : readFileSync(resolve(file.folder, entry.basic_auth_file), 'utf8').trim();
+      return [{ path: readUrlPath(entry.path), basicAuth, headers: textOf(entry.headers ?? '') ?? '' }];
+    } catch (error) {
+      problems.push({ setting, message: `${entry.path}: ${(error as Error).message}` });
+      return [];
+    }
+  });
+}
+
+/** A settings file in which everything is explained and nothing secret is invited. */
+export function settingsFileTemplate(given: ReadonlyMap<string, string>): string {
+  const lines = [
+    '# Settings of billsync. Flags beat environment variables, those beat this file, this file beats defaults.',
+    '# Every secret may lie in a file of its own (key_file: path): then this file can be shown to anybody.',
+    '# `billsync config show` tells what is in effect and where it came from.',
+  ];
+  let group = '';
+  for (const definition of SETTING_DEFINITIONS) {
+    if (definition.group !== group) lines.push('', `# ${GROUP_TITLES[definition.group]}`);
+    group = definition.group;
+    lines.push(`# ${definition.meaning}${defaultNote(definition)}`, settingLine(definition, given));
+  }
+  lines.push(
+    '',
+    '# Paths below webhook_path with credentials of their own, e.g. one for each event type or tenant:',
+    '# webhook_paths:',
+    '#   - path: /webhooks/billing/voids',
+    '#     basic_auth_file: secrets/voids-basic-auth',
+  );
+  return `${lines.join('\n')}\n`;
+}
+
+function settingLine(definition: SettingDefinition, given: ReadonlyMap<string, string>): string {
+  const value = given.get(definition.variable);
+  if (value !== undefined && !definition.secret) return `${definition.fileKey}: ${JSON.stringify(value)}`;
+  if (definition.secret)
+    return `# ${definition.fileKey}_file: secrets/${definition.fileKey.replaceAll('_', '-')}`;
+  return `# ${definition.fileKey}: ${definition.default ?? ''}`.trimEnd();
+}
+
+function defaultNote(definition: SettingDefinition): string {
+  return definition.defaultNote === undefined ? '' : ` (when unset: ${definition.defaultNote})`;
+}
+
+const GROUP_TITLES: Readonly<Record<SettingDefinition['group'], string>> = {
+  where: 'Where and for whom',
+  service: 'The billing service',
+  webhook: 'The webhook endpoint',
+  admin: 'Health, metrics, dashboard',
+  time: 'Patience',
+  storage: 'Storage and encryption',
+  alerts: 'Alerts',
+  log: 'Logs and traces',
+};
