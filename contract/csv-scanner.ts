@@ -1,0 +1,286 @@
+/** Reads an invoice CSV's bytes as they pass and says whether they keep the file rules (spec 2.8), since no CSV reader does. */
+
+import type { CsvFinding, CsvScan } from './csv-file.js';
+import { CSV_HEADERS } from './names.js';
+import { printable } from './printable.js';
+import { Utf8Validator } from './utf8-validator.js';
+
+/** Findings kept of a file; a file that is wrong throughout repeats itself. */
+export const MAX_FINDINGS = 100;
+
+/** A record longer than this is refused: DuckDB's own limit is 2,097,152 bytes (hazard 67). */
+export const MAX_RECORD_BYTES = 2_000_000;
+
+/** What the scan can object to. Every one of them means: never load this file. */
+export const SCAN_RULES = [
+  'header',
+  'no-rows',
+  'field-count',
+  'blank-line',
+  'bare-cr',
+  'bare-lf',
+  'nul',
+  'utf-8',
+  'stray-quote',
+  'text-after-quote',
+  'open-quote',
+  'record-too-big',
+] as const;
+export type ScanRule = (typeof SCAN_RULES)[number];
+
+const COMMA = 0x2c;
+const QUOTE = 0x22;
+const CR = 0x0d;
+const LF = 0x0a;
+const NUL = 0x00;
+
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+/** The header as bytes, without and with quotes around every field: both are the same record. */
+const HEADERS = [
+  Buffer.from(CSV_HEADERS.join(',')),
+  Buffer.from(CSV_HEADERS.map((name) => `"${name}"`).join(',')),
+];
+const LONGEST_HEADER = BOM.length + Math.max(...HEADERS.map((header) => header.length)) + 2;
+/** Bytes of a field that a finding may show. */
+const SHOWN_BYTES = 200;
+
+const FIELD_START = 0;
+const UNQUOTED = 1;
+const QUOTED = 2;
+const AFTER_QUOTE = 3;
+const AFTER_CR = 4;
+type State = typeof FIELD_START | typeof UNQUOTED | typeof QUOTED | typeof AFTER_QUOTE | typeof AFTER_CR;
+
+/**
+ * One state machine over the bytes. Chunks may be of any size and cut anywhere; memory does not grow with the file.
+ *
+ * After a finding it goes on as well as it can: a bare LF ends a record, a bare CR and a misplaced quote are text.
+ */
+export class CsvScanner {
+  readonly #utf8 = new Utf8Validator();
+  readonly #findings: CsvFinding[] = [];
+  #findingCount = 0;
+
+  /** The file's first bytes, until there are enough to compare the header; null from then on. */
+  #head: Buffer | null = Buffer.alloc(0);
+  #state: State = FIELD_START;
+  /** Field of the record, from 0. */
+  #field = 0;
+  /** -1 while the header is read. */
+  #record = -1;
+  #records = 0;
+  #line = 1;
+  #recordLine = 1;
+  #quoteLine = 1;
+  /** Bytes of the file before the current chunk. */
+  #offset = 0;
+  #recordOffset = 0;
+  #longestRecordBytes = 0;
+  #headerIsRight = false;
+  #endsWithLineEnd = false;
+  /** Start of the current field in the current chunk; -1 when it began in an earlier one, then `#carried` has its first bytes. */
+  #fieldStart = 0;
+  #carried: Buffer = Buffer.alloc(0);
+
+  push(chunk: Uint8Array): void {
+    if (this.#head === null) {
+      this.#pushBody(chunk);
+      return;
+    }
+    this.#head = Buffer.concat([this.#head, chunk]);
+    if (this.#head.length >= LONGEST_HEADER) this.#pushHead(this.#head);
+  }
+
+  end(): CsvScan {
+    if (this.#head !== null) this.#pushHead(this.#head);
+    if (this.#utf8.endsInsideCharacter()) this.#add('utf-8', { value: 'the file ends inside a character' });
+    if (this.#state === AFTER_CR) this.#add('bare-cr', { value: '\r' });
+    if (this.#state === QUOTED) this.#add('open-quote', { line: this.#quoteLine, value: this.#shown() });
+    if (this.#offset > this.#recordOffset) this.#endRecord(this.#offset, 0);
+    if (this.#records === 0 && this.#headerIsRight) {
+      this.#add('no-rows', {
+        line: null,
+        row: null,
+        column: null,
+        value: 'the header is followed by nothing',
+      });
+    }
+    return {
+      records: this.#records,
+      longestRecordBytes: this.#longestRecordBytes,
+      findings: this.#findings,
+      findingCount: this.#findingCount,
+      endsWithLineEnd: this.#endsWithLineEnd,
+    };
+  }
+
+  #pushHead(head: Buffer): void {
+    this.#head = null;
+    const start = head.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0;
+    this.#headerIsRight = HEADERS.some((header) => {
+      const after = head[start + header.length];
+      const isWhole = after === undefined || after === CR || after === LF;
+      return isWhole && head.subarray(start, start + header.length).equals(header);
+    });
+    if (!this.#headerIsRight) {
+      const [firstLine = ''] = head
+        .subarray(start)
+        .toString('utf8')
+        .split(/[\r\n]/, 1);
+      this.#add('header', { column: null, value: firstLine });
+    }
+    this.#offset = start;
+    this.#recordOffset = start;
+    this.#pushBody(head.subarray(start));
+  }
+
+  #pushBody(chunk: Uint8Array): void {
+    if (chunk.length === 0) return;
+    let scanned = 0;
+    for (const offender of this.#utf8.check(chunk)) {
+      this.#scan(chunk, scanned, offender);
+      this.#add('utf-8', {
+        value: `byte 0x${(chunk[offender] ?? 0).toString(16)} after ${this.#shown(chunk, offender)}`,
+      });
+      scanned = offender;
+    }
+    this.#scan(chunk, scanned, chunk.length);
+    this.#carryField(chunk);
+    this.#offset += chunk.length;
+  }
+
+  /** The hot loop: everything that is not special in its state is skipped by one comparison a byte. */
+  #scan(chunk: Uint8Array, from: number, to: number): void {
+    let state = this.#state;
+    let i = from;
+    while (i < to) {
+      let byte = chunk[i] as number;
+      switch (state) {
+        case QUOTED:
+          // Above the quote nothing is special in here; LF counts lines.
+          while (byte > QUOTE && ++i < to) byte = chunk[i] as number;
+          if (i >= to) break;
+          if (byte === QUOTE) state = AFTER_QUOTE;
+          else if (byte === LF) this.#line++;
+          else if (byte === NUL) this.#addAt('nul', chunk, i);
+          i++;
+          break;
+        case AFTER_CR:
+          if (byte === LF) {
+            i++;
+            this.#endLine(chunk, i, 2);
+            state = FIELD_START;
+          } else {
+            this.#addAt('bare-cr', chunk, i - 1);
+            state = UNQUOTED;
+          }
+          break;
+        case AFTER_QUOTE:
+          if (byte === QUOTE) {
+            state = QUOTED;
+            i++;
+            break;
+          }
+          if (byte !== COMMA && byte !== CR && byte !== LF) this.#addAt('text-after-quote', chunk, i);
+          state = UNQUOTED;
+          break;
+        default:
+          // Above the comma nothing is special outside quotes.
+          if (byte > COMMA) {
+            state = UNQUOTED;
+            while (byte > COMMA && ++i < to) byte = chunk[i] as number;
+            if (i >= to) break;
+          }
+          i++;
+          if (byte === COMMA) {
+            this.#field++;
+            this.#fieldStart = i;
+            state = FIELD_START;
+          } else if (byte === CR) {
+            state = AFTER_CR;
+          } else if (byte === LF) {
+            this.#addAt('bare-lf', chunk, i - 1);
+            this.#endLine(chunk, i, 1);
+            state = FIELD_START;
+          } else if (byte === QUOTE && state === FIELD_START) {
+            this.#quoteLine = this.#line;
+            state = QUOTED;
+          } else {
+            if (byte === QUOTE) this.#addAt('stray-quote', chunk, i - 1);
+            else if (byte === NUL) this.#addAt('nul', chunk, i - 1);
+            state = UNQUOTED;
+          }
+      }
+    }
+    this.#state = state;
+  }
+
+  #endLine(chunk: Uint8Array, end: number, lineEndBytes: 1 | 2): void {
+    this.#endRecord(this.#offset + end, lineEndBytes);
+    this.#line++;
+    this.#recordLine = this.#line;
+    this.#fieldStart = Math.min(end, chunk.length);
+  }
+
+  #endRecord(endOffset: number, lineEndBytes: 0 | 1 | 2): void {
+    const sizeBytes = endOffset - this.#recordOffset;
+    if (sizeBytes === lineEndBytes) {
+      this.#add('blank-line', { line: this.#recordLine, column: null, value: '' });
+    } else if (this.#record === -1) {
+      this.#record = 0;
+    } else {
+      this.#record++;
+      this.#records++;
+      if (this.#field + 1 !== CSV_HEADERS.length) {
+        const value = `${this.#field + 1} fields instead of ${CSV_HEADERS.length}`;
+        this.#add('field-count', { line: this.#recordLine, row: this.#record, column: null, value });
+      }
+      if (sizeBytes > MAX_RECORD_BYTES) {
+        const value = `${sizeBytes} bytes, at most ${MAX_RECORD_BYTES}`;
+        this.#add('record-too-big', { line: this.#recordLine, row: this.#record, column: null, value });
+      }
+      if (sizeBytes > this.#longestRecordBytes) this.#longestRecordBytes = sizeBytes;
+    }
+    this.#endsWithLineEnd = lineEndBytes > 0;
+    this.#recordOffset = endOffset;
+    this.#field = 0;
+  }
+
+  /** A finding may have to show a field of which a part has passed. */
+  #carryField(chunk: Uint8Array): void {
+    const begun = chunk.subarray(Math.max(0, this.#fieldStart), chunk.length);
+    const before = this.#fieldStart === -1 ? this.#carried : Buffer.alloc(0);
+    if (before.length < SHOWN_BYTES) {
+      this.#carried = Buffer.concat([before, begun.subarray(0, SHOWN_BYTES - before.length)]);
+    } else {
+      this.#carried = before;
+    }
+    this.#fieldStart = -1;
+  }
+
+  /** The current field up to `end`, as text. */
+  #shown(chunk?: Uint8Array, end = 0): string {
+    const here = chunk?.subarray(Math.max(0, this.#fieldStart), end) ?? Buffer.alloc(0);
+    const bytes =
+      this.#fieldStart === -1 ? Buffer.concat([this.#carried, here.subarray(0, SHOWN_BYTES)]) : here;
+    return Buffer.from(bytes.subarray(0, SHOWN_BYTES)).toString('utf8');
+  }
+
+  #addAt(rule: ScanRule, chunk: Uint8Array, at: number): void {
+    this.#add(rule, { value: this.#shown(chunk, at + 1) });
+  }
+
+  /** By default at the current line, record and column. */
+  #add(rule: ScanRule, finding: Partial<CsvFinding> & { readonly value: string }): void {
+    this.#findingCount++;
+    if (this.#findings.length >= MAX_FINDINGS) return;
+    this.#findings.push({
+      line: this.#line,
+      row: this.#record === -1 ? null : this.#record + 1,
+      column: this.#record === -1 ? null : (CSV_HEADERS[this.#field] ?? null),
+      rule,
+      ...finding,
+      value: printable(finding.value),
+    });
+  }
+}

@@ -1,0 +1,93 @@
+/** Exact decimals as text and as bigint, because money must never pass through a float (hazard 36). */
+
+/** Digits behind the point that the warehouse keeps: DECIMAL(18,4). */
+export const MONEY_SCALE = 4;
+
+/** More digits than this in one number are no amount, they are an attack on memory (`1e999999999`). */
+const MAX_DIGITS = 64;
+
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,6}))?$/;
+
+/**
+ * The text of a JSON number without exponent, every digit as it was written: `1.50` stays `1.50`, `1.5e-3`
+ * becomes `0.0015`, `12E2` becomes `1200`.
+ *
+ * @throws RangeError the text is no JSON number, or has more than 64 digits once written out
+ */
+export function plainDecimal(text: string): string {
+  const match = NUMBER.exec(text);
+  if (match === null) throw new RangeError(`${clipped(text)} is not a decimal number.`);
+  const [, sign = '', whole = '', fraction = '', exponentText = '0'] = match;
+  const exponent = Number(exponentText);
+  if (whole.length + fraction.length + Math.abs(exponent) > MAX_DIGITS) {
+    throw new RangeError(`${clipped(text)} has more than ${MAX_DIGITS} digits.`);
+  }
+  if (exponent === 0) return sign + trimLeadingZeros(whole) + (fraction === '' ? '' : `.${fraction}`);
+  const digits = exponent < 0 ? whole.padStart(1 - exponent, '0') : whole;
+  const point = digits.length + exponent;
+  const all = (digits + fraction).padEnd(point, '0');
+  const left = trimLeadingZeros(all.slice(0, point));
+  const right = all.slice(point);
+  return sign + left + (right === '' ? '' : `.${right}`);
+}
+
+/**
+ * Decimal text as a whole number of ten-thousandths.
+ *
+ * @throws RangeError not a number, or it needs more than four decimals: amounts are refused, never rounded
+ */
+export function toTenThousandths(text: string): bigint {
+  const { digits, scale } = scaled(text);
+  if (scale <= MONEY_SCALE) return digits * 10n ** BigInt(MONEY_SCALE - scale);
+  throw new RangeError(`${clipped(text)} has more than ${MONEY_SCALE} decimals.`);
+}
+
+/** Ten-thousandths as decimal text, always with four decimals: `-12500n` is `-1.2500`. */
+export function fromTenThousandths(amount: bigint): string {
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(MONEY_SCALE + 1, '0');
+  return `${amount < 0n ? '-' : ''}${digits.slice(0, -MONEY_SCALE)}.${digits.slice(-MONEY_SCALE)}`;
+}
+
+/** Compares two decimal texts by value at any scale: `1.5` and `1.5000` are equal. Negative, zero or positive. */
+export function compareDecimals(left: string, right: string): -1 | 0 | 1 {
+  const [a, b] = aligned(left, right);
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The exact sum, with as many decimals as its summands need; `0` for none. */
+export function addDecimals(...summands: readonly string[]): string {
+  return summands.reduce((sum, summand) => {
+    const [a, b, scale] = aligned(sum, summand);
+    return withPoint(a + b, scale);
+  }, '0');
+}
+
+/** Both as whole numbers of the same, finer unit. */
+function aligned(left: string, right: string): readonly [bigint, bigint, number] {
+  const a = scaled(left);
+  const b = scaled(right);
+  const scale = Math.max(a.scale, b.scale);
+  return [a.digits * 10n ** BigInt(scale - a.scale), b.digits * 10n ** BigInt(scale - b.scale), scale];
+}
+
+/** Trailing zeros behind the point do not count towards the scale. */
+function scaled(text: string): { readonly digits: bigint; readonly scale: number } {
+  const plain = plainDecimal(text);
+  const [whole = '', fraction = ''] = plain.split('.');
+  const significant = fraction.replace(/0+$/, '');
+  return { digits: BigInt(whole + significant), scale: significant.length };
+}
+
+function withPoint(digits: bigint, scale: number): string {
+  if (scale === 0) return digits.toString();
+  const text = (digits < 0n ? -digits : digits).toString().padStart(scale + 1, '0');
+  return `${digits < 0n ? '-' : ''}${text.slice(0, -scale)}.${text.slice(-scale)}`;
+}
+
+function trimLeadingZeros(digits: string): string {
+  return digits.replace(/^0+(?=\d)/, '') || '0';
+}
+
+function clipped(text: string): string {
+  return text.length <= 40 ? `'${text}'` : `'${text.slice(0, 40)}…'`;
+}

@@ -1,0 +1,86 @@
+/** Finds bytes that are no UTF-8 in a stream: DuckDB would refuse the file without saying where, csv-parse would replace them. */
+
+import { isUtf8 } from 'node:buffer';
+
+/** What is still owed by a character that has begun; `low` and `high` bound the next byte only (RFC 3629, section 4). */
+interface Owed {
+  bytes: number;
+  low: number;
+  high: number;
+}
+
+/** Validates chunk by chunk; a character may be cut anywhere between two chunks. */
+export class Utf8Validator {
+  readonly #owed: Owed = { bytes: 0, low: 0x80, high: 0xbf };
+
+  /**
+   * Offsets in this chunk at which the text stops being UTF-8; for a character that was cut short, of the byte
+   * that came instead of its rest. Almost always empty, then it costs about 0.1 ns a byte.
+   */
+  check(chunk: Uint8Array): readonly number[] {
+    const offenders: number[] = [];
+    const begun = this.#walk(chunk, 0, chunk.length, offenders, true);
+    const whole = chunk.length - cutCharacterLength(chunk, begun);
+    if (isUtf8(chunk.subarray(begun, whole))) {
+      this.#walk(chunk, whole, chunk.length, offenders, false);
+    } else {
+      this.#walk(chunk, begun, chunk.length, offenders, false);
+    }
+    return offenders;
+  }
+
+  /** Whether the stream ends inside a character. */
+  endsInsideCharacter(): boolean {
+    return this.#owed.bytes > 0;
+  }
+
+  /** Byte by byte from `from`; with `untilWhole` only to the end of a character that has begun. */
+  #walk(chunk: Uint8Array, from: number, to: number, offenders: number[], untilWhole: boolean): number {
+    const owed = this.#owed;
+    let i = from;
+    while (i < to && !(untilWhole && owed.bytes === 0)) {
+      const byte = chunk[i] as number;
+      if (owed.bytes > 0) {
+        if (byte < owed.low || byte > owed.high) {
+          offenders.push(i);
+          owe(owed, 0);
+          continue; // The byte may begin a character of its own.
+        }
+        owe(owed, owed.bytes - 1);
+      } else if (byte >= 0x80 && !begin(owed, byte)) {
+        offenders.push(i);
+      }
+      i++;
+    }
+    return i;
+  }
+}
+
+function owe(owed: Owed, bytes: number, low = 0x80, high = 0xbf): void {
+  owed.bytes = bytes;
+  owed.low = low;
+  owed.high = high;
+}
+
+/** Starts a character of several bytes; false when none starts with this byte. */
+function begin(owed: Owed, lead: number): boolean {
+  if (lead < 0xc2 || lead > 0xf4) return false;
+  if (lead < 0xe0) owe(owed, 1);
+  // Overlong forms, surrogates and what lies above U+10FFFF are no UTF-8.
+  else if (lead < 0xf0) owe(owed, 2, lead === 0xe0 ? 0xa0 : 0x80, lead === 0xed ? 0x9f : 0xbf);
+  else owe(owed, 3, lead === 0xf0 ? 0x90 : 0x80, lead === 0xf4 ? 0x8f : 0xbf);
+  return true;
+}
+
+/** How many bytes at the end belong to a character whose rest is in the next chunk: 0 to 3. */
+function cutCharacterLength(chunk: Uint8Array, from: number): number {
+  for (let length = 1; length <= 3 && chunk.length - length >= from; length++) {
+    const byte = chunk[chunk.length - length] as number;
+    if (byte < 0x80) return 0;
+    if (byte >= 0xc0) {
+      const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+      return needed > length ? length : 0;
+    }
+  }
+  return 0;
+}

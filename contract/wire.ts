@@ -1,0 +1,104 @@
+/** The zod vocabulary of the service's JSON: numbers keep their digits, ids and instants are checked once, here. */
+
+import { isLosslessNumber, LosslessNumber, parse } from 'lossless-json';
+import { z } from 'zod';
+import { plainDecimal } from './decimal.js';
+
+/** Thrown by `parseJson`; the message never quotes the text, which may hold secrets. */
+export class NotJsonError extends Error {
+  override readonly name = 'NotJsonError';
+}
+
+/**
+ * JSON text or UTF-8 bytes as a value whose numbers are `LosslessNumber`s (hazard 36). A key that appears twice with
+ * different values is refused: two readers would see two invoices.
+ *
+ * @throws NotJsonError
+ */
+export function parseJson(json: string | Uint8Array): unknown {
+  let text: string;
+  try {
+    text = typeof json === 'string' ? json : new TextDecoder('utf-8', { fatal: true }).decode(json);
+  } catch {
+    throw new NotJsonError('The body is not UTF-8.');
+  }
+  try {
+    return parse(text);
+  } catch (error) {
+    if (error instanceof RangeError) throw new NotJsonError('The body is nested too deeply.');
+    const position = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined;
+    const what =
+      error instanceof Error && error.message.startsWith('Duplicate key')
+        ? 'The body has one key twice, with different values'
+        : 'The body is not JSON';
+    throw new NotJsonError(position === undefined ? `${what}.` : `${what} (at character ${position}).`);
+  }
+}
+
+/** True for a JSON object, as opposed to an array, a number or null. */
+export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
+}
+
+/** A JSON number as decimal text, digits as received, without exponent. */
+export const DecimalText = z
+  .custom<LosslessNumber>((value) => value instanceof LosslessNumber, 'expected a number')
+  .transform((number, context) => {
+    try {
+      return plainDecimal(number.value);
+    } catch {
+      context.addIssue('a number with too many digits');
+      return z.NEVER;
+    }
+  });
+
+/** A JSON number that counts something: whole, not negative, safe. `3.0` and `1e3` are whole. */
+export const Count = DecimalText.transform((text, context) => {
+  const count = /^\d+(\.0+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(count)) return count;
+  context.addIssue('expected a whole number of 0 or more');
+  return z.NEVER;
+});
+
+/** Any GUID: `z.uuid()` refuses 11111111-1111-1111-1111-111111111111 (hazard 40). Also safe as a file name. */
+export const Id = z.guid();
+
+/** An instant, kept as text; `Z`, an offset, or neither (then UTC by spec 2.5). */
+export const Instant = z.iso.datetime({ offset: true, local: true });
+
+/** A day or an instant, kept as text (spec 2.6 says only ISO 8601). */
+export const DayOrInstant = z.union([z.iso.date(), Instant], 'expected an ISO 8601 date or instant');
+
+/** ISO 4217. */
+export const CurrencyCode = z.string().regex(/^[A-Z]{3}$/, 'expected three capital letters');
+
+/** Lower-case hex from any case. */
+export const Sha256 = z
+  .string()
+  .regex(/^[0-9a-fA-F]{64}$/, 'expected 64 hexadecimal digits')
+  .transform((text) => text.toLowerCase());
+
+/** Text of the partner's own making: may be absent or null. */
+export const OptionalText = z
+  .string()
+  .nullish()
+  .transform((text) => text ?? null);
+
+/** A URL with a host; which schemes and hosts may be called is decided at the call. */
+export const UrlText = z
+  .string()
+  .refine((text) => URL.canParse(text) && new URL(text).host !== '', 'expected a URL');
+
+/** `payload.invoiceTotalAmount: expected a number; …`, the first five problems; never a value of `input`. */
+export function describeIssues(error: z.ZodError, prefix: string, input: unknown): string {
+  const shown = error.issues.slice(0, 5).map((issue) => {
+    const path = [prefix, ...issue.path.map(String)].filter((part) => part !== '').join('.');
+    return `${path}: ${valueAt(input, issue.path) === undefined ? 'missing' : issue.message}`;
+  });
+  const rest = error.issues.length - shown.length;
+  return shown.join('; ') + (rest > 0 ? `; and ${rest} more` : '');
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => (isJsonObject(value) ? value[String(key)] : undefined), input);
+}

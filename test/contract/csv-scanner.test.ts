@@ -1,0 +1,218 @@
+/** The byte scan is what stands between an odd file and a total: every rule, every cut, against a second reader. */
+
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CsvScanner, MAX_FINDINGS } from '../../contract/csv-scanner.js';
+import { CSV_HEADERS } from '../../contract/names.js';
+
+const HEADER = CSV_HEADERS.join(',');
+const GOOD = 'Acme,2026-11-01,7f3a,2026-10-03,00501,USD,9.16,2.5,LB,1Z999,UPS,5,2026-10-28,Ground';
+
+function scan(text: string | Uint8Array, chunkBytes = 65_536) {
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text;
+  const scanner = new CsvScanner();
+  for (let at = 0; at < bytes.length; at += chunkBytes) scanner.push(bytes.subarray(at, at + chunkBytes));
+  return scanner.end();
+}
+function rulesOf(text: string | Uint8Array) {
+  return [...new Set(scan(text).findings.map((finding) => finding.rule))];
+}
+/** Three rows, the middle one changed in its last column or throughout. */
+function fileWith(middle: string) {
+  return [HEADER, GOOD, middle, GOOD, ''].join('\r\n');
+}
+function withLevel(serviceLevel: string) {
+  return GOOD.replace('Ground', serviceLevel);
+}
+
+describe('CsvScanner', () => {
+  test('counts the records of a good file', () => {
+    const file = fileWith(GOOD);
+    expect(scan(file)).toEqual({
+      records: 3,
+      longestRecordBytes: GOOD.length + 2,
+      findings: [],
+      findingCount: 0,
+      endsWithLineEnd: true,
+    });
+  });
+
+  test.each([
+    ['a byte order mark', `\ufeff${fileWith(GOOD)}`],
+    [
+      'quotes around every header',
+      fileWith(GOOD).replace(HEADER, CSV_HEADERS.map((name) => `"${name}"`).join(',')),
+    ],
+    ['CRLF inside quotes', fileWith(withLevel('"a\r\nb"'))],
+    ['LF inside quotes', fileWith(withLevel('"a\nb"'))],
+    ['CR inside quotes', fileWith(withLevel('"a\rb"'))],
+    ['doubled quotes', fileWith(withLevel('"say ""hi"""'))],
+    ['a quoted empty field', fileWith(withLevel('""'))],
+    ['an empty last field', fileWith(withLevel(''))],
+    ['text like a comment', fileWith(GOOD.replace('Acme', '#Acme'))],
+    ['text like a formula', fileWith(GOOD.replace('Acme', '=1+1'))],
+    ['emoji and combining characters', fileWith(withLevel('Zoe\u0308 🚚'))],
+  ])('takes %s', (_, file) => {
+    expect(scan(file)).toMatchObject({ records: 3, findings: [], findingCount: 0, endsWithLineEnd: true });
+  });
+
+  test.each<[string, string | Uint8Array, string[]]>([
+    ['CR line ends', fileWith(GOOD).replaceAll('\r\n', '\r'), ['bare-cr', 'no-rows']],
+    ['LF line ends', fileWith(GOOD).replaceAll('\r\n', '\n'), ['bare-lf']],
+    ['one LF among CRLF', `${HEADER}\r\n${GOOD}\n${GOOD}\r\n`, ['bare-lf']],
+    ['a lone CR in a field', fileWith(withLevel('Gro\rund')), ['bare-cr']],
+    ['UTF-16', Buffer.from(`\ufeff${fileWith(GOOD)}`, 'utf16le'), ['header', 'utf-8', 'nul']],
+    ['NUL in a field', fileWith(withLevel('Gro\0und')), ['nul']],
+    ['NUL in quotes', fileWith(withLevel('"Gro\0und"')), ['nul']],
+    ['0xFF', Buffer.from(fileWith(withLevel('G\xff')), 'latin1'), ['utf-8']],
+    ['Latin-1', Buffer.from(fileWith(withLevel('Caf\xe9')), 'latin1'), ['utf-8']],
+    ['13 columns in a row', fileWith(GOOD.replace(',Ground', '')), ['field-count']],
+    ['15 columns in a row', fileWith(`${GOOD},x`), ['field-count']],
+    ['a comma at the end of a row', fileWith(`${GOOD},`), ['field-count']],
+    ['15 columns throughout', fileWith(GOOD).replaceAll('\r\n', ',x\r\n'), ['header', 'field-count']],
+    ['13 columns throughout', fileWith(GOOD).replaceAll(/,[^,]*\r\n/g, '\r\n'), ['header', 'field-count']],
+    ['a header twice', fileWith(GOOD).replace('Carrier Zone', 'Carrier'), ['header']],
+    [
+      'headers in another order',
+      fileWith(GOOD).replace('Origin', '?').replace(',Carrier,', ',Origin,').replace('?', 'Carrier'),
+      ['header'],
+    ],
+    ['no header', `${GOOD}\r\n${GOOD}\r\n`, ['header']],
+    ['a header in small letters', fileWith(GOOD).replace('Tenant', 'tenant'), ['header']],
+    ['only a header', `${HEADER}\r\n`, ['no-rows']],
+    ['only a header without a line end', HEADER, ['no-rows']],
+    ['nothing', '', ['header']],
+    ['a quote in an unquoted field', fileWith(withLevel('ab"c')), ['stray-quote']],
+    ['text after a closing quote', fileWith(withLevel('"ab"c')), ['text-after-quote']],
+    ['a space before a quote', fileWith(withLevel(' "ab,c"')), ['stray-quote', 'field-count']],
+    ['a quote that stays open', fileWith(withLevel('"ab')), ['open-quote']],
+    ['a backslash before a quote', fileWith(withLevel('"a\\"b"')), ['text-after-quote', 'stray-quote']],
+    ['a blank line', fileWith(''), ['blank-line']],
+    ['blank lines at the end', `${fileWith(GOOD)}\r\n\r\n`, ['blank-line']],
+    ['a row cut in the middle', `${HEADER}\r\n${GOOD}\r\n${GOOD.slice(0, 40)}`, ['field-count']],
+    ['a line end cut in half', fileWith(GOOD).slice(0, -1), ['bare-cr']],
+    ['a record over 2,000,000 bytes', fileWith(withLevel(`"${'x'.repeat(2_000_000)}"`)), ['record-too-big']],
+    ['XML', '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>', ['header', 'stray-quote']],
+  ])('refuses %s', (_, file, rules) => {
+    expect(rulesOf(file).sort()).toEqual([...rules].sort());
+  });
+
+  test('only notes a missing final line end (decision 9)', () => {
+    expect(scan(`${HEADER}\r\n${GOOD}`)).toMatchObject({
+      records: 1,
+      findingCount: 0,
+      endsWithLineEnd: false,
+    });
+  });
+
+  test('says line, row, column and what was there', () => {
+    const file = [
+      HEADER,
+      GOOD.replace('Acme', '"two\r\nlines"'),
+      GOOD.replace('UPS', 'U"PS'),
+      `${GOOD},`,
+      '',
+    ].join('\r\n');
+    expect(scan(file).findings).toEqual([
+      { line: 4, row: 2, column: 'Carrier', rule: 'stray-quote', value: 'U"' },
+      { line: 5, row: 3, column: null, rule: 'field-count', value: '15 fields instead of 14' },
+    ]);
+    expect(scan(fileWith(withLevel('Gro\0und'))).findings).toEqual([
+      { line: 3, row: 2, column: 'Service Level', rule: 'nul', value: 'Gro\\u0000' },
+    ]);
+    expect(scan(fileWith(withLevel('"never closed'))).findings[0]).toMatchObject({
+      line: 3,
+      row: 2,
+      rule: 'open-quote',
+    });
+  });
+
+  test('counts every finding and keeps the first hundred', () => {
+    const file = `${HEADER}\r\n${`${GOOD},x\r\n`.repeat(250)}`;
+    expect(scan(file).findings).toHaveLength(MAX_FINDINGS);
+    expect(scan(file).findingCount).toBe(250);
+  });
+
+  test('reads the same wherever the chunks are cut', () => {
+    const awkward = [
+      `\ufeff${fileWith(withLevel('"Zoë, ""🚚""\r\nb"'))}`,
+      fileWith(withLevel('ab"c\rd\0é')),
+      fileWith(withLevel('"open 🚚')),
+      `${HEADER}\n\r\n${GOOD}\n\n${GOOD}\r`,
+      Buffer.concat([Buffer.from(fileWith(GOOD)), Buffer.from([0xf0, 0x9f, 0x41, 0xe2, 0x82])]),
+    ];
+    for (const file of awkward) {
+      const whole = scan(file);
+      for (const chunkBytes of [1, 2, 3, 5, 7, 11, 64, 217, 218, 219])
+        expect(scan(file, chunkBytes)).toEqual(whole);
+    }
+  });
+
+  /** Everything a writer may put into a cell, awkward characters more often than they are in life. */
+  const cell = fc.string({
+    unit: fc.constantFrom('a', '7', ' ', ',', '"', '\r', '\n', 'é', '🚚', '\u0001', '-'),
+    maxLength: 12,
+  });
+  const file = fc
+    .array(fc.tuple(...CSV_HEADERS.map(() => cell)), { minLength: 1, maxLength: 6 })
+    .map((rows) => [HEADER, ...rows.map((row) => row.map(quoted).join(',')), ''].join('\r\n'));
+
+  test('takes whatever a correct writer writes, and counts its records', () => {
+    fc.assert(
+      fc.property(file, fc.integer({ min: 1, max: 50 }), (text, chunkBytes) => {
+        const read = scan(text, chunkBytes);
+        expect(read.findings).toEqual([]);
+        expect(read.records).toBe(readByCsvParse(Buffer.from(text)));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('accepts nothing that csv-parse refuses, and counts the same where both accept', () => {
+    const damage = fc.array(
+      fc.record({
+        at: fc.nat(),
+        drop: fc.integer({ min: 0, max: 3 }),
+        put: fc.constantFrom('', '"', ',', '\r', '\n', '\r\n', 'x', '""', '\0', '\xff'),
+      }),
+      { minLength: 1, maxLength: 3 },
+    );
+    fc.assert(
+      fc.property(file, damage, fc.integer({ min: 1, max: 50 }), (text, cuts, chunkBytes) => {
+        let bytes = Buffer.from(text);
+        for (const { at, drop, put } of cuts) {
+          const position = HEADER.length + (at % Math.max(1, bytes.length - HEADER.length));
+          bytes = Buffer.concat([
+            bytes.subarray(0, position),
+            Buffer.from(put, 'latin1'),
+            bytes.subarray(position + drop),
+          ]);
+        }
+        const read = scan(bytes, chunkBytes);
+        expect(scan(bytes)).toEqual(read);
+        const second = readByCsvParse(bytes);
+        if (read.findingCount === 0) expect(read.records).toBe(second);
+        else if (second !== null) {
+          // What csv-parse lets pass and the file rules (spec 2.8) do not.
+          const stricter = ['header', 'no-rows', 'bare-cr', 'bare-lf', 'nul', 'utf-8', 'blank-line'];
+          expect(read.findings.filter(({ rule }) => stricter.includes(rule))).not.toEqual([]);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+function quoted(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Records without the header; null when csv-parse refuses the file. */
+function readByCsvParse(bytes: Buffer): number | null {
+  try {
+    return parse(bytes, { bom: true, record_delimiter: '\r\n' }).length - 1;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,312 @@
+/** What the door makes of a delivery: an event, a test, something for a later version, or a reason. */
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseDelivery, withoutUrlQuery } from '../../contract/parse-delivery.js';
+
+const INVOICE = '7f3a1111-1111-1111-1111-111111111111';
+const TENANT = '22222222-2222-2222-2222-222222222222';
+const METADATA = {
+  eventId: '11111111-1111-1111-1111-111111111111',
+  eventTimestamp: '2026-11-01T10:00:00+00:00',
+  eventType: 'invoice_finalized',
+  partnerId: '33333333-3333-3333-3333-333333333333',
+  payloadSchemaVersion: 'v1',
+  testEvent: false,
+};
+const PAYLOAD = {
+  acmeInvoiceId: INVOICE,
+  partnerInvoiceId: null,
+  acmeTenantId: TENANT,
+  partnerTenantId: 'T-9',
+  invoiceNumber: 'INV-1',
+  invoiceStatus: 'finalized',
+  invoiceStartDate: '2026-10-01',
+  invoiceEndDate: '2026-10-31T23:59:59Z',
+  invoiceDate: '2026-11-01',
+  invoiceDueDate: '2026-11-16',
+  currencyCode: 'USD',
+  invoiceTotalAmount: 10.5,
+  totalTransactionCount: 3,
+  presignedUrl: 'https://storage.example/7f3a.csv?X-Signature=s3cret&X-Expires=86400',
+  presignedUrlExpiresAt: '2026-11-02T10:00:00Z',
+  fileHashSha256: 'AB'.repeat(32),
+  fileSizeBytes: 4112,
+};
+
+function parse(text: string, wirePrefix = 'auto') {
+  return parseDelivery(Buffer.from(text), { wirePrefix });
+}
+function parseWith(changes: { metadata?: object; payload?: object }, wirePrefix = 'auto') {
+  return parse(
+    JSON.stringify({
+      metadata: { ...METADATA, ...changes.metadata },
+      payload: { ...PAYLOAD, ...changes.payload },
+    }),
+    wirePrefix,
+  );
+}
+
+describe('parseDelivery', () => {
+  test('reads a finalized event with its export (spec 2.5 to 2.7)', () => {
+    const parsed = parseWith({});
+    expect(parsed).toMatchObject({
+      kind: 'event',
+      discrepancies: [],
+      event: {
+        eventType: 'invoice_finalized',
+        isTestEvent: false,
+        invoice: {
+          invoiceId: INVOICE,
+          tenantId: TENANT,
+          partnerInvoiceId: null,
+          invoiceTotalAmount: '10.5',
+          totalTransactionCount: 3,
+        },
+        export: { presignedUrl: PAYLOAD.presignedUrl, fileHashSha256: 'ab'.repeat(32), fileSizeBytes: 4112 },
+      },
+    });
+    if (parsed.kind !== 'event') return;
+    expect(parsed.event.invoice).not.toHaveProperty('acmeInvoiceId');
+    expect(JSON.stringify(withoutUrlQuery(parsed.event))).not.toContain('s3cret');
+  });
+
+  test('keeps every digit of the amount, in the event and in the envelope', () => {
+    const text = JSON.stringify({
+      metadata: METADATA,
+      payload: { ...PAYLOAD, invoiceTotalAmount: 0 },
+    }).replace(
+      '"invoiceTotalAmount":0',
+      '"invoiceTotalAmount":12345678901234.5670,"surcharges":[1.10e2],"newField":{"a":null}',
+    );
+    const parsed = parse(text);
+    expect(parsed).toMatchObject({
+      kind: 'event',
+      event: { invoice: { invoiceTotalAmount: '12345678901234.5670' } },
+    });
+    expect(parsed.envelope).toContain(
+      '"invoiceTotalAmount":12345678901234.5670,"surcharges":[1.10e2],"newField":{"a":null}',
+    );
+  });
+
+  test('keeps no URL query in the envelope, whatever field it stands in', () => {
+    const parsed = parseWith({
+      payload: {
+        presignedUrl: 'https://storage.example/a b.csv?sig=s3cret',
+        later: {
+          url: 'https://user:s3cret@storage.example/x?y=s3cret#s3cret',
+          text: 'see https://h/p?s3cret" and',
+        },
+      },
+    });
+    expect(parsed.kind).toBe('event');
+    expect(parsed.envelope).not.toContain('s3cret');
+    expect(JSON.parse(parsed.envelope ?? '')).toMatchObject({
+      payload: { later: { url: 'https://storage.example/x', text: 'see https://h/p" and' } },
+    });
+  });
+
+  test.each([
+    [
+      'neutral spelling',
+      {
+        acmeInvoiceId: undefined,
+        acmeTenantId: undefined,
+        serviceInvoiceId: INVOICE,
+        serviceTenantId: TENANT,
+      },
+      'auto',
+    ],
+    [
+      'another maker',
+      { acmeInvoiceId: undefined, acmeTenantId: undefined, zetaInvoiceId: INVOICE, zetaTenantId: TENANT },
+      'auto',
+    ],
+    ['both, saying the same', { serviceInvoiceId: INVOICE, serviceTenantId: TENANT }, 'auto'],
+    ['an added field that looks like a maker', { originalInvoiceId: METADATA.eventId }, 'auto'],
+    ['the configured prefix beside another', { zetaInvoiceId: METADATA.eventId, zetaTenantId: null }, 'acme'],
+    [
+      'the neutral spelling although a prefix is configured',
+      {
+        acmeInvoiceId: undefined,
+        acmeTenantId: undefined,
+        serviceInvoiceId: INVOICE,
+        serviceTenantId: TENANT,
+      },
+      'zeta',
+    ],
+  ])('finds the ids: %s', (_, payload, wirePrefix) => {
+    expect(parseWith({ payload }, wirePrefix)).toMatchObject({
+      kind: 'event',
+      event: { invoice: { invoiceId: INVOICE, tenantId: TENANT, partnerTenantId: 'T-9' } },
+    });
+  });
+
+  test.each([
+    [
+      'two makers that differ',
+      { zetaInvoiceId: METADATA.eventId, zetaTenantId: TENANT },
+      'auto',
+      'contradict',
+    ],
+    ['neutral and maker that differ', { serviceInvoiceId: METADATA.eventId }, 'auto', 'contradict'],
+    ['tenant null and not null', { serviceTenantId: null }, 'auto', 'contradict'],
+    ['only a foreign prefix', {}, 'zeta', 'payload.invoiceId: missing'],
+  ])('refuses to guess the ids: %s', (_, payload, wirePrefix, message) => {
+    expect(parseWith({ payload }, wirePrefix)).toMatchObject({
+      kind: 'unusable',
+      code: 'invalid-payload',
+      eventId: METADATA.eventId,
+      message: expect.stringContaining(message),
+    });
+  });
+
+  test('reads a partner-level invoice, its tenant fields null or absent (spec 2.9)', () => {
+    const absent = parseWith({ payload: { acmeTenantId: undefined, partnerTenantId: undefined } });
+    const isNull = parseWith({ payload: { acmeTenantId: null, partnerTenantId: null } });
+    expect(absent).toMatchObject({ event: { invoice: { tenantId: null, partnerTenantId: null } } });
+    expect(isNull).toMatchObject({ event: { invoice: { tenantId: null, partnerTenantId: null } } });
+  });
+
+  test.each(['invoice_created', 'invoice_voided'])(
+    '%s carries no export, even when fields of one are there',
+    (eventType) => {
+      expect(parseWith({ metadata: { eventType } })).toMatchObject({
+        kind: 'event',
+        event: { export: null },
+      });
+    },
+  );
+
+  test('lets the event type decide and notes a status that contradicts it', () => {
+    expect(parseWith({ payload: { invoiceStatus: 'pending' } })).toMatchObject({
+      kind: 'event',
+      discrepancies: [{ rule: 'status-contradicts-type', stated: 'pending', found: 'finalized' }],
+    });
+    expect(parseWith({ payload: { invoiceStatus: 'APPROVED' } })).toMatchObject({ discrepancies: [] });
+  });
+
+  test.each([
+    ...([
+      'invoiceNumber',
+      'invoiceStatus',
+      'invoiceStartDate',
+      'invoiceEndDate',
+      'invoiceDate',
+      'invoiceDueDate',
+    ] as const),
+    ...(['currencyCode', 'invoiceTotalAmount', 'totalTransactionCount', 'presignedUrl'] as const),
+    ...(['presignedUrlExpiresAt', 'fileHashSha256', 'fileSizeBytes'] as const),
+  ])('refuses a payload without %s and names it', (field) => {
+    expect(parseWith({ payload: { [field]: undefined } })).toMatchObject({
+      kind: 'unusable',
+      code: 'invalid-payload',
+      message: `payload.${field}: missing`,
+    });
+  });
+
+  test.each([
+    [{ invoiceTotalAmount: '10.50' }, 'payload.invoiceTotalAmount'],
+    [{ totalTransactionCount: 1.5 }, 'payload.totalTransactionCount'],
+    [{ totalTransactionCount: -1 }, 'payload.totalTransactionCount'],
+    [{ fileSizeBytes: 1e300 }, 'payload.fileSizeBytes'],
+    [{ invoiceDate: '01/11/2026' }, 'payload.invoiceDate'],
+    [{ invoiceDate: '2026-02-30' }, 'payload.invoiceDate'],
+    [{ currencyCode: 'usd' }, 'payload.currencyCode'],
+    [{ acmeInvoiceId: '../../etc/passwd' }, 'payload.invoiceId'],
+    [{ fileHashSha256: 'abc' }, 'payload.fileHashSha256'],
+    [{ presignedUrl: 'not a url' }, 'payload.presignedUrl'],
+    [{ invoiceStatus: 'banana' }, 'payload.invoiceStatus'],
+  ])('refuses %j', (payload, path) => {
+    expect(parseWith({ payload })).toMatchObject({
+      kind: 'unusable',
+      code: 'invalid-payload',
+      message: expect.stringContaining(path),
+    });
+  });
+
+  test.each(['eventId', 'eventTimestamp', 'eventType', 'partnerId', 'payloadSchemaVersion', 'testEvent'])(
+    'refuses metadata without %s',
+    (field) => {
+      expect(parseWith({ metadata: { [field]: undefined } })).toMatchObject({
+        kind: 'unusable',
+        code: 'invalid-metadata',
+        message: expect.stringContaining(`metadata.${field}: missing`),
+      });
+    },
+  );
+
+  test.each(['../../x', '11111111-1111-1111-1111-11111111111/', '', 7])(
+    'refuses the event id %j',
+    (eventId) => {
+      expect(parseWith({ metadata: { eventId } })).toMatchObject({
+        kind: 'unusable',
+        code: 'invalid-metadata',
+        eventId: null,
+      });
+    },
+  );
+
+  test('does not judge the payload of a test event (spec 6, rule 4)', () => {
+    const text = JSON.stringify({ metadata: { ...METADATA, testEvent: true }, payload: 'anything' });
+    expect(parse(text)).toMatchObject({ kind: 'test', eventId: METADATA.eventId, event: null });
+    expect(parseWith({ metadata: { testEvent: true } })).toMatchObject({
+      kind: 'test',
+      event: { isTestEvent: true, invoice: { invoiceId: INVOICE } },
+    });
+    expect(parseWith({ metadata: { testEvent: 'true' } })).toMatchObject({
+      kind: 'unusable',
+      code: 'invalid-metadata',
+    });
+  });
+
+  test('keeps what a later version of the service may send', () => {
+    expect(parseWith({ metadata: { eventType: 'invoice_paid' } })).toMatchObject({
+      kind: 'unsupported',
+      code: 'unknown-event-type',
+    });
+    expect(parseWith({ metadata: { payloadSchemaVersion: 'v2' } })).toMatchObject({
+      kind: 'unsupported',
+      code: 'unknown-schema-version',
+      eventId: METADATA.eventId,
+    });
+  });
+
+  test.each([
+    ['', 'not-json', null],
+    ['{"metadata":', 'not-json', null],
+    ['[]', 'invalid-metadata', '[]'],
+    ['null', 'invalid-metadata', 'null'],
+    ['{"metadata":{},"metadata":{"a":1}}', 'not-json', null],
+    [`${'['.repeat(200_000)}`, 'not-json', null],
+  ])('refuses %.40j', (text, code, envelope) => {
+    expect(parse(text)).toMatchObject({ kind: 'unusable', code, eventId: null, envelope });
+  });
+
+  test('refuses bytes that are no UTF-8', () => {
+    expect(parseDelivery(Buffer.from([0x22, 0xff, 0x22]), { wirePrefix: 'auto' })).toMatchObject({
+      code: 'not-json',
+    });
+  });
+
+  test('never throws, whatever arrives', () => {
+    const body = fc.oneof(
+      fc.uint8Array(),
+      fc.json().map((text) => Buffer.from(text)),
+      fc.record({ metadata: fc.anything(), payload: fc.anything() }).map((value) => {
+        try {
+          return Buffer.from(JSON.stringify(value));
+        } catch {
+          return Buffer.from('{}');
+        }
+      }),
+    );
+    fc.assert(
+      fc.property(body, (bytes) => {
+        expect(['event', 'test', 'unsupported', 'unusable']).toContain(
+          parseDelivery(bytes, { wirePrefix: 'auto' }).kind,
+        );
+      }),
+    );
+  });
+});
