@@ -1,0 +1,184 @@
+/**
+ * A partner's account in one environment: everything of it in one place. The test and the production account
+ * are two of these, with nothing in common but the signing secret that tells their tokens apart (spec 5).
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Activity } from './activity.js';
+import { Billing } from './billing.js';
+import { type Credentials, seededCredentials } from './credentials.js';
+import { Deliveries } from './deliveries.js';
+import { Faults } from './faults.js';
+import type { ApiKey, Environment, Partner, PartnerKind } from './model.js';
+import { bytesFrom } from './randomness.js';
+import { RefusalError } from './refusal.js';
+import { Registrations } from './registrations.js';
+import { Schedules } from './schedules.js';
+import { Store } from './store.js';
+import { seededPartner, seededTenants } from './tenants.js';
+import { sameSecret, Tokens } from './tokens.js';
+
+export interface AccountOptions {
+  readonly environment: Environment;
+  readonly dataDir: string;
+  readonly seed: number;
+  readonly partnerKind: PartnerKind;
+  readonly wirePrefix: string;
+  readonly signingSecret: string;
+  readonly storageUrl: () => string;
+  readonly tokenLifetimeSeconds: number;
+  readonly urlLifetimeSeconds: number;
+  readonly retryDelayMs: number;
+  readonly deliveryTimeoutMs: number;
+  readonly now: () => Date;
+}
+
+export class Account {
+  readonly environment: Environment;
+  readonly partner: Partner;
+  readonly credentials: Credentials;
+  readonly now: () => Date;
+  readonly store: Store;
+  readonly activity: Activity;
+  readonly faults: Faults;
+  readonly tokens: Tokens;
+  readonly registrations: Registrations;
+  readonly deliveries: Deliveries;
+  readonly billing: Billing;
+  readonly schedules: Schedules;
+  readonly #seed: number;
+
+  constructor(options: AccountOptions) {
+    const { environment, seed, partnerKind, now, signingSecret } = options;
+    this.environment = environment;
+    this.now = now;
+    this.#seed = seed;
+    this.partner = seededPartner(seed, environment, partnerKind);
+    this.credentials = seededCredentials(seed, environment);
+    this.store = openStore(options);
+    this.#furnish();
+    this.activity = new Activity(now);
+    const { store, activity } = this;
+    this.faults = new Faults({
+      store,
+      seed,
+      now,
+      onStrike: (rule, moment) =>
+        activity.add('fault', `${rule.name} strikes at ${moment.place}`, moment.invoiceId ?? null),
+    });
+    this.tokens = new Tokens({
+      signingSecret,
+      environment,
+      lifetimeSeconds: options.tokenLifetimeSeconds,
+      now,
+      revokedUpTo: () => Number(store.get('note', 'revokedUpTo')?.value ?? 0),
+    });
+    this.registrations = new Registrations({
+      store,
+      seed,
+      now,
+      hasTenants: partnerKind === '3pl',
+      findTenantId: (word) => this.billing.tenant(word).tenantId,
+    });
+    this.deliveries = new Deliveries({
+      store,
+      faults: this.faults,
+      activity,
+      now,
+      retryDelayMs: options.retryDelayMs,
+      timeoutMs: options.deliveryTimeoutMs,
+      tenantWords: (tenantId) => this.billing.tenantWords(tenantId),
+    });
+    const { faults, deliveries, registrations, partner } = this;
+    this.billing = new Billing({ ...options, store, faults, activity, deliveries, registrations, partner });
+    this.schedules = new Schedules({ store, billing: this.billing, activity, seed, now });
+    this.deliveries.resume();
+  }
+
+  apiKeys(): readonly ApiKey[] {
+    return [...this.store.all('apiKey').values()];
+  }
+
+  /** API keys stay valid until deactivated (spec 5). */
+  addApiKey(name: string): ApiKey {
+    const number = this.store.count('apiKeys');
+    const secret = bytesFrom(20, this.#seed, this.environment, 'api key', number).toString('base64url');
+    const key = { keyId: `key-${number}`, key: `${this.environment}_key_${secret}`, name, active: true };
+    this.store.put('apiKey', key.keyId, key);
+    return key;
+  }
+
+  /** @throws RefusalError when there is none */
+  deactivateApiKey(keyId: string): ApiKey {
+    const key = this.store.get('apiKey', keyId);
+    if (key === undefined) throw new RefusalError('not_found', `There is no API key "${keyId}".`);
+    const next = { ...key, active: false };
+    this.store.put('apiKey', keyId, next);
+    return next;
+  }
+
+  isActiveApiKey(text: string): boolean {
+    return this.apiKeys().some(({ active, key }) => active && sameSecret(key, text));
+  }
+
+  /** Every token issued so far stops working, as after a leak. */
+  revokeTokens(): void {
+    this.store.put('note', 'revokedUpTo', { value: this.now().getTime() });
+  }
+
+  /** Forgets invoices, events, deliveries, registrations, schedules and faults; credentials stay. */
+  async reset(): Promise<void> {
+    await this.schedules.close();
+    await this.deliveries.abandon();
+    this.store.clear();
+    this.#furnish();
+  }
+
+  /**
+   * Generates invoices in every status, as they would lie around in an account of some weeks.
+   *
+   * @returns how many there were made
+   */
+  async seedInvoices(count: number, shipments?: number): Promise<number> {
+    const { billing } = this;
+    for (let made = 0; made < count; made += 1) {
+      const { invoiceId } = await billing.create(shipments === undefined ? {} : { shipments });
+      const end = made % 6;
+      if (end !== 0) billing.submit(invoiceId);
+      if (end > 1) await billing.approve(invoiceId);
+      if (end === 5) billing.cancel(invoiceId);
+    }
+    return count;
+  }
+
+  /** Resolves when nothing is under way: no delivery, no retry, no schedule's run. */
+  async idle(): Promise<void> {
+    await this.schedules.idle();
+    await this.deliveries.idle();
+  }
+
+  async close(): Promise<void> {
+    await this.schedules.close();
+    await this.deliveries.close();
+    this.store.close();
+  }
+
+  /** What an account has from the start: its tenants and its first API key. */
+  #furnish(): void {
+    if (this.store.get('note', 'furnished') !== undefined) return;
+    this.store.put('note', 'furnished', { value: this.now().toISOString() });
+    if (this.partner.kind === '3pl') {
+      for (const tenant of seededTenants(this.#seed, this.environment)) {
+        this.store.put('tenant', tenant.tenantId, tenant);
+      }
+    }
+    const key = { keyId: 'key-0', key: this.credentials.apiKey, name: 'first key', active: true };
+    this.store.put('apiKey', key.keyId, key);
+  }
+}
+
+function openStore({ dataDir, environment }: AccountOptions): Store {
+  const dir = join(dataDir, environment);
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  return new Store(dir);
+}

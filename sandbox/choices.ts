@@ -1,0 +1,98 @@
+/**
+ * What the spec does not show, decided once. Change a shape here and the whole sandbox follows;
+ * docs/sandbox-choices.md says why each is as it is.
+ */
+import { LosslessNumber } from 'lossless-json';
+import { WEBHOOK_STATUS } from './lifecycle.js';
+import type { Invoice } from './model.js';
+import type { BilledShipment } from './shipments.js';
+
+/** How a delivery is sent (spec 4.6 shows neither method nor content type). */
+export const DELIVERY_METHOD = 'POST';
+export const DELIVERY_CONTENT_TYPE = 'application/json; charset=utf-8';
+export const DELIVERY_USER_AGENT = 'billing-sandbox/1';
+
+/** How an API key is presented (spec 5). */
+export const API_KEY_HEADER = 'x-api-key';
+
+/** The scopes every client is granted (spec 2.1 shows the field, not its words). */
+export const GRANTED_SCOPES = 'deliveryexperience:read billing.invoices:read billing.invoices:export';
+
+/** A date of the payload (spec 2.6 says ISO 8601): midnight UTC. */
+export function wireDate(date: string): string {
+  return `${date}T00:00:00Z`;
+}
+
+/** Every error body, the 400 of regenerate with `details` (spec 7 shows the names of `invalid_token` only). */
+export function errorBody(error: string, description: string, details?: readonly ErrorDetail[]): object {
+  return { error, error_description: description, ...(details === undefined ? {} : { details }) };
+}
+
+export interface ErrorDetail {
+  readonly field: string;
+  readonly issue: string;
+}
+
+/** The fields of spec 2.6 under the maker's spelling of the two identifiers. */
+export interface InvoiceFieldsOptions {
+  readonly invoice: Invoice;
+  readonly partnerTenantId: string | null;
+  readonly wirePrefix: string;
+}
+
+export function invoiceFields({ invoice, partnerTenantId, wirePrefix }: InvoiceFieldsOptions): object {
+  const stated = invoice.stated;
+  return {
+    [`${wirePrefix}InvoiceId`]: invoice.invoiceId,
+    partnerInvoiceId: invoice.partnerInvoiceId,
+    [`${wirePrefix}TenantId`]: invoice.tenantId,
+    partnerTenantId,
+    invoiceNumber: invoice.invoiceNumber,
+    invoiceStatus: WEBHOOK_STATUS[invoice.status],
+    invoiceStartDate: wireDate(invoice.startDate),
+    invoiceEndDate: wireDate(invoice.endDate),
+    invoiceDate: wireDate(invoice.invoiceDate),
+    invoiceDueDate: wireDate(invoice.dueDate),
+    currencyCode: stated?.currencyCode ?? invoice.currencyCode,
+    invoiceTotalAmount: new LosslessNumber(stated?.totalAmount ?? invoice.totalAmount),
+    totalTransactionCount: stated?.transactionCount ?? invoice.shipmentCount,
+  };
+}
+
+/**
+ * The details answer (spec 4.4, 2.9): the fields of 2.6, the status in the service's own words beside them, and
+ * `lineItems`. Split in two so that the line items can be streamed in between.
+ */
+export function detailsHead(options: InvoiceFieldsOptions): object {
+  return { ...invoiceFields(options), status: options.invoice.status };
+}
+
+export function detailsLineItem({ shipment: s }: BilledShipment, currencyCode: string): object {
+  return {
+    shipDate: s.shipDate,
+    origin: textOrNull(s.origin),
+    currencyCode,
+    billingCost: new LosslessNumber(s.billingCost),
+    billableWeight: s.billableWeight === '' ? null : new LosslessNumber(s.billableWeight),
+    billableWeightUnit: textOrNull(s.billableWeightUnit),
+    trackingNumber: s.trackingNumber,
+    carrier: s.carrier,
+    carrierZone: textOrNull(s.carrierZone),
+    carrierInvoiceDate: textOrNull(s.carrierInvoiceDate),
+    serviceLevel: textOrNull(s.serviceLevel),
+  };
+}
+
+/** Headers of the export-csv answer (spec 4.5); storage answers with the same content type. */
+export const CSV_CONTENT_TYPE = 'text/csv; charset=utf-8';
+
+export function exportCsvHeaders(invoice: Invoice): Record<string, string> {
+  return {
+    'content-type': CSV_CONTENT_TYPE,
+    'content-disposition': `attachment; filename="invoice-${invoice.invoiceId}.csv"`,
+  };
+}
+
+function textOrNull(text: string): string | null {
+  return text === '' ? null : text;
+}

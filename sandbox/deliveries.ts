@@ -1,0 +1,232 @@
+/**
+ * Sends events to partner endpoints (spec 4.6, 6, 8): right away, 30 seconds for the answer, one retry after a
+ * brief delay, then logged and not requeued. Registrations do not wait for one another: each has its own
+ * connections and its own line.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Activity } from './activity.js';
+import type { Faults, Moment } from './faults.js';
+import { numberParam } from './faults.js';
+import type { BillingEvent, Delivery, DeliveryAttempt, DeliveryState, Registration } from './model.js';
+import { ReceiverPool } from './receiver-pool.js';
+import type { Store } from './store.js';
+
+export interface DeliveriesOptions {
+  readonly store: Store;
+  readonly faults: Faults;
+  readonly activity: Activity;
+  readonly now: () => Date;
+  readonly retryDelayMs: number;
+  readonly timeoutMs: number;
+  readonly tenantWords: (tenantId: string | null) => readonly string[];
+}
+
+/** Initial attempt and one retry (spec 8). */
+const ATTEMPTS = 2;
+/** Finished deliveries beyond this many leave the log, oldest first. */
+const KEPT_DELIVERIES = 50_000;
+
+export class Deliveries {
+  readonly #options: DeliveriesOptions;
+  readonly #pool = new ReceiverPool();
+  #closing = new AbortController();
+  readonly #jobs = new Set<Promise<void>>();
+  /** Deliveries that wait for a later event of their invoice, by invoice. */
+  readonly #held = new Map<string, Set<() => void>>();
+
+  constructor(options: DeliveriesOptions) {
+    this.#options = options;
+  }
+
+  /** Newest last. */
+  list(): readonly Delivery[] {
+    return [...this.#options.store.all('delivery').values()];
+  }
+
+  /** Starts delivering and returns at once; `idle` tells when it is over. */
+  send(event: BillingEvent, registration: Registration): Delivery {
+    const delivery: Delivery = {
+      deliveryId: randomUUID(),
+      eventId: event.eventId,
+      eventType: event.eventType,
+      invoiceId: event.invoiceId,
+      registrationId: registration.registrationId,
+      registrationName: registration.name,
+      url: registration.url,
+      testEvent: event.testEvent,
+      state: 'pending',
+      queuedAt: this.#options.now().toISOString(),
+      attempts: [],
+    };
+    this.#put(delivery);
+    this.#trim();
+    this.#track(this.#deliverWithFaults(delivery, event));
+    return delivery;
+  }
+
+  /** Takes up what a stop or a kill left unfinished; at least one attempt is made again. */
+  resume(): void {
+    for (const delivery of this.list()) {
+      const event = this.#options.store.get('event', delivery.eventId);
+      if (delivery.state === 'pending' && event !== undefined) this.#track(this.#deliver(delivery, event));
+    }
+  }
+
+  /** Resolves when no delivery is under way or scheduled. */
+  async idle(): Promise<void> {
+    while (this.#jobs.size > 0) await Promise.all(this.#jobs);
+  }
+
+  /** Stops what is under way or scheduled and forgets it, for a reset. */
+  async abandon(): Promise<void> {
+    this.#closing.abort();
+    await this.idle();
+    this.#closing = new AbortController();
+  }
+
+  /** Stops at once; unfinished deliveries stay pending and are taken up by `resume` of the next start. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#pool.close();
+    await this.idle();
+  }
+
+  #track(job: Promise<void>): void {
+    const { signal } = this.#closing;
+    const tracked = job
+      .catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      })
+      .finally(() => this.#jobs.delete(tracked));
+    this.#jobs.add(tracked);
+  }
+
+  async #deliverWithFaults(delivery: Delivery, event: BillingEvent): Promise<void> {
+    const { faults } = this.#options;
+    const moment = this.#moment(delivery, event);
+    if (faults.strike('drop', moment) !== null) {
+      this.#finish(delivery, 'dropped');
+      return;
+    }
+    const duplicate = faults.strike('duplicate', moment);
+    const reorder = faults.strike('reorder', moment);
+    const delay = faults.strike('delay', moment);
+    if (delay !== null) await this.#wait(numberParam(delay, 'delayMs'));
+    if (reorder !== null) await this.#holdForLater(delivery.invoiceId, numberParam(reorder, 'delayMs'));
+    const copies = [this.#deliver(delivery, event)];
+    for (let copy = 0; duplicate !== null && copy < numberParam(duplicate, 'times'); copy += 1) {
+      copies.push(this.#deliverCopy(delivery, event, numberParam(duplicate, 'delayMs')));
+    }
+    await Promise.all(copies);
+  }
+
+  async #deliverCopy(original: Delivery, event: BillingEvent, delayMs: number): Promise<void> {
+    const copy = { ...original, deliveryId: randomUUID(), queuedAt: this.#options.now().toISOString() };
+    this.#put(copy);
+    await this.#wait(delayMs);
+    await this.#deliver(copy, event);
+  }
+
+  async #deliver(delivery: Delivery, event: BillingEvent): Promise<void> {
+    let current = delivery;
+    const first = Math.min(delivery.attempts.length + 1, ATTEMPTS);
+    for (let number = first; number <= ATTEMPTS; number += 1) {
+      if (number > 1) await this.#wait(this.#options.retryDelayMs);
+      const registration = this.#options.store.get('registration', delivery.registrationId);
+      if (registration === undefined) break;
+      const attempt = await this.#attempt(number, registration, delivery, event);
+      current = { ...current, attempts: [...current.attempts, attempt] };
+      const delivered = attempt.error === null;
+      if (delivered || number === ATTEMPTS) return this.#finish(current, delivered ? 'delivered' : 'failed');
+      this.#put(current);
+    }
+    this.#finish(current, 'failed');
+  }
+
+  async #attempt(
+    number: number,
+    registration: Registration,
+    delivery: Delivery,
+    event: BillingEvent,
+  ): Promise<DeliveryAttempt> {
+    const { faults, now, timeoutMs } = this.#options;
+    const moment = this.#moment(delivery, event);
+    const release = await this.#pool.slot(registration);
+    try {
+      this.#closing.signal.throwIfAborted();
+      const startedAt = now().toISOString();
+      const start = performance.now();
+      const result = await this.#pool.post(registration, {
+        body: event.body,
+        timeoutMs,
+        signal: this.#closing.signal,
+        cutOff: faults.strike('cut-off-body', moment) !== null,
+        reset: faults.strike('connection-reset', moment) !== null,
+      });
+      this.#closing.signal.throwIfAborted();
+      const lost = faults.strike('execute-then-drop', moment) !== null;
+      return {
+        number,
+        startedAt,
+        durationMs: Math.round(performance.now() - start),
+        ...(lost ? { status: null, error: 'The answer was lost (fault).', responseBody: '' } : result),
+      };
+    } finally {
+      release();
+    }
+  }
+
+  #finish(delivery: Delivery, state: DeliveryState): void {
+    this.#put({ ...delivery, state });
+    const last = delivery.attempts.at(-1);
+    const how = last === undefined ? '' : ` (${last.status ?? last.error}, attempt ${last.number})`;
+    this.#options.activity.add(
+      'delivery',
+      `${delivery.eventType} to ${delivery.registrationName}: ${state}${how}`,
+      delivery.invoiceId,
+    );
+    for (const letGo of this.#held.get(delivery.invoiceId) ?? []) letGo();
+  }
+
+  async #holdForLater(invoiceId: string, atMostMs: number): Promise<void> {
+    const waiting = this.#held.get(invoiceId) ?? new Set();
+    this.#held.set(invoiceId, waiting);
+    const timer = new AbortController();
+    const letGo = () => timer.abort();
+    waiting.add(letGo);
+    const signal = AbortSignal.any([timer.signal, this.#closing.signal]);
+    await sleep(atMostMs, undefined, { signal }).catch(() => {});
+    waiting.delete(letGo);
+    if (waiting.size === 0) this.#held.delete(invoiceId);
+    this.#closing.signal.throwIfAborted();
+  }
+
+  async #wait(ms: number): Promise<void> {
+    if (ms > 0) await sleep(ms, undefined, { signal: this.#closing.signal });
+  }
+
+  #moment(delivery: Delivery, event: BillingEvent): Moment {
+    return {
+      place: 'delivery',
+      invoiceId: event.invoiceId,
+      tenantWords: this.#options.tenantWords(event.tenantId),
+      eventType: event.eventType,
+      registrationId: delivery.registrationId,
+    };
+  }
+
+  #put(delivery: Delivery): void {
+    this.#options.store.put('delivery', delivery.deliveryId, delivery);
+  }
+
+  #trim(): void {
+    const { store } = this.#options;
+    const log = store.all('delivery');
+    for (const [id, { state }] of log) {
+      if (log.size <= KEPT_DELIVERIES) return;
+      if (state !== 'pending') store.remove('delivery', id);
+    }
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * The admin API: what a person does in the application, for commands, scripts and the page. It is for the
+ * machine it runs on: pages of other origins are refused, so no website can work it through a browser.
+ */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { Account } from '../account.js';
+import { RefusalError } from '../refusal.js';
+import { billedRows } from '../service.js';
+import { type Call, OPERATIONS, type QuerySchema } from './admin-operations.js';
+import { openapiDocument } from './openapi.js';
+
+export function adminRoutes(app: FastifyInstance, { account }: { readonly account: Account }): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const { origin, host } = request.headers;
+    if (origin !== undefined && origin !== `https://${host}`) {
+      await reply.code(403).send({ error: 'forbidden', error_description: 'Another origin called.' });
+    }
+  });
+  app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => sendError(error, reply));
+
+  for (const { method, path, query, body, status, run } of OPERATIONS) {
+    app.route({
+      method,
+      url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      schema: body === undefined ? {} : { body: { anyOf: [body, { type: 'null' }] } },
+      handler: async (request, reply) => {
+        const result = await run(account, {
+          params: request.params as Call['params'],
+          query: readQuery(query ?? {}, request.query as Record<string, unknown>),
+          body: request.body ?? null,
+        });
+        return status === 204 ? reply.code(204).send() : reply.code(status ?? 200).send(result);
+      },
+    });
+  }
+
+  app.get('/openapi.json', async () => openapiDocument(OPERATIONS));
+  app.get('/billed-shipments', (_request, reply) => streamLines(reply, billedRows(account)));
+  app.get('/activity/follow', (_request, reply) => followActivity(account, reply));
+}
+
+/** Words of the query as the operation wants them; unknown ones are refused, so a misspelt filter is noticed. */
+function readQuery(
+  schemas: Readonly<Record<string, QuerySchema>>,
+  query: Record<string, unknown>,
+): Call['query'] {
+  const read: Record<string, string | number> = {};
+  for (const [name, value] of Object.entries(query)) {
+    const schema = schemas[name];
+    if (schema === undefined)
+      throw new RefusalError('invalid_request', `There is no query parameter "${name}".`);
+    const isWhole = schema.type !== 'integer' || /^\d{1,9}$/.test(String(value));
+    if (
+      typeof value !== 'string' ||
+      !isWhole ||
+      (schema.enum !== undefined && !schema.enum.includes(value))
+    ) {
+      throw new RefusalError('invalid_request', `The query parameter ${name} cannot be "${value}".`);
+    }
+    read[name] = schema.type === 'integer' ? Number(value) : value;
+  }
+  return read;
+}
+
+function sendError(error: Error & { statusCode?: number }, reply: FastifyReply) {
+  if (error instanceof RefusalError) {
+    return reply.code(error.httpStatus).send({ error: error.code, error_description: error.message });
+  }
+  const status = error.statusCode ?? 500;
+  const code = status < 500 ? 'invalid_request' : 'internal_error';
+  return reply.code(status).send({ error: code, error_description: error.message });
+}
+
+async function streamLines(reply: FastifyReply, values: AsyncIterable<object>): Promise<void> {
+  reply.hijack();
+  const { raw } = reply;
+  raw.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8' });
+  let text = '';
+  for await (const value of values) {
+    text += `${JSON.stringify(value)}\n`;
+    if (text.length < 32 * 1024) continue;
+    if (!raw.write(text))
+      await new Promise<void>((resolve) => raw.once('drain', resolve).once('close', resolve));
+    if (raw.destroyed) return;
+    text = '';
+  }
+  raw.end(text);
+}
+
+/** Stays open and writes a line of JSON for everything that happens, until the reader leaves. */
+function followActivity({ activity }: Account, reply: FastifyReply): void {
+  reply.hijack();
+  const { raw } = reply;
+  raw.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8' });
+  raw.flushHeaders();
+  const stop = activity.follow((line) => void raw.write(`${JSON.stringify(line)}\n`));
+  raw.on('close', stop);
+}

@@ -1,0 +1,237 @@
+/**
+ * Every answer of the service's own endpoints goes through here, because here the faults of a network and of a
+ * tired server are played: refusals, lost answers, bodies that break off, drip or change.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import type { FastifyReply } from 'fastify';
+import type { Account } from '../account.js';
+import { errorBody } from '../choices.js';
+import type { FaultName } from '../fault-catalogue.js';
+import { type FaultRule, type Moment, numberParam, switchParam } from '../faults.js';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A stream comes with its exact length, unless nobody can know it. */
+  readonly body: string | Buffer | Iterable<Buffer> | AsyncIterable<Buffer>;
+  readonly length?: number;
+}
+
+export interface Exchange {
+  readonly account: Account;
+  readonly moment: Moment;
+  readonly reply: FastifyReply;
+}
+
+/** Faults that answer instead of the endpoint, in the order in which they are tried. */
+const INSTEAD: readonly FaultName[] = [
+  'unauthorized',
+  'forbidden',
+  'too-many-requests',
+  'unavailable',
+  'server-error',
+  'bad-request',
+  'not-found',
+  'redirect',
+  'html-body',
+];
+
+export function json(status: number, body: object | string, headers: Record<string, string> = {}): Answer {
+  return {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  };
+}
+
+/** Answers a request by `work`, or as a fault has it. */
+export async function answer(exchange: Exchange, work: () => Answer | Promise<Answer>): Promise<void> {
+  const { account, moment, reply } = exchange;
+  reply.hijack();
+  const strike = (name: FaultName) => account.faults.strike(name, moment);
+  const delay = strike('delay');
+  if (delay !== null) await sleep(numberParam(delay, 'delayMs'));
+  if (strike('hang') !== null) return;
+  if (strike('connection-reset') !== null) return reset(reply);
+  const refusal = refuseByFault(strike, moment);
+  const wanted = refusal ?? (await work());
+  if (strike('execute-then-drop') !== null) return reset(reply);
+  const method = reply.request.method;
+  const path = reply.request.url.replace(/\?.*$/, '');
+  account.activity.add('call', `${method} ${path}: ${wanted.status}`, moment.invoiceId ?? null);
+  await write(exchange, refusal === null ? changeByFault(strike, wanted) : wanted);
+}
+
+type Strike = (name: FaultName) => FaultRule | null;
+
+function refuseByFault(strike: Strike, moment: Moment): Answer | null {
+  for (const name of INSTEAD) {
+    const rule = strike(name);
+    if (rule !== null) return insteadOf(rule, moment);
+  }
+  return null;
+}
+
+function insteadOf(rule: FaultRule, { place }: Moment): Answer {
+  const text = 'This answer is a fault of the sandbox.';
+  if (rule.name === 'redirect') {
+    const location = String(rule.params.location);
+    return { status: numberParam(rule, 'status'), headers: { location }, body: '' };
+  }
+  if (rule.name === 'html-body') {
+    return {
+      status: 200,
+      headers: { 'content-type': 'text/html' },
+      body: '<!doctype html><h1>Welcome</h1>\n',
+    };
+  }
+  const [status, error] = REFUSALS[rule.name] ?? [500, 'internal_error'];
+  const headers: Record<string, string> =
+    'retryAfterSeconds' in rule.params ? { 'retry-after': String(rule.params.retryAfterSeconds) } : {};
+  if (place === 'storage') return storageError(status, error, text, headers);
+  const details = status === 400 ? [{ field: 'invoiceId', issue: text }] : undefined;
+  const description = status === 401 ? 'The access token expired' : text;
+  return json(status, errorBody(error, description, details), headers);
+}
+
+const REFUSALS: Readonly<Partial<Record<FaultName, readonly [number, string]>>> = {
+  unauthorized: [401, 'invalid_token'],
+  forbidden: [403, 'forbidden'],
+  'too-many-requests': [429, 'too_many_requests'],
+  unavailable: [503, 'unavailable'],
+  'bad-request': [400, 'invalid_request'],
+  'not-found': [404, 'not_found'],
+};
+
+/** Object storage speaks XML. */
+export function storageError(
+  status: number,
+  code: string,
+  message: string,
+  headers: Record<string, string> = {},
+): Answer {
+  return {
+    status,
+    headers: { 'content-type': 'application/xml', ...headers },
+    body: `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message></Error>`,
+  };
+}
+
+interface Shaped extends Answer {
+  /** Send this many bytes and break the connection; null sends all. */
+  readonly cutAt?: number;
+  readonly endCleanly?: boolean;
+  readonly hideLength?: boolean;
+  readonly drip?: { readonly bytes: number; readonly everyMs: number };
+}
+
+function changeByFault(strike: Strike, wanted: Answer): Shaped {
+  let shaped: Shaped = wanted;
+  if (strike('gzip') !== null) {
+    const headers = { ...shaped.headers, 'content-encoding': 'gzip' };
+    shaped = { ...withoutLength(shaped), headers, body: gzipped(shaped.body), hideLength: true };
+  }
+  if (strike('corrupt-body') !== null)
+    shaped = { ...shaped, ...lengthOf(shaped), body: corrupted(shaped.body) };
+  const cut = strike('cut-off-body');
+  if (cut !== null) {
+    const length = lengthOf(shaped).length ?? 1_000;
+    const endCleanly = switchParam(cut, 'clean');
+    shaped = { ...shaped, cutAt: Math.floor(length * numberParam(cut, 'share')), endCleanly };
+    if (endCleanly) shaped = { ...shaped, hideLength: true };
+  }
+  if (strike('no-content-length') !== null) shaped = { ...shaped, hideLength: true };
+  const drip = strike('slow-drip');
+  if (drip === null) return shaped;
+  return { ...shaped, drip: { bytes: numberParam(drip, 'bytes'), everyMs: numberParam(drip, 'everyMs') } };
+}
+
+async function write({ reply, account }: Exchange, shaped: Shaped): Promise<void> {
+  const raw = reply.raw;
+  const { length } = lengthOf(shaped);
+  const headers: Record<string, string> = { date: account.now().toUTCString(), ...shaped.headers };
+  if (length !== undefined && shaped.hideLength !== true) headers['content-length'] = String(length);
+  raw.writeHead(shaped.status, headers);
+  if (reply.request.method === 'HEAD') return void raw.end();
+  let sent = 0;
+  for await (const chunk of dripped(shaped)) {
+    const rest = shaped.cutAt === undefined ? chunk.length : shaped.cutAt - sent;
+    const part = rest < chunk.length ? chunk.subarray(0, rest) : chunk;
+    sent += part.length;
+    if (!raw.write(part) && !(await drained(raw))) return;
+    if (shaped.cutAt !== undefined && sent >= shaped.cutAt) break;
+  }
+  if (shaped.cutAt !== undefined && shaped.endCleanly !== true) {
+    raw.socket?.end();
+    raw.destroy();
+    return;
+  }
+  raw.end();
+}
+
+async function* dripped({ body, drip }: Shaped): AsyncGenerator<Buffer> {
+  for await (const chunk of chunksOf(body)) {
+    if (drip === undefined) {
+      yield chunk;
+      continue;
+    }
+    for (let at = 0; at < chunk.length; at += drip.bytes) {
+      yield chunk.subarray(at, at + drip.bytes);
+      await sleep(drip.everyMs);
+    }
+  }
+}
+
+function chunksOf(body: Answer['body']): Iterable<Buffer> | AsyncIterable<Buffer> {
+  if (typeof body === 'string') return [Buffer.from(body)];
+  return Buffer.isBuffer(body) ? [body] : body;
+}
+
+async function* gzipped(body: Answer['body']): AsyncGenerator<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of chunksOf(body)) chunks.push(chunk);
+  yield gzipSync(Buffer.concat(chunks));
+}
+
+async function* corrupted(body: Answer['body']): AsyncGenerator<Buffer> {
+  let first = true;
+  for await (const chunk of chunksOf(body)) {
+    const copy = Buffer.from(chunk);
+    const middle = Math.floor(copy.length / 2);
+    if (first && copy.length > 0) copy[middle] = (copy[middle] ?? 0) ^ 1;
+    first = false;
+    yield copy;
+  }
+}
+
+function lengthOf({ body, length }: Answer): { length?: number } {
+  if (length !== undefined) return { length };
+  if (typeof body === 'string') return { length: Buffer.byteLength(body) };
+  return Buffer.isBuffer(body) ? { length: body.length } : {};
+}
+
+function withoutLength({ length: _, ...rest }: Answer): Answer {
+  return rest;
+}
+
+/** False when the reader is gone. */
+function drained(raw: FastifyReply['raw']): Promise<boolean> {
+  if (raw.destroyed) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const settle = (alive: boolean) => {
+      raw.off('drain', onDrain);
+      raw.off('close', onClose);
+      resolve(alive);
+    };
+    const onDrain = () => settle(true);
+    const onClose = () => settle(false);
+    raw.on('drain', onDrain);
+    raw.on('close', onClose);
+  });
+}
+
+function reset(reply: FastifyReply): void {
+  const socket = reply.raw.socket;
+  socket?.destroy();
+}

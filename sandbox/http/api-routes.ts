@@ -1,0 +1,213 @@
+/** The endpoints of the API: token, ping, and the three of an invoice (spec 4.1 to 4.5), with their errors (spec 7). */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { stringify } from 'lossless-json';
+import type { Account } from '../account.js';
+import {
+  API_KEY_HEADER,
+  detailsHead,
+  detailsLineItem,
+  errorBody,
+  exportCsvHeaders,
+  GRANTED_SCOPES,
+} from '../choices.js';
+import type { Moment, Place } from '../faults.js';
+import type { Invoice } from '../model.js';
+import { RefusalError } from '../refusal.js';
+import { sameSecret } from '../tokens.js';
+import { type Answer, answer, json } from './answer.js';
+
+export interface ApiRoutesOptions {
+  readonly account: Account;
+  readonly wirePrefix: string;
+}
+
+type InvoiceRequest = FastifyRequest<{ Params: { invoiceId: string } }>;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export function apiRoutes(app: FastifyInstance, { account, wirePrefix }: ApiRoutesOptions): void {
+  acceptAnyBody(app);
+
+  app.post('/oauth/token', (request, reply) =>
+    answer({ account, moment: { place: 'token' }, reply }, () => issueToken(account, request)),
+  );
+
+  app.get('/api/v1/deliveryexperience/ping', (request, reply) =>
+    answer({ account, moment: { place: 'ping' }, reply }, () =>
+      guarded(account, request, () => json(200, { status: 1, info: 'pong' })),
+    ),
+  );
+
+  const invoiceRoute = (place: Place, work: (invoiceId: string) => Answer | Promise<Answer>) => {
+    return (request: InvoiceRequest, reply: FastifyReply) => {
+      const { invoiceId } = request.params;
+      const moment = momentOf(account, place, invoiceId);
+      return answer({ account, moment, reply }, () => guarded(account, request, () => work(invoiceId)));
+    };
+  };
+  const path = '/api/v1/billing/invoices/:invoiceId';
+  app.post(
+    `${path}/regenerate-presigned-url`,
+    invoiceRoute('regenerate', (id) => regenerate(account, id)),
+  );
+  app.get(
+    path,
+    invoiceRoute('details', (id) => details(account, wirePrefix, id)),
+  );
+  app.get(
+    `${path}/export-csv`,
+    invoiceRoute('export-csv', (id) => exportCsv(account, id)),
+  );
+
+  app.setNotFoundHandler((request, reply) =>
+    reply
+      .code(404)
+      .send(errorBody('not_found', `There is no ${request.method} ${request.url.replace(/\?.*$/, '')}.`)),
+  );
+}
+
+/** Bodies stay text: their content type is judged by the endpoint, not by the framework. */
+function acceptAnyBody(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+}
+
+/** Spec 4.1; errors in the manner of RFC 6749 5.2, which the spec's scheme is taken from. */
+function issueToken(account: Account, request: FastifyRequest): Answer {
+  const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+  if (type !== 'application/x-www-form-urlencoded') {
+    return json(
+      400,
+      errorBody('invalid_request', 'Content-Type has to be application/x-www-form-urlencoded'),
+    );
+  }
+  if (!isClient(account, request.headers.authorization)) {
+    return json(401, errorBody('invalid_client', 'Client ID or client secret is wrong'), {
+      'www-authenticate': 'Basic realm="oauth", charset="UTF-8"',
+    });
+  }
+  const grants = new URLSearchParams(typeof request.body === 'string' ? request.body : '').getAll(
+    'grant_type',
+  );
+  if (grants.length !== 1) return json(400, errorBody('invalid_request', 'grant_type is required, once'));
+  if (grants[0] !== 'client_credentials') {
+    return json(400, errorBody('unsupported_grant_type', 'grant_type has to be client_credentials'));
+  }
+  const { accessToken, expiresInSeconds } = account.tokens.issue();
+  const { partnerId } = account.partner;
+  return json(
+    200,
+    {
+      access_token: accessToken,
+      token_type: 'bearer',
+      expires_in: expiresInSeconds,
+      scope: GRANTED_SCOPES,
+      partnerId,
+      partnerIds: partnerId,
+      userId: account.credentials.userId,
+    },
+    { 'cache-control': 'no-store' },
+  );
+}
+
+function isClient({ credentials }: Account, authorization: string | undefined): boolean {
+  const match = /^basic +([a-z0-9+/]+=*)$/i.exec(authorization ?? '');
+  const pair = Buffer.from(match?.[1] ?? '', 'base64').toString('utf8');
+  const colon = pair.indexOf(':');
+  if (colon < 0) return false;
+  const isId = sameSecret(pair.slice(0, colon), credentials.clientId);
+  return sameSecret(pair.slice(colon + 1), credentials.clientSecret) && isId;
+}
+
+/** Lets a request through that carries a valid token or an active API key (spec 5, 7). */
+function guarded(account: Account, request: FastifyRequest, work: () => Answer | Promise<Answer>) {
+  const problem = refuseCaller(account, request);
+  if (problem === null) return work();
+  return json(401, errorBody('invalid_token', problem), {
+    'www-authenticate': `Bearer error="invalid_token", error_description="${problem}"`,
+  });
+}
+
+function refuseCaller(account: Account, { headers }: FastifyRequest): string | null {
+  const bearer = /^bearer +(.*)$/i.exec(headers.authorization ?? '')?.[1];
+  if (bearer !== undefined) {
+    const verdict = account.tokens.check(bearer);
+    return verdict.valid ? null : verdict.description;
+  }
+  const key = headers[API_KEY_HEADER];
+  if (typeof key !== 'string') return 'An access token or an API key is required';
+  return account.isActiveApiKey(key) ? null : 'The API key is unknown or deactivated';
+}
+
+/** Spec 4.3, 7: 404 without invoice or export, 400 when there is one and no URL can be made for it. */
+function regenerate(account: Account, invoiceId: string): Answer {
+  if (!UUID.test(invoiceId)) return badRequest('invoiceId', 'is not a UUID');
+  const invoice = find(account, invoiceId);
+  if (invoice === null) return notFound('The invoice does not exist');
+  if (invoice.exports.length === 0) return notFound('The export of the invoice does not exist');
+  if (invoice.status === 'CANCELED') return badRequest('invoiceId', 'the invoice is canceled');
+  return json(200, account.billing.regenerate(invoiceId) ?? {});
+}
+
+/** Spec 4.4: full details with line items, streamed. */
+function details(account: Account, wirePrefix: string, invoiceId: string): Answer {
+  const invoice = find(account, invoiceId);
+  if (invoice === null) return notFound('The invoice does not exist');
+  const partnerTenantId = account.billing.tenantOf(invoice)?.partnerTenantId ?? null;
+  const head = stringify(detailsHead({ invoice, partnerTenantId, wirePrefix })) ?? '';
+  return { ...json(200, ''), body: detailsChunks(account, invoice, head) };
+}
+
+const CHUNK_CHARACTERS = 32 * 1024;
+
+function* detailsChunks(account: Account, invoice: Invoice, head: string): Generator<Buffer> {
+  let text = `${head.slice(0, -1)},"lineItems":[`;
+  let separator = '';
+  for (const row of account.billing.rows(invoice)) {
+    text += `${separator}${stringify(detailsLineItem(row, invoice.currencyCode))}`;
+    separator = ',';
+    if (text.length < CHUNK_CHARACTERS) continue;
+    yield Buffer.from(text);
+    text = '';
+  }
+  yield Buffer.from(`${text}]}`);
+}
+
+/** Spec 4.5: the fallback when the event did not come, so it needs an approval but no export. */
+function exportCsv(account: Account, invoiceId: string): Answer {
+  const invoice = find(account, invoiceId);
+  if (invoice === null) return notFound('The invoice does not exist');
+  const wasApproved = invoice.history.some(({ status }) => status === 'APPROVED');
+  if (!wasApproved) return notFound(`The invoice is ${invoice.status} and has no CSV yet`);
+  const file = invoice.exports.at(-1) ?? invoice.file;
+  return {
+    status: 200,
+    headers: exportCsvHeaders(invoice),
+    body: account.billing.read(invoice, file),
+    length: file.sizeBytes,
+  };
+}
+
+function find({ billing }: Account, invoiceId: string): Invoice | null {
+  try {
+    return billing.invoice(invoiceId.toLowerCase());
+  } catch (error) {
+    if (error instanceof RefusalError) return null;
+    throw error;
+  }
+}
+
+function momentOf(account: Account, place: Place, invoiceId: string): Moment {
+  const invoice = find(account, invoiceId);
+  return invoice === null ? { place, invoiceId } : account.billing.moment(place, invoice);
+}
+
+function notFound(description: string): Answer {
+  return json(404, errorBody('not_found', description));
+}
+
+function badRequest(field: string, issue: string): Answer {
+  return json(
+    400,
+    errorBody('invalid_request', `The URL could not be regenerated: ${issue}`, [{ field, issue }]),
+  );
+}

@@ -1,0 +1,114 @@
+/**
+ * The two HTTPS listeners: API with admin and page, and object storage, which is another host in real life and
+ * so another origin here. The production account lies beneath /production of the first.
+ */
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { Account } from '../account.js';
+import type { ServiceKeys } from '../service.js';
+import { adminRoutes } from './admin-routes.js';
+import { apiRoutes } from './api-routes.js';
+import { storageRoutes } from './storage-routes.js';
+
+export interface ListenersOptions {
+  readonly host: string;
+  readonly port?: number;
+  readonly storagePort?: number;
+  readonly wirePrefix: string;
+  readonly dataDir: string;
+  readonly accounts: { readonly test: Account; readonly production: Account };
+  readonly keys: ServiceKeys;
+}
+
+export interface Listeners {
+  readonly apiUrl: string;
+  readonly storageUrl: string;
+  close(): Promise<void>;
+}
+
+interface Ports {
+  readonly port: number;
+  readonly storagePort: number;
+}
+
+/** @throws Error with code EADDRINUSE when a port that was asked for is taken */
+export async function startListeners(options: ListenersOptions): Promise<Listeners> {
+  const { accounts, keys, host, dataDir, wirePrefix } = options;
+  const { signingSecret } = keys;
+  const portsFile = join(dataDir, 'ports.json');
+  const last = readPorts(portsFile);
+
+  const storage = createServer(keys);
+  for (const account of Object.values(accounts)) {
+    const prefix = `/exports-${account.environment}`;
+    await storage.register(async (app) => storageRoutes(app, { account, signingSecret }), { prefix });
+  }
+  const storageUrl = await listen(storage, host, options.storagePort, last?.storagePort);
+
+  const api = createServer(keys);
+  for (const account of Object.values(accounts)) {
+    const prefix = account.environment === 'production' ? '/production' : '';
+    await api.register(
+      async (app) => {
+        await app.register(async (scope) => apiRoutes(scope, { account, wirePrefix }));
+        await app.register(async (scope) => adminRoutes(scope, { account }), { prefix: '/admin' });
+      },
+      { prefix },
+    );
+  }
+  const apiUrl = await listen(api, host, options.port, last?.port).catch(async (error: unknown) => {
+    await storage.close();
+    throw error;
+  });
+  writeFileSync(portsFile, JSON.stringify({ port: portOf(api), storagePort: portOf(storage) }));
+  return {
+    apiUrl,
+    storageUrl,
+    close: async () => {
+      await Promise.all([api.close(), storage.close()]);
+    },
+  };
+}
+
+function createServer({ certPem, keyPem }: ServiceKeys): FastifyInstance {
+  return Fastify({
+    https: { cert: certPem, key: keyPem },
+    forceCloseConnections: true,
+    bodyLimit: 64 * 1024 * 1024,
+    exposeHeadRoutes: false,
+    // Bodies are taken as they are: a number where text belongs is an error, not a text.
+    ajv: { customOptions: { coerceTypes: false, allowUnionTypes: true } },
+  }) as unknown as FastifyInstance;
+}
+
+/** A port that was asked for has to be free; the one of the last start is taken when it is. */
+async function listen(
+  app: FastifyInstance,
+  host: string,
+  wanted: number | undefined,
+  last: number | undefined,
+): Promise<string> {
+  try {
+    await app.listen({ host, port: wanted ?? last ?? 0 });
+  } catch (error) {
+    if (wanted !== undefined || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    await app.listen({ host, port: 0 });
+  }
+  return `https://${host.includes(':') ? `[${host}]` : host}:${portOf(app)}`;
+}
+
+function portOf(app: FastifyInstance): number {
+  return (app.server.address() as AddressInfo).port;
+}
+
+function readPorts(path: string): Ports | null {
+  if (!existsSync(path)) return null;
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Ports;
+  } catch {
+    rmSync(path);
+    return null;
+  }
+}

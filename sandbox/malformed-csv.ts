@@ -1,0 +1,192 @@
+/**
+ * The ways in which an exported file can be broken, by name. Each spoils one thing only, so that a receiver can
+ * be asked to say which; the announced hash and size are always true to the broken bytes.
+ */
+import { gzipSync } from 'node:zlib';
+
+/** The right file taken apart: header names, rows of cells, and how a field is quoted. */
+export interface Parts {
+  readonly header: readonly string[];
+  readonly rows: Iterable<string[]>;
+  readonly field: (text: string) => string;
+}
+
+export interface Malformation {
+  readonly description: string;
+  readonly write: (parts: Parts) => Iterable<string | Buffer>;
+}
+
+/** The row that is spoilt: the second, so that one right row stands before it. A one-row file spoils its first. */
+const SPOILT = 1;
+
+const COLUMN = {
+  invoiceId: 2,
+  shipDate: 3,
+  currency: 5,
+  cost: 6,
+  weight: 7,
+  unit: 8,
+  tracking: 9,
+  carrier: 10,
+  serviceLevel: 13,
+} as const;
+
+export const MALFORMATIONS: Readonly<Record<string, Malformation>> = {
+  'swapped-columns': header('two header names are swapped', (names) =>
+    names.map((name, i) => (i === 6 ? (names[7] ?? name) : i === 7 ? (names[6] ?? name) : name)),
+  ),
+  'renamed-column': header('the header says Cost for Billing Cost', (names) =>
+    names.map((name) => (name === 'Billing Cost' ? 'Cost' : name)),
+  ),
+  'short-header': header('the header lacks Service Level', (names) => names.slice(0, -1)),
+  'missing-header': {
+    description: 'the file starts with a row',
+    write: (parts) => records(parts).slice(1),
+  },
+  'doubled-header': {
+    description: 'the header comes twice',
+    write: (parts) => {
+      const all = records(parts);
+      return [...all.slice(0, 1), ...all];
+    },
+  },
+  'header-only': { description: 'no rows at all', write: (parts) => records(parts).slice(0, 1) },
+  'empty-file': { description: 'no bytes at all', write: () => [] },
+  'missing-field': row('a row has 13 fields', (cells) => cells.slice(0, -1)),
+  'extra-field': row('a row has 15 fields', (cells) => [...cells, 'surplus']),
+  'empty-extra-field': row('a row ends in a comma', (cells) => [...cells, '']),
+  'cost-exponent': cell('a cost is 1e3', COLUMN.cost, '1e3'),
+  'cost-five-decimals': cell('a cost has five decimals', COLUMN.cost, '12.34567'),
+  'cost-comma': cell('a cost has a decimal comma', COLUMN.cost, '12,50'),
+  'cost-thousands': cell('a cost has a thousands separator', COLUMN.cost, '1,234.50'),
+  'cost-sign': cell('a cost has a currency sign', COLUMN.cost, '$12.50'),
+  'cost-spaces': cell('a cost has spaces around it', COLUMN.cost, ' 12.50 '),
+  'cost-empty': cell('a cost is missing', COLUMN.cost, ''),
+  'cost-nan': cell('a cost is NaN', COLUMN.cost, 'NaN'),
+  'cost-too-large': cell('a cost has 15 digits before the point', COLUMN.cost, '123456789012345.00'),
+  'weight-negative': row('a weight is negative', (cells) =>
+    cells.with(COLUMN.weight, '-1.5').with(COLUMN.unit, 'LB'),
+  ),
+  'weight-without-unit': row('a weight has no unit', (cells) =>
+    cells.with(COLUMN.weight, '1.5').with(COLUMN.unit, ''),
+  ),
+  'unit-unknown': row('a weight is in ounces', (cells) =>
+    cells.with(COLUMN.weight, '1.5').with(COLUMN.unit, 'OZ'),
+  ),
+  'date-slashes': cell('a ship date is written with slashes', COLUMN.shipDate, '2026/02/03'),
+  'date-short': cell('a ship date lacks its zeros', COLUMN.shipDate, '2026-2-3'),
+  'date-impossible': cell('a ship date does not exist', COLUMN.shipDate, '2026-02-30'),
+  'date-with-time': cell('a ship date has a time', COLUMN.shipDate, '2026-02-03T00:00:00'),
+  'foreign-invoice-id': cell(
+    'a row belongs to another invoice',
+    COLUMN.invoiceId,
+    '00000000-0000-4000-8000-000000000000',
+  ),
+  'mixed-currency': cell('a row is in another currency', COLUMN.currency, 'CHF'),
+  'tracking-empty': cell('a tracking number is missing', COLUMN.tracking, ''),
+  'carrier-empty': cell('a carrier is missing', COLUMN.carrier, ''),
+  'nul-byte': cell('a field holds a NUL', COLUMN.serviceLevel, 'GRO\u0000UND'),
+  'bare-quote': lastField('a quote stands inside a bare field', Buffer.from('ab"c')),
+  'unclosed-quote': lastField('a quote is never closed', Buffer.from('"open')),
+  'blank-line': record('a line is empty', (text) => `\r\n${text}`),
+  'lf-endings': endings('lines end in LF', '\n'),
+  'cr-endings': endings('lines end in CR', '\r'),
+  'mixed-endings': record('one line ends in LF', (text) => text.replace(/\r\n$/, '\n')),
+  'invalid-utf8': lastField('a byte is no UTF-8', Buffer.from([0x47, 0xff, 0x4f])),
+  'utf-16': {
+    description: 'the file is UTF-16',
+    write: (parts) => [Buffer.from(`\ufeff${records(parts).join('')}`, 'utf16le')],
+  },
+  'byte-order-mark': {
+    description: 'the file starts with a byte order mark',
+    write: (parts) => ['\ufeff', ...records(parts)],
+  },
+  semicolons: {
+    description: 'fields are separated by semicolons',
+    write: ({ header: names, rows }) => [names, ...rows].map((cells) => `${cells.join(';')}\r\n`),
+  },
+  'cut-in-last-field': {
+    description: 'the file ends inside its last record',
+    write: (parts) => {
+      const all = records(parts);
+      const last = all.pop() ?? '';
+      return [...all, last.slice(0, Math.floor(last.length / 2))];
+    },
+  },
+  'no-final-line-end': {
+    description: 'the last line end is missing; the rest is right',
+    write: (parts) => {
+      const all = records(parts);
+      const last = all.pop() ?? '';
+      return [...all, last.replace(/\r\n$/, '')];
+    },
+  },
+  'trailing-total': {
+    description: 'a total line follows the rows',
+    write: (parts) => [...records(parts), 'Total,,,,,,12.50,,,,,,,\r\n'],
+  },
+  'html-page': {
+    description: 'the file is an error page',
+    write: () => ['<!doctype html>\n<html><body><h1>502 Bad Gateway</h1></body></html>\n'],
+  },
+  'gzip-file': {
+    description: 'the file is compressed',
+    write: (parts) => [gzipSync(records(parts).join(''))],
+  },
+};
+
+export const MALFORMATION_NAMES = Object.keys(MALFORMATIONS);
+
+function records({ header: names, rows, field }: Parts): string[] {
+  return [names, ...rows].map((cells) => `${cells.map(field).join(',')}\r\n`);
+}
+
+function header(description: string, change: (names: readonly string[]) => readonly string[]): Malformation {
+  return { description, write: (parts) => records({ ...parts, header: change(parts.header) }) };
+}
+
+function row(description: string, change: (cells: string[]) => string[]): Malformation {
+  return {
+    description,
+    write: (parts) => records({ ...parts, rows: spoilOne([...parts.rows], change) }),
+  };
+}
+
+function cell(description: string, column: number, value: string): Malformation {
+  return row(description, (cells) => cells.with(column, value));
+}
+
+function record(description: string, change: (text: string) => string): Malformation {
+  return {
+    description,
+    write: (parts) => {
+      const [names = '', ...rows] = records(parts);
+      return [names, ...spoilOne(rows, change)];
+    },
+  };
+}
+
+/** Replaces the last field of one row by bytes that no quoting has touched. */
+function lastField(description: string, bytes: Buffer): Malformation {
+  const marker = 'SPOILT';
+  return {
+    description,
+    write: (parts) => {
+      const rows = spoilOne([...parts.rows], (cells) => cells.with(COLUMN.serviceLevel, marker));
+      return records({ ...parts, rows }).flatMap((text) => {
+        if (!text.endsWith(`${marker}\r\n`)) return [text];
+        return [text.slice(0, -marker.length - 2), bytes, '\r\n'];
+      });
+    },
+  };
+}
+
+/** Line ends between records only: those inside quoted fields are text and stay. */
+function endings(description: string, end: string): Malformation {
+  return { description, write: (parts) => records(parts).map((text) => text.replace(/\r\n$/, end)) };
+}
+
+function spoilOne<T>(rows: readonly T[], change: (row: T) => T): T[] {
+  const index = Math.min(SPOILT, rows.length - 1);
+  return rows.map((one, at) => (at === index ? change(one) : one));
+}

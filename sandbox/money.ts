@@ -1,0 +1,33 @@
+/**
+ * Money and weights are counted in whole ten-thousandths and written as decimal text: the invoice total has to
+ * equal the sum of its rows to the last digit (spec 2.6, 2.8).
+ */
+
+/** Text with at least two and at most four decimals: 123400n is `12.34`, 5n is `0.0005`. */
+export function moneyText(tenThousandths: bigint): string {
+  const negative = tenThousandths < 0n;
+  const digits = (negative ? -tenThousandths : tenThousandths).toString().padStart(5, '0');
+  const fraction = digits.slice(-4).replace(/0{1,2}$/, '');
+  return `${negative ? '-' : ''}${digits.slice(0, -4)}.${fraction}`;
+}
+
+/** Reads decimal text of at most four decimals. @throws RangeError for anything else. */
+export function parseMoney(text: string): bigint {
+  const match = /^(-?)(\d+)(?:\.(\d{1,4}))?$/.exec(text);
+  if (match === null) throw new RangeError(`"${text}" is not an amount with at most four decimals.`);
+  const value = BigInt(`${match[2]}${(match[3] ?? '').padEnd(4, '0')}`);
+  return match[1] === '-' ? -value : value;
+}
+
+/**
+ * Writes a whole count of ten-thousandths with exactly `decimals` places; the count must end in zeros beyond
+ * them. Counts of single shipments are small whole numbers, so a plain number is exact and quick here.
+ */
+export function fixedText(tenThousandths: number, decimals: 0 | 1 | 2 | 3 | 4): string {
+  const sign = tenThousandths < 0 ? '-' : '';
+  const count = Math.abs(tenThousandths);
+  const whole = Math.floor(count / 10_000);
+  if (decimals === 0) return `${sign}${whole}`;
+  const fraction = String(count - whole * 10_000).padStart(4, '0');
+  return `${sign}${whole}.${fraction.slice(0, decimals)}`;
+}

@@ -1,0 +1,61 @@
+/**
+ * Everything the sandbox makes up follows from a seed, so that a story can be told twice. Each thing draws from
+ * its own stream, named by what it is, so that adding one thing changes no other.
+ */
+import { createHash } from 'node:crypto';
+
+export interface Random {
+  /** A whole number from 0 to `limit` - 1. */
+  below(limit: number): number;
+  /** True with the given probability, 0 to 1. */
+  chance(probability: number): boolean;
+  pick<T>(choices: readonly [T, ...T[]]): T;
+}
+
+type Part = string | number;
+
+/** A stream of draws (sfc32, seeded by a SHA-256 of the parts). */
+export function randomFrom(...parts: Part[]): Random {
+  const digest = digestOf(parts);
+  let a = digest.readInt32LE(0);
+  let b = digest.readInt32LE(4);
+  let c = digest.readInt32LE(8);
+  let counter = 1;
+  const next = (): number => {
+    const sum = (((a + b) | 0) + counter) | 0;
+    counter = (counter + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = (((c << 21) | (c >>> 11)) + sum) | 0;
+    return sum >>> 0;
+  };
+  const below = (limit: number): number => next() % limit;
+  return {
+    below,
+    chance: (probability) => next() < probability * 0x1_0000_0000,
+    pick: <T>(choices: readonly [T, ...T[]]): T => choices[below(choices.length)] ?? choices[0],
+  };
+}
+
+/** A version 4 shaped UUID that is always the same for the same parts. */
+export function uuidFrom(...parts: Part[]): string {
+  const bytes = digestOf(parts).subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = bytes.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** A number in [0, 1) that is always the same for the same parts: one independent draw. */
+export function fractionFrom(...parts: Part[]): number {
+  return digestOf(parts).readUInt32BE(0) / 0x1_0000_0000;
+}
+
+/** Bytes that are always the same for the same parts, 32 at most. */
+export function bytesFrom(length: number, ...parts: Part[]): Buffer {
+  return digestOf(parts).subarray(0, length);
+}
+
+function digestOf(parts: readonly Part[]): Buffer {
+  return createHash('sha256').update(JSON.stringify(parts)).digest();
+}

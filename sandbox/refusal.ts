@@ -1,0 +1,15 @@
+/** What a person asked for and the service will not do; carries the HTTP status of the answer. */
+export class RefusalError extends Error {
+  override readonly name = 'RefusalError';
+  readonly code: 'not_found' | 'invalid_request' | 'refused_transition' | 'conflict';
+
+  constructor(code: RefusalError['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+
+  get httpStatus(): number {
+    if (this.code === 'not_found') return 404;
+    return this.code === 'invalid_request' ? 400 : 409;
+  }
+}

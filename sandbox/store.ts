@@ -1,0 +1,152 @@
+/**
+ * Keeps the sandbox's state in memory and in an append-only journal, so that a restart, even a kill -9, finds
+ * what the last call left (issue: state survives a restart). Each change appends one line for one object; the
+ * last line of an object wins. Opening compacts the journal when most of it is history.
+ */
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FaultRule } from './faults.js';
+import type { ApiKey, BillingEvent, Delivery, Invoice, Registration, Schedule, Tenant } from './model.js';
+
+/** Everything that is kept, by kind. */
+export interface Kinds {
+  tenant: Tenant;
+  invoice: Invoice;
+  registration: Registration;
+  schedule: Schedule;
+  event: BillingEvent;
+  delivery: Delivery;
+  fault: FaultRule;
+  apiKey: ApiKey;
+  /** Small values by name: counters, the seed that was used, when tokens were revoked. */
+  note: { readonly value: number | string };
+}
+
+export type Kind = keyof Kinds;
+type Collections = { readonly [K in Kind]: Map<string, Kinds[K]> };
+
+const COMPACT_FROM_LINES = 2_000;
+
+export class Store {
+  readonly #all: Collections = {
+    tenant: new Map(),
+    invoice: new Map(),
+    registration: new Map(),
+    schedule: new Map(),
+    event: new Map(),
+    delivery: new Map(),
+    fault: new Map(),
+    apiKey: new Map(),
+    note: new Map(),
+  };
+  readonly #path: string;
+  #file: number;
+  #pending = '';
+  #flushQueued = false;
+
+  /** @param dir an existing folder, which this store has for itself */
+  constructor(dir: string) {
+    this.#path = join(dir, 'journal.ndjson');
+    const lines = this.#replay();
+    this.#file = openSync(this.#path, 'a', 0o600);
+    if (lines > COMPACT_FROM_LINES && lines > 2 * this.#size()) this.#rewrite();
+  }
+
+  /** All objects of a kind, in the order they were first put. */
+  all<K extends Kind>(kind: K): ReadonlyMap<string, Kinds[K]> {
+    return this.#all[kind];
+  }
+
+  get<K extends Kind>(kind: K, id: string): Kinds[K] | undefined {
+    return this.#all[kind].get(id);
+  }
+
+  put<K extends Kind>(kind: K, id: string, value: Kinds[K]): void {
+    this.#all[kind].set(id, value);
+    this.#append({ kind, id, value });
+  }
+
+  remove(kind: Kind, id: string): void {
+    if (this.#all[kind].delete(id)) this.#append({ kind, id });
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    for (const objects of Object.values(this.#all)) objects.clear();
+    this.#rewrite();
+  }
+
+  /** The next whole number under a name, from 1. */
+  count(name: string): number {
+    const last = this.#all.note.get(name)?.value;
+    const value = (typeof last === 'number' ? last : 0) + 1;
+    this.put('note', name, { value });
+    return value;
+  }
+
+  /** Hands everything to the operating system, which keeps it even when this process is killed. */
+  flush(): void {
+    if (this.#pending === '') return;
+    const text = this.#pending;
+    this.#pending = '';
+    writeAll(this.#file, text);
+  }
+
+  close(): void {
+    this.flush();
+    fsyncSync(this.#file);
+    closeSync(this.#file);
+  }
+
+  #append(line: { kind: Kind; id: string; value?: unknown }): void {
+    this.#pending += `${JSON.stringify(line)}\n`;
+    if (this.#flushQueued) return;
+    this.#flushQueued = true;
+    queueMicrotask(() => {
+      this.#flushQueued = false;
+      this.flush();
+    });
+  }
+
+  #size(): number {
+    return Object.values(this.#all).reduce((sum, objects) => sum + objects.size, 0);
+  }
+
+  /** Reads the journal; a last line that a kill cut short is left out and cut off. */
+  #replay(): number {
+    if (!existsSync(this.#path)) return 0;
+    const text = readFileSync(this.#path, 'utf8');
+    const complete = text.slice(0, text.lastIndexOf('\n') + 1);
+    const lines = complete.split('\n').filter((line) => line !== '');
+    for (const line of lines) {
+      const { kind, id, value } = JSON.parse(line) as { kind: Kind; id: string; value?: never };
+      if (value === undefined) this.#all[kind].delete(id);
+      else this.#all[kind].set(id, value);
+    }
+    if (complete.length < text.length) this.#replaceFile();
+    return lines.length;
+  }
+
+  #rewrite(): void {
+    this.#pending = '';
+    closeSync(this.#file);
+    this.#replaceFile();
+    this.#file = openSync(this.#path, 'a', 0o600);
+  }
+
+  #replaceFile(): void {
+    const next = `${this.#path}.next`;
+    const file = openSync(next, 'w', 0o600);
+    for (const [kind, objects] of Object.entries(this.#all)) {
+      for (const [id, value] of objects) writeAll(file, `${JSON.stringify({ kind, id, value })}\n`);
+    }
+    fsyncSync(file);
+    closeSync(file);
+    renameSync(next, this.#path);
+  }
+}
+
+function writeAll(file: number, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+}
