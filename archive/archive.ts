@@ -73,7 +73,11 @@ export type Fact =
   | { readonly kind: 'discard'; readonly at: string; readonly quarantineId: string; readonly note: string };
 
 export interface Archive {
-  /** Durable before it answers. `known` when an event of that id is there already (nothing is written then). */
+  /**
+   * Durable before it answers. `known` when an event of that id is there already (nothing is written then). One
+   * exception: what can be acted on outranks what was kept before (test < quarantined < accepted), so a requeued
+   * delivery is `new` again, given once more by `events`, and from then on the only event of its id.
+   */
   putEvent(event: ArchivedEvent): Promise<'new' | 'known'>;
   event(eventId: string): Promise<ArchivedEvent | null>;
   /**

@@ -1,0 +1,200 @@
+/**
+ * Keeps events for ever in a folder: one small JSON file per event, and a journal that knows their order of arrival.
+ *
+ * `events/ab/<eventId>.json` is the event; `events/journal` has a line per event and is only an index: when it is
+ * missing it is made again from the files. A line is appended in one write with O_APPEND, so several processes may
+ * put events at once and a byte offset into the journal is a cursor that stays true for ever.
+ */
+
+import { constants, open, readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import {
+  appendDurably,
+  exists,
+  linkDurably,
+  makeFolder,
+  removeIfThere,
+  systemCode,
+  temporaryName,
+  writeSynced,
+} from '../ops/durable-files.js';
+import type { ArchivedEvent, DeliveryVerdict } from './archive.js';
+import { type Cursor, formatCursor, parseCursor } from './event-cursor.js';
+
+export interface EventFolder {
+  put(event: ArchivedEvent): Promise<'new' | 'known'>;
+  get(eventId: string): Promise<ArchivedEvent | null>;
+  list(after?: string): AsyncIterable<{ readonly event: ArchivedEvent; readonly cursor: string }>;
+}
+
+/** An event that can be acted on outranks what was kept of its id before: a requeue must not be shadowed. */
+const RANKED: readonly DeliveryVerdict[] = ['test', 'quarantined', 'accepted'];
+
+interface JournalLine {
+  readonly receivedAt: string;
+  readonly eventId: string;
+}
+
+/** Opens (and makes) the folder of events. */
+export async function openEventFolder(root: string): Promise<EventFolder> {
+  await makeFolder(root);
+  const journalPath = join(root, 'journal');
+  await restoreJournal(root, journalPath);
+  const shards = new Set<string>();
+
+  async function put(event: ArchivedEvent): Promise<'new' | 'known'> {
+    const path = pathOf(root, event.eventId, event.verdict);
+    const shard = dirname(path);
+    if (!shards.has(shard)) {
+      await makeFolder(shard);
+      shards.add(shard);
+    }
+    const isKnown = await outranked(root, event);
+    if (!isKnown && (await link(path, event))) {
+      await append(event);
+      return 'new';
+    }
+    // A process that died between link and journal left a file without a line; a second line does no harm.
+    await append(event);
+    return 'known';
+  }
+
+  async function link(path: string, event: ArchivedEvent): Promise<boolean> {
+    const part = temporaryName(root);
+    try {
+      await writeSynced(part, `${JSON.stringify(event)}\n`);
+      return await linkDurably(part, path);
+    } finally {
+      await removeIfThere(part);
+    }
+  }
+
+  async function append(event: ArchivedEvent): Promise<void> {
+    // The leading line end fences off a line that a full disk tore.
+    await appendDurably(journalPath, `\n${event.receivedAt} ${fileName(event.eventId)}\n`);
+  }
+
+  async function* list(after?: string): AsyncGenerator<{ event: ArchivedEvent; cursor: string }> {
+    const cursor = parseCursor(after);
+    if (cursor.last !== null) {
+      yield* batch({ from: cursor.from, end: cursor.end, last: cursor.last });
+    }
+    const end = await completeEnd(journalPath);
+    if (end > cursor.end) yield* batch({ from: cursor.end, end, last: null });
+  }
+
+  async function* batch(range: Cursor): AsyncGenerator<{ event: ArchivedEvent; cursor: string }> {
+    const lines = await readLines(journalPath, range);
+    let position = 0;
+    for (const line of lines) {
+      position += 1;
+      const key = sortKey(line);
+      if (range.last !== null && key <= range.last) continue;
+      const event = await read(root, line.eventId);
+      if (event === null) continue;
+      const isLast = position === lines.length;
+      yield { event, cursor: formatCursor(isLast ? { ...range, last: null } : { ...range, last: key }) };
+    }
+  }
+
+  return {
+    put,
+    get: (eventId) => read(root, eventId),
+    list,
+  };
+}
+
+/** Ids are compared without case, as file systems may. */
+function fileName(eventId: string): string {
+  const name = eventId.toLowerCase();
+  if (!/^[0-9a-z][0-9a-z._-]{0,127}$/.test(name))
+    throw new RangeError('An event id that cannot name a file.');
+  return name;
+}
+
+function pathOf(root: string, eventId: string, verdict: DeliveryVerdict): string {
+  const name = fileName(eventId);
+  const suffix = verdict === 'accepted' ? '' : `.${verdict}`;
+  return join(root, name.slice(0, 2), `${name}${suffix}.json`);
+}
+
+async function outranked(root: string, event: ArchivedEvent): Promise<boolean> {
+  for (const verdict of RANKED.slice(RANKED.indexOf(event.verdict))) {
+    if (await exists(pathOf(root, event.eventId, verdict))) return true;
+  }
+  return false;
+}
+
+async function read(root: string, eventId: string): Promise<ArchivedEvent | null> {
+  for (const verdict of RANKED.toReversed()) {
+    const text = await readText(pathOf(root, eventId, verdict));
+    if (text !== null) return JSON.parse(text) as ArchivedEvent;
+  }
+  return null;
+}
+
+async function readText(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+const sortKey = (line: JournalLine): string => `${line.receivedAt}~${line.eventId}`;
+
+/** Lines of a stretch of the journal, each event once, in order of arrival; torn lines are no lines. */
+async function readLines(path: string, range: { from: number; end: number }): Promise<JournalLine[]> {
+  const bytes = await readRange(path, range);
+  const found = new Map<string, JournalLine>();
+  for (const line of bytes.toString('latin1').split('\n')) {
+    const match = /^(\d{4}-\d\d-\d\dT[0-9:.]+Z) ([0-9a-z][0-9a-z._-]*)$/.exec(line);
+    if (match?.[1] === undefined || match[2] === undefined) continue;
+    if (!found.has(match[2])) found.set(match[2], { receivedAt: match[1], eventId: match[2] });
+  }
+  return [...found.values()].sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+}
+
+async function readRange(path: string, range: { from: number; end: number }): Promise<Buffer> {
+  const handle = await open(path, constants.O_RDONLY);
+  try {
+    const bytes = Buffer.alloc(Math.max(0, range.end - range.from));
+    const { bytesRead } = await handle.read(bytes, 0, bytes.length, range.from);
+    return bytes.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The end of the last whole line. */
+async function completeEnd(path: string): Promise<number> {
+  const handle = await open(path, constants.O_RDONLY);
+  try {
+    const { size } = await handle.stat();
+    const from = Math.max(0, size - 4096);
+    const tail = Buffer.alloc(size - from);
+    const { bytesRead } = await handle.read(tail, 0, tail.length, from);
+    return from + tail.subarray(0, bytesRead).lastIndexOf(0x0a) + 1;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Makes a lost journal again from the events themselves; exclusive, so two processes cannot both do it. */
+async function restoreJournal(root: string, journalPath: string): Promise<void> {
+  if (await exists(journalPath)) return;
+  const lines: string[] = [];
+  for (const shard of await readdir(root, { withFileTypes: true })) {
+    if (!shard.isDirectory()) continue;
+    for (const name of await readdir(join(root, shard.name))) {
+      if (!name.endsWith('.json')) continue;
+      const event = JSON.parse(await readFile(join(root, shard.name, name), 'utf8')) as ArchivedEvent;
+      lines.push(`${event.receivedAt} ${fileName(event.eventId)}\n`);
+    }
+  }
+  const part = temporaryName(root);
+  await writeSynced(part, lines.sort().join(''));
+  await linkDurably(part, journalPath);
+  await removeIfThere(part);
+}

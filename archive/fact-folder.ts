@@ -1,0 +1,102 @@
+/**
+ * Keeps facts for ever: `facts/journal.ndjson`, one JSON object a line, appended and flushed before it counts.
+ *
+ * A line is one write with O_APPEND, so several processes may put facts at once, and a byte offset is a cursor that
+ * stays true for ever.
+ */
+
+import { constants, type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { appendDurably, makeFolder, systemCode } from '../ops/durable-files.js';
+import type { Fact } from './archive.js';
+
+export interface FactFolder {
+  put(fact: Fact): Promise<void>;
+  list(): AsyncIterable<Fact>;
+  after(cursor: string | null): AsyncIterable<{ readonly fact: Fact; readonly cursor: string }>;
+}
+
+/** Large enough for speed, small enough that memory does not follow the journal's size. */
+const CHUNK_BYTES = 1 << 20;
+
+/** Opens (and makes) the folder of facts. */
+export async function openFactFolder(root: string): Promise<FactFolder> {
+  await makeFolder(root);
+  const path = join(root, 'journal.ndjson');
+  await appendDurably(path, '');
+
+  async function put(fact: Fact): Promise<void> {
+    if (!/^\d{4}-\d\d-\d\dT.*Z$/.test(fact.at)) {
+      throw new RangeError(`A fact needs an instant in UTC, not ${fact.at}.`);
+    }
+    // The leading line end fences off a line that a crash or a full disk tore.
+    await appendDurably(path, `\n${JSON.stringify(fact)}\n`);
+  }
+
+  async function* after(cursor: string | null): AsyncGenerator<{ fact: Fact; cursor: string }> {
+    for await (const { line, end } of linesFrom(path, parseOffset(cursor))) {
+      const fact = parseFact(line);
+      if (fact !== null) yield { fact, cursor: `${end}` };
+    }
+  }
+
+  async function* list(): AsyncGenerator<Fact> {
+    const facts: Fact[] = [];
+    for await (const { fact } of after(null)) facts.push(fact);
+    // Array.sort is stable: facts of one instant stay in order of writing.
+    yield* facts.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+  }
+
+  return { put, list, after };
+}
+
+/** Whole lines only: the rest of a line that is being written is there next time. */
+async function* linesFrom(path: string, from: number): AsyncGenerator<{ line: string; end: number }> {
+  const handle = await openOrNull(path);
+  if (handle === null) return;
+  try {
+    let rest: Buffer = Buffer.alloc(0);
+    let position = from;
+    for (;;) {
+      const chunk = Buffer.alloc(CHUNK_BYTES);
+      const { bytesRead } = await handle.read(chunk, 0, chunk.length, position + rest.length);
+      if (bytesRead === 0) return;
+      const bytes = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
+      let start = 0;
+      for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, start)) {
+        yield { line: bytes.toString('utf8', start, end), end: position + end + 1 };
+        start = end + 1;
+      }
+      position += start;
+      rest = bytes.subarray(start);
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openOrNull(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, constants.O_RDONLY);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** A torn line was never confirmed to anybody, so it is no fact. */
+function parseFact(line: string): Fact | null {
+  if (line === '') return null;
+  try {
+    return JSON.parse(line) as Fact;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+function parseOffset(cursor: string | null): number {
+  if (cursor === null) return 0;
+  if (!/^\d+$/.test(cursor)) throw new RangeError(`Not a cursor of the archive: ${cursor.slice(0, 80)}`);
+  return Number(cursor);
+}

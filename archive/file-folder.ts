@@ -1,0 +1,101 @@
+/** Keeps verified CSVs for ever: `files/ab/<sha256>.csv`, and beside it what its scan said. */
+
+import { copyFile, open, readdir, readFile, rename, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { ArchivedFile } from '../contract/csv-file.js';
+import {
+  exists,
+  makeFolder,
+  removeIfThere,
+  replaceDurably,
+  syncFolder,
+  syncHandle,
+  systemCode,
+  temporaryName,
+} from '../ops/durable-files.js';
+
+export interface FileFolder {
+  put(path: string, file: ArchivedFile): Promise<ArchivedFile>;
+  get(sha256: string): Promise<ArchivedFile | null>;
+  path(sha256: string): string;
+  list(): AsyncIterable<ArchivedFile>;
+}
+
+/** Opens (and makes) the folder of files. */
+export async function openFileFolder(root: string): Promise<FileFolder> {
+  await makeFolder(root);
+
+  function path(sha256: string): string {
+    if (!/^[0-9a-f]{64}$/.test(sha256)) throw new RangeError('A SHA-256 is 64 lower-case hex digits.');
+    return join(root, sha256.slice(0, 2), `${sha256}.csv`);
+  }
+
+  async function put(from: string, file: ArchivedFile): Promise<ArchivedFile> {
+    const known = await get(file.sha256);
+    if (known !== null) {
+      await removeIfThere(from);
+      return known;
+    }
+    const { size } = await stat(from);
+    if (size !== file.sizeBytes) {
+      throw new RangeError(`${file.sha256}: ${size} bytes lie there, ${file.sizeBytes} were counted.`);
+    }
+    const to = path(file.sha256);
+    await makeFolder(dirname(to));
+    await flush(from);
+    await move(from, to);
+    await syncFolder(dirname(to));
+    // The scan comes last: a file counts as archived only with it.
+    await replaceDurably(scanPath(to), `${JSON.stringify(file)}\n`);
+    return file;
+  }
+
+  async function get(sha256: string): Promise<ArchivedFile | null> {
+    const csv = path(sha256);
+    try {
+      const file = JSON.parse(await readFile(scanPath(csv), 'utf8')) as ArchivedFile;
+      return (await exists(csv)) ? file : null;
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') return null;
+      throw error;
+    }
+  }
+
+  async function* list(): AsyncGenerator<ArchivedFile> {
+    for (const shard of (await readdir(root)).filter((name) => /^[0-9a-f]{2}$/.test(name)).sort()) {
+      for (const name of (await readdir(join(root, shard))).sort()) {
+        const sha256 = /^([0-9a-f]{64})\.csv$/.exec(name)?.[1];
+        const file = sha256 === undefined ? null : await get(sha256);
+        if (file !== null) yield file;
+      }
+    }
+  }
+
+  return { put, get, path, list };
+}
+
+const scanPath = (csv: string): string => csv.replace(/\.csv$/, '.json');
+
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, 'r+');
+  try {
+    await handle.chmod(0o600);
+    await syncHandle(handle, path);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A rename, or a copy when the download lay on another disk. */
+async function move(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (systemCode(error) !== 'EXDEV') throw error;
+    const part = temporaryName(dirname(to));
+    await copyFile(from, part);
+    await flush(part);
+    await rename(part, to);
+    await removeIfThere(from);
+  }
+}

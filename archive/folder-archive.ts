@@ -1,0 +1,48 @@
+/** The archive on this machine's disk: `events/`, `files/` and `facts/` in one folder, which also several processes may share. */
+
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isRunning, makeFolder, removeIfThere, temporaryPid } from '../ops/durable-files.js';
+import type { Archive } from './archive.js';
+import { openEventFolder } from './event-folder.js';
+import { openFactFolder } from './fact-folder.js';
+import { openFileFolder } from './file-folder.js';
+
+/** Opens (and makes) an archive in a folder; what a dead process left unfinished is swept away. */
+export async function openFolderArchive(root: string): Promise<Archive> {
+  await makeFolder(root);
+  const events = await openEventFolder(join(root, 'events'));
+  const files = await openFileFolder(join(root, 'files'));
+  const facts = await openFactFolder(join(root, 'facts'));
+  await sweep(join(root, 'events'));
+  await sweepShards(join(root, 'files'));
+
+  return {
+    putEvent: events.put,
+    event: events.get,
+    events: (options) => events.list(options?.after),
+    putFile: (path, { sha256, sizeBytes, scan }) => files.put(path, { sha256, sizeBytes, scan }),
+    file: files.get,
+    async localPath(sha256) {
+      if ((await files.get(sha256)) === null) throw new Error(`The archive has no file ${sha256}.`);
+      return files.path(sha256);
+    },
+    files: files.list,
+    putFact: facts.put,
+    facts: facts.list,
+    factsAfter: facts.after,
+    // Nothing is held open between two calls.
+    close: async () => undefined,
+  };
+}
+
+async function sweepShards(root: string): Promise<void> {
+  for (const shard of await readdir(root)) await sweep(join(root, shard));
+}
+
+async function sweep(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const pid = temporaryPid(name);
+    if (pid !== null && pid !== process.pid && !isRunning(pid)) await removeIfThere(join(folder, name));
+  }
+}

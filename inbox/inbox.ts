@@ -1,0 +1,201 @@
+/**
+ * Keeps deliveries on disk from before they are answered until they were archived and given to Temporal.
+ *
+ * `pending/<key>` is a whole delivery; `done/ab/<key>` is an empty marker which remembers for ever that the delivery
+ * was dealt with. Both are made exclusively by key, so any number of processes may share the folder: of deliveries
+ * with one id exactly one is accepted. The folder is 0700 and its files 0600, because a body holds a presigned URL.
+ */
+
+import { constants, open, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  exists,
+  isRunning,
+  linkDurably,
+  makeFolder,
+  removeIfThere,
+  syncFolder,
+  systemCode,
+  temporaryName,
+  temporaryPid,
+  writeSynced,
+} from '../ops/durable-files.js';
+import type { DurablePoint } from './durable-point.js';
+import { decodeEntry, encodeEntry, keyOf, namedBy } from './inbox-entry.js';
+
+/**
+ * What a delivery is to us: to be acted on, a test event, or refused with a reason. Each kind has its own ids, so
+ * neither a test event nor a refused delivery can ever make a real event look like a duplicate.
+ */
+export type DeliveryKind = 'event' | 'test' | 'refused';
+
+export interface InboxEntry {
+  readonly kind: DeliveryKind;
+  readonly eventId: string;
+  /** ISO 8601 UTC, our clock. */
+  readonly receivedAt: string;
+  /** null when the delivery could not be understood that far. */
+  readonly invoiceId: string | null;
+  /** Why a delivery is refused, a stable code; null otherwise. */
+  readonly code: string | null;
+}
+
+export interface Inbox {
+  /** Durable before it answers, also when it answers `duplicate`. @throws FsyncError, or the system's error */
+  accept(entry: InboxEntry, body: Uint8Array): Promise<'accepted' | 'duplicate'>;
+  /** What waits, in order of arrival; entries already known to the caller are not read again. */
+  pending(isKnown?: (key: string) => boolean): Promise<readonly InboxEntry[]>;
+  /** null when it was trimmed meanwhile, perhaps by another process. */
+  read(entry: InboxEntry): Promise<Uint8Array | null>;
+  /** Forgets the body and remembers the id; `as` remembers it as another kind (a foreign partner found late). */
+  trim(entry: InboxEntry, as?: DeliveryKind): Promise<void>;
+  has(entry: Pick<InboxEntry, 'kind' | 'eventId'>): Promise<'pending' | 'done' | 'no'>;
+  /** Is told of each delivery accepted in this process. */
+  onAccepted(listener: (entry: InboxEntry) => void): () => void;
+  /** Writes and removes a file, to know whether the next delivery could be kept. */
+  probe(): Promise<void>;
+}
+
+const EPOCH = new Date(0).toISOString();
+
+/**
+ * Opens (and makes) an inbox; temporary files of dead processes are swept away.
+ *
+ * @param options.durablePoint is called at D1 and D2 of the fault matrix; tests end the process there
+ */
+export async function openInbox(
+  root: string,
+  options: { readonly durablePoint?: DurablePoint } = {},
+): Promise<Inbox> {
+  const pendingFolder = join(root, 'pending');
+  const doneFolder = join(root, 'done');
+  const temporaryFolder = join(root, 'tmp');
+  for (const folder of [pendingFolder, doneFolder, temporaryFolder]) await makeFolder(folder);
+  await sweep(temporaryFolder);
+  const shards = new Set<string>();
+  const listeners = new Set<(entry: InboxEntry) => void>();
+  let sequence = 0;
+
+  const pendingPath = (key: string): string => join(pendingFolder, key);
+  const doneShard = (key: string): string => join(doneFolder, key.slice(-2));
+  const donePath = (key: string): string => join(doneShard(key), key);
+
+  async function accept(entry: InboxEntry, body: Uint8Array): Promise<'accepted' | 'duplicate'> {
+    const key = keyOf(entry);
+    if (await isKept(key)) return 'duplicate';
+    const part = temporaryName(temporaryFolder);
+    sequence += 1;
+    try {
+      await writeSynced(part, encodeEntry(entry, sequence, body));
+      options.durablePoint?.('D1');
+      if (!(await linkDurably(part, pendingPath(key)))) return 'duplicate';
+      options.durablePoint?.('D2');
+    } finally {
+      await removeIfThere(part);
+    }
+    // Another process may have finished the same delivery between our look at its marker and our link.
+    if (await exists(donePath(key))) {
+      await removeIfThere(pendingPath(key));
+      return 'duplicate';
+    }
+    for (const listener of listeners) listener(entry);
+    return 'accepted';
+  }
+
+  /** A duplicate is only called one once the first is durable, which another process may be about to make it. */
+  async function isKept(key: string): Promise<boolean> {
+    if (await exists(donePath(key))) return true;
+    if (!(await exists(pendingPath(key)))) return false;
+    await syncFolder(pendingFolder);
+    return true;
+  }
+
+  async function pending(isKnown: (key: string) => boolean = () => false): Promise<readonly InboxEntry[]> {
+    const found: { entry: InboxEntry; sequence: number }[] = [];
+    for (const key of await readdir(pendingFolder)) {
+      if (isKnown(key)) continue;
+      const bytes = await readOrNull(pendingPath(key));
+      if (bytes !== null) found.push(decodeOrName(key, bytes));
+    }
+    return found.sort(byArrival).map(({ entry }) => entry);
+  }
+
+  async function trim(entry: InboxEntry, as: DeliveryKind = entry.kind): Promise<void> {
+    await mark(keyOf({ ...entry, kind: as }));
+    await removeIfThere(pendingPath(keyOf(entry)));
+  }
+
+  async function mark(key: string): Promise<void> {
+    const shard = doneShard(key);
+    if (!shards.has(shard)) {
+      await makeFolder(shard);
+      shards.add(shard);
+    }
+    const handle = await open(donePath(key), constants.O_WRONLY | constants.O_CREAT, 0o600);
+    await handle.close();
+    // Before the body goes: a lost marker would let a duplicate in as new.
+    await syncFolder(shard);
+  }
+
+  return {
+    accept,
+    pending,
+    read: async (entry) => {
+      const bytes = await readOrNull(pendingPath(keyOf(entry)));
+      return bytes === null ? null : decodeEntry(bytes).body;
+    },
+    trim,
+    has: async (entry) => {
+      const key = keyOf(entry);
+      if (await exists(donePath(key))) return 'done';
+      return (await exists(pendingPath(key))) ? 'pending' : 'no';
+    },
+    onAccepted(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async probe() {
+      const part = temporaryName(temporaryFolder);
+      try {
+        await writeSynced(part, Buffer.alloc(4096));
+      } finally {
+        await removeIfThere(part);
+      }
+    },
+  };
+}
+
+/** An entry that a broken disk damaged still counts as backlog and is named; it must not hide the others. */
+function decodeOrName(key: string, bytes: Uint8Array): { entry: InboxEntry; sequence: number } {
+  try {
+    return decodeEntry(bytes);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return { entry: { ...namedBy(key), receivedAt: EPOCH, invoiceId: null, code: null }, sequence: 0 };
+  }
+}
+
+function byArrival(
+  a: { entry: InboxEntry; sequence: number },
+  b: { entry: InboxEntry; sequence: number },
+): number {
+  if (a.entry.receivedAt !== b.entry.receivedAt) return a.entry.receivedAt < b.entry.receivedAt ? -1 : 1;
+  return a.sequence - b.sequence;
+}
+
+async function sweep(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const pid = temporaryPid(name);
+    if (pid !== null && pid !== process.pid && isRunning(pid)) continue;
+    await removeIfThere(join(folder, name));
+  }
+}
+
+async function readOrNull(path: string): Promise<Buffer | null> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}

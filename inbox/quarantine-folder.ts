@@ -1,0 +1,162 @@
+/**
+ * Keeps what was refused in a folder, whole and bounded: `<id>.json` says what and why, `<id>.body` holds the bytes.
+ *
+ * The id is made from what was refused, so the same thing refused twice (a crash, a sender's retry, somebody who
+ * repeats rubbish) is one entry. When the folder is full the oldest go first, and of those the ones that the archive
+ * does not keep anyway are spared as long as others are left.
+ */
+
+import { createHash } from 'node:crypto';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Quarantine, QuarantinedThing } from '../contract/quarantine.js';
+import { withoutUrlQueries } from '../contract/url-query.js';
+import {
+  isRunning,
+  makeFolder,
+  removeIfThere,
+  replaceDurably,
+  systemCode,
+  temporaryPid,
+} from '../ops/durable-files.js';
+
+export interface QuarantineOptions {
+  readonly maxThings?: number;
+  readonly maxBytes?: number;
+  /** Is told what was dropped to stay within bounds. */
+  readonly onDropped?: (thing: QuarantinedThing) => void;
+}
+
+/** Opens (and makes) a quarantine: 10,000 things and 256 MiB of bodies unless told otherwise. */
+export async function openQuarantine(root: string, options: QuarantineOptions = {}): Promise<Quarantine> {
+  const { maxThings = 10_000, maxBytes = 256 * 1024 * 1024, onDropped } = options;
+  await makeFolder(root);
+  const known = new Map<string, QuarantinedThing>();
+  await sweep(root);
+  await refresh();
+
+  const descriptionPath = (id: string): string => join(root, `${checked(id)}.json`);
+  const bodyPath = (id: string): string => join(root, `${checked(id)}.body`);
+
+  async function put(
+    thing: Omit<QuarantinedThing, 'quarantineId' | 'sizeBytes'>,
+    body?: Uint8Array,
+  ): Promise<string> {
+    const kept = body === undefined ? null : withoutQueries(body);
+    const quarantineId = idOf(thing, kept);
+    const whole: QuarantinedThing = { ...thing, quarantineId, sizeBytes: kept?.byteLength ?? 0 };
+    // The body first: a description promises that the body is there.
+    if (kept !== null) await replaceDurably(bodyPath(quarantineId), kept);
+    await replaceDurably(descriptionPath(quarantineId), `${JSON.stringify(whole)}\n`);
+    known.delete(quarantineId);
+    known.set(quarantineId, whole);
+    await dropExcess(quarantineId);
+    return quarantineId;
+  }
+
+  async function dropExcess(newest: string): Promise<void> {
+    let bytes = 0;
+    for (const thing of known.values()) bytes += thing.sizeBytes;
+    if (known.size <= maxThings && bytes <= maxBytes) return;
+    const candidates = [...known.values()].sort(byWorth);
+    for (const thing of candidates) {
+      if (known.size <= maxThings && bytes <= maxBytes) return;
+      if (thing.quarantineId === newest) continue;
+      await remove(thing.quarantineId);
+      bytes -= thing.sizeBytes;
+      onDropped?.(thing);
+    }
+  }
+
+  async function remove(quarantineId: string): Promise<void> {
+    await removeIfThere(descriptionPath(quarantineId));
+    await removeIfThere(bodyPath(quarantineId));
+    known.delete(quarantineId);
+  }
+
+  /** Other processes put and remove things too, so the folder is asked, and only what is new is read. */
+  async function refresh(): Promise<void> {
+    const names = new Set((await readdir(root)).filter((name) => name.endsWith('.json')));
+    for (const id of known.keys()) if (!names.has(`${id}.json`)) known.delete(id);
+    for (const name of names) {
+      const id = name.slice(0, -'.json'.length);
+      if (known.has(id)) continue;
+      const text = await readOrNull(join(root, name));
+      if (text !== null) known.set(id, JSON.parse(text.toString('utf8')) as QuarantinedThing);
+    }
+  }
+
+  return {
+    put,
+    async list() {
+      await refresh();
+      return [...known.values()].sort(byAge);
+    },
+    async show(quarantineId) {
+      const text = await readOrNull(descriptionPath(quarantineId));
+      if (text === null) return null;
+      const thing = JSON.parse(text.toString('utf8')) as QuarantinedThing;
+      return { thing, body: await readOrNull(bodyPath(quarantineId)) };
+    },
+    remove,
+  };
+}
+
+/** Latin-1 keeps every byte as it is, also of a body that is no UTF-8. */
+function withoutQueries(body: Uint8Array): Uint8Array {
+  return Buffer.from(withoutUrlQueries(Buffer.from(body).toString('latin1')), 'latin1');
+}
+
+function idOf(thing: Omit<QuarantinedThing, 'quarantineId' | 'sizeBytes'>, body: Uint8Array | null): string {
+  const hash = createHash('sha256').update(
+    `${thing.kind}\n${thing.code}\n${thing.invoiceId}\n${thing.sha256}\n`,
+  );
+  if (thing.eventId !== null) hash.update(thing.eventId.toLowerCase());
+  else if (body !== null) hash.update(body);
+  return `${thing.kind === 'file' ? 'f' : 'd'}-${hash.digest('hex').slice(0, 16)}`;
+}
+
+function checked(quarantineId: string): string {
+  if (!/^[df]-[0-9a-f]{16}$/.test(quarantineId)) {
+    throw new RangeError('A quarantine id looks like d-0123456789abcdef.');
+  }
+  return quarantineId;
+}
+
+const byAge = (a: QuarantinedThing, b: QuarantinedThing): number => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0);
+
+/** First to go: bodies that were answered with 400, then the rest; each oldest first. */
+function byWorth(a: QuarantinedThing, b: QuarantinedThing): number {
+  const worth = (thing: QuarantinedThing): number =>
+    ['not-json', 'invalid-metadata', 'invalid-payload'].includes(thing.code) ? 0 : 1;
+  return worth(a) - worth(b) || byAge(a, b);
+}
+
+async function sweep(root: string): Promise<void> {
+  for (const name of await readdir(root)) {
+    const pid = temporaryPid(name);
+    if (pid !== null && (pid === process.pid || !isRunning(pid))) await removeIfThere(join(root, name));
+    const orphan = /^([df]-[0-9a-f]{16})\.body$/.exec(name)?.[1];
+    if (orphan !== undefined && (await isOldOrphan(root, orphan))) await removeIfThere(join(root, name));
+  }
+}
+
+/** A body whose description never came: its writer died between the two, and nobody was answered. */
+async function isOldOrphan(root: string, id: string): Promise<boolean> {
+  if ((await readOrNull(join(root, `${id}.json`))) !== null) return false;
+  try {
+    return Date.now() - (await stat(join(root, `${id}.body`))).mtimeMs > 60_000;
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+async function readOrNull(path: string): Promise<Buffer | null> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}

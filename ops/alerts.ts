@@ -1,0 +1,148 @@
+/**
+ * Tells a person what needs one: to the log, a file, or a chat's webhook; once per quiet window, and when it is over.
+ *
+ * An alert must never be the reason why something else fails: nothing here throws or makes its caller wait.
+ */
+
+import { appendFile } from 'node:fs/promises';
+import { request } from 'undici';
+import type { Settings } from '../config/settings.js';
+import { durationMs } from './duration.js';
+import type { Logger } from './log.js';
+import type { Metrics } from './metrics.js';
+
+export interface Alert {
+  /** What is wrong with what, stable: `quarantine/unknown-event-type`, `attention/<invoiceId>`. */
+  readonly key: string;
+  /** One sentence a person understands. */
+  readonly title: string;
+  /** What was tried, what to do. */
+  readonly detail?: string;
+}
+
+export interface Alerts {
+  /** Says it once per quiet window, however often it is raised; then how often it was raised meanwhile. */
+  raise(alert: Alert): void;
+  /** Says that it is over, if it was ever said. */
+  resolve(key: string): void;
+  /** Resolves when all that was raised has been said, or given up. */
+  close(): Promise<void>;
+}
+
+interface Said {
+  readonly alert: Alert;
+  readonly atMs: number;
+  /** How often it was raised since and not said. */
+  unsaid: number;
+}
+
+interface Notice {
+  readonly at: string;
+  readonly state: 'raised' | 'resolved';
+  readonly key: string;
+  readonly title: string;
+  readonly detail: string;
+  readonly repeated: number;
+}
+
+const SEND_TIMEOUT_MS = 10_000;
+const TRIES = 3;
+
+/** @param deps.scrub takes secrets out of what leaves the process (ops/scrub.ts) */
+export function createAlerts(deps: {
+  readonly settings: Pick<Settings, 'alerts' | 'environment'>;
+  readonly log: Logger;
+  readonly scrub: (text: string) => string;
+  readonly metrics?: Metrics;
+  readonly now?: () => Date;
+  /** Between two tries of the chat's webhook. */
+  readonly retryAfterMs?: number;
+}): Alerts {
+  const { settings, log, now = () => new Date(), retryAfterMs = 2_000 } = deps;
+  const quietMs = durationMs(settings.alerts.quietWindow);
+  const said = new Map<string, Said>();
+  let tail: Promise<void> = Promise.resolve();
+  const raised = deps.metrics?.counter('alerts_total', 'Alerts that were said, by state.', ['state']);
+
+  function raise(alert: Alert): void {
+    const atMs = now().getTime();
+    const before = said.get(alert.key);
+    if (before !== undefined && atMs - before.atMs < quietMs) {
+      before.unsaid += 1;
+      return;
+    }
+    said.set(alert.key, { alert, atMs, unsaid: 0 });
+    say('raised', alert, before?.unsaid ?? 0);
+  }
+
+  function resolve(key: string): void {
+    const before = said.get(key);
+    if (before === undefined) return;
+    said.delete(key);
+    say('resolved', before.alert, before.unsaid);
+  }
+
+  function say(state: Notice['state'], alert: Alert, repeated: number): void {
+    const notice: Notice = {
+      at: now().toISOString(),
+      state,
+      key: alert.key,
+      title: deps.scrub(alert.title),
+      detail: deps.scrub(alert.detail ?? ''),
+      repeated,
+    };
+    raised?.inc({ state });
+    log[state === 'raised' ? 'warn' : 'info']({ alert: notice }, `alert ${state}: ${notice.title}`);
+    // One after the other, so that a resolved notice never overtakes its alert.
+    tail = tail.then(() => deliver(notice)).catch((error: unknown) => complain(notice, error));
+  }
+
+  async function deliver(notice: Notice): Promise<void> {
+    const { file, webhookUrl } = settings.alerts;
+    const failures: unknown[] = [];
+    if (file !== null) {
+      await appendFile(file, `${JSON.stringify(notice)}\n`, { mode: 0o600 }).catch((error: unknown) =>
+        failures.push(error),
+      );
+    }
+    if (webhookUrl !== null) {
+      await post(webhookUrl, notice).catch((error: unknown) => failures.push(error));
+    }
+    if (failures.length > 0) throw new AggregateError(failures, 'An alert did not reach every sink.');
+  }
+
+  async function post(url: string, notice: Notice): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const { statusCode, body } = await request(url, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ text: chatText(settings.environment, notice) }),
+          signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
+        });
+        await body.dump();
+        if (statusCode < 300) return;
+        throw new Error(`The alert webhook answered ${statusCode}.`);
+      } catch (error) {
+        if (attempt === TRIES) throw error;
+        await new Promise((wake) => setTimeout(wake, retryAfterMs));
+      }
+    }
+  }
+
+  function complain(notice: Notice, error: unknown): void {
+    const reasons = error instanceof AggregateError ? error.errors : [error];
+    log.error(
+      { key: notice.key, reasons: reasons.map((reason) => deps.scrub(String(reason))) },
+      'alert not sent',
+    );
+  }
+
+  return { raise, resolve, close: () => tail };
+}
+
+function chatText(environment: string, { state, title, detail, repeated }: Notice): string {
+  const head = `[billsync ${environment}] ${state === 'resolved' ? 'Resolved: ' : ''}${title}`;
+  const again = repeated > 0 ? ` (${repeated} more since the last notice)` : '';
+  return state === 'resolved' || detail === '' ? head + again : `${head}${again}\n${detail}`;
+}

@@ -1,0 +1,203 @@
+/**
+ * The few ways in which billsync puts bytes on disk so that they survive a kill -9 and a power cut.
+ *
+ * Everything that is promised to the billing service rests on these functions: a 2xx is only sent after
+ * `linkDurably` resolved. A failed fsync is its own error class, because the kernel forgets the pages it could not
+ * write: asking again would say "fine" about bytes that are gone. Who catches an FsyncError ends the process.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { constants, link, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+
+/** A flush to disk failed. Never retried; the process must end and start clean (faults: failed fsync). */
+export class FsyncError extends Error {
+  override readonly name = 'FsyncError';
+  readonly code = 'fsync_failed';
+  readonly path: string;
+  constructor(path: string, cause: unknown) {
+    super(`The disk did not confirm ${path}; what was written there may be lost.`, { cause });
+    this.path = path;
+  }
+}
+
+/** The `code` of a system error (`ENOSPC`, `EEXIST`, …), or null for anything else. */
+export function systemCode(error: unknown): string | null {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return null;
+  return typeof error.code === 'string' ? error.code : null;
+}
+
+/** Makes a folder (0700) with its parents, each entry durable. */
+export async function makeFolder(path: string): Promise<void> {
+  const whole = resolve(path);
+  const first = await mkdir(whole, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let folder = whole; folder.length >= first.length; folder = dirname(folder)) {
+    await syncFolder(dirname(folder));
+  }
+}
+
+/** Writes a new file (0600) and flushes its bytes; the name becomes durable only with its folder's flush. */
+export async function writeSynced(path: string, bytes: Uint8Array | string): Promise<void> {
+  const handle = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+  try {
+    await handle.writeFile(bytes);
+    await syncHandle(handle, path);
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Publishes a finished file under a second, exclusive name: whoever comes second is told so.
+ *
+ * @returns false when the name is taken; the taken name is durable in either case
+ */
+export async function linkDurably(from: string, to: string): Promise<boolean> {
+  let isNew = true;
+  try {
+    await link(from, to);
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error;
+    isNew = false;
+  }
+  await syncFolder(dirname(to));
+  return isNew;
+}
+
+/** Replaces a file as a whole: readers see the old or the new bytes, never a mixture. */
+export async function replaceDurably(path: string, bytes: Uint8Array | string): Promise<void> {
+  const part = temporaryName(dirname(path));
+  try {
+    await writeSynced(part, bytes);
+    await rename(part, path);
+  } catch (error) {
+    await removeIfThere(part);
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+/**
+ * Appends text in one write, so that the lines of processes side by side do not mix, and flushes it; calls that meet
+ * share flushes. The file (0600) is made when it is missing.
+ *
+ * @throws FsyncError, or the system's error; then part of the text may be there, so begin with a line end
+ */
+export async function appendDurably(path: string, text: string): Promise<void> {
+  const bytes = Buffer.from(text);
+  const handle = await open(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600);
+  try {
+    const { size } = await handle.stat();
+    const { bytesWritten } = await handle.write(bytes);
+    if (bytesWritten !== bytes.length) {
+      throw Object.assign(new Error(`${path} took ${bytesWritten} of ${bytes.length} bytes.`), {
+        code: 'ENOSPC',
+      });
+    }
+    await shareFlush(path, () => syncHandle(handle, path));
+    if (size === 0) await syncFolder(dirname(path));
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A name nobody else uses; it tells the pid, so that a later start can sweep what a dead process left. */
+export function temporaryName(folder: string): string {
+  return join(folder, `.${process.pid}-${randomBytes(8).toString('hex')}.tmp`);
+}
+
+/** The pid inside a name made by `temporaryName`, or null for any other name. */
+export function temporaryPid(name: string): number | null {
+  const match = /^\.(\d+)-[0-9a-f]{16}\.tmp$/.exec(name);
+  return match?.[1] === undefined ? null : Number(match[1]);
+}
+
+/** Whether a process of that pid runs here; one that belongs to somebody else counts as running. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return systemCode(error) === 'EPERM';
+  }
+}
+
+export async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return false;
+    throw error;
+  }
+}
+
+/** @returns whether there was something to remove */
+export async function removeIfThere(path: string): Promise<boolean> {
+  try {
+    await unlink(path);
+    return true;
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+interface Flushes {
+  readonly running: Promise<void>;
+  next: Promise<void> | null;
+}
+const flushes = new Map<string, Flushes>();
+let broken: FsyncError | null = null;
+
+/**
+ * Flushes a folder's names. Calls that meet share flushes: one that runs already may have begun too early for the
+ * newcomer, so all newcomers wait for one more. A thousand deliveries at once thus cost a handful of flushes.
+ */
+export function syncFolder(path: string): Promise<void> {
+  return shareFlush(path, () => flushFolder(path));
+}
+
+/** As `syncFolder`, for any flush that covers all that was written before it begins; `key` names what is flushed. */
+export function shareFlush(key: string, flush: () => Promise<void>): Promise<void> {
+  const current = flushes.get(key);
+  if (current === undefined) return startFlush(key, flush);
+  current.next ??= current.running.catch(() => undefined).then(() => startFlush(key, flush));
+  return current.next;
+}
+
+function startFlush(key: string, flush: () => Promise<void>): Promise<void> {
+  const state: Flushes = { running: flush(), next: null };
+  flushes.set(key, state);
+  const forget = (): void => {
+    if (state.next === null && flushes.get(key) === state) flushes.delete(key);
+  };
+  state.running.then(forget, forget);
+  return state.running;
+}
+
+/** Flushes an open file's bytes and size. */
+export function syncHandle(handle: { datasync(): Promise<void> }, path: string): Promise<void> {
+  return confirm(path, () => handle.datasync());
+}
+
+async function flushFolder(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await confirm(path, () => handle.sync());
+  } finally {
+    await handle.close();
+  }
+}
+
+/** After one failure nothing counts as durable any more in this process: a second fsync would lie. */
+async function confirm(path: string, flush: () => Promise<void>): Promise<void> {
+  if (broken !== null) throw broken;
+  try {
+    await flush();
+  } catch (error) {
+    broken = new FsyncError(path, error);
+    throw broken;
+  }
+}

@@ -1,0 +1,52 @@
+/** The one way a role speaks to its operator: structured lines on stderr, from which every secret was taken. */
+
+import { Writable } from 'node:stream';
+import { type DestinationStream, type Logger, pino } from 'pino';
+import pretty from 'pino-pretty';
+import type { Settings } from '../config/settings.js';
+import { createScrub } from './scrub.js';
+
+export type { Logger } from 'pino';
+
+type LogSettings = Pick<Settings, 'service' | 'webhook' | 'admin' | 'encryptionKeys' | 'log' | 'environment'>;
+
+/**
+ * @param role `webhook`, `worker`, … stands in every line
+ * @param destination where lines go; stderr unless a test wants to read them
+ */
+export function createLogger(
+  settings: LogSettings,
+  role: string,
+  destination: { write(text: string): unknown } = process.stderr,
+): Logger {
+  const scrub = createScrub(settings);
+  // The whole line is cleaned, not chosen fields: an error's cause or a library's message may carry anything.
+  const clean: DestinationStream = { write: (line: string) => void destination.write(scrub(line)) };
+  const options = {
+    level: settings.log.level,
+    base: { role, environment: settings.environment },
+    timestamp: () => `,"at":"${new Date().toISOString()}"`,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  if (settings.log.format === 'json') return pino(options, clean);
+  return pino(options, pretty({ ...PRETTY, destination: asWritable(clean) }));
+}
+
+const PRETTY = {
+  sync: true,
+  colorize: process.stderr.isTTY === true,
+  timestampKey: 'at',
+  translateTime: 'HH:MM:ss',
+  ignore: 'role,environment',
+  messageFormat: '{role}: {msg}',
+} as const;
+
+function asWritable(stream: DestinationStream): Writable {
+  return new Writable({
+    decodeStrings: false,
+    write(chunk: Buffer | string, _encoding, done) {
+      stream.write(chunk.toString());
+      done();
+    },
+  });
+}

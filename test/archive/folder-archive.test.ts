@@ -1,0 +1,195 @@
+/** The archive keeps every event once, in an order that a reader can resume, whoever writes at the same moment. */
+
+import { createHash, randomUUID } from 'node:crypto';
+import { appendFile, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Archive, ArchivedEvent, Fact } from '../../archive/archive.js';
+import { openFolderArchive } from '../../archive/folder-archive.js';
+import { anArchivedEvent } from './an-event.js';
+
+let root: string;
+let archive: Archive;
+
+beforeEach(async () => {
+  root = join(await mkdtemp(join(tmpdir(), 'archive-')), 'archive');
+  archive = await openFolderArchive(root);
+});
+
+describe('events', () => {
+  test('an event is new once and known afterwards, without regard to the case of its id', async () => {
+    const event = anArchivedEvent();
+    expect(await archive.putEvent(event)).toBe('new');
+    expect(
+      await archive.putEvent({ ...event, eventId: event.eventId.toUpperCase(), envelope: '{"a":1}' }),
+    ).toBe('known');
+    expect(await archive.event(event.eventId)).toEqual(event);
+    expect(await archive.event(randomUUID())).toBeNull();
+  });
+
+  test('of 50 puts of one event through two archives at once exactly one is new', async () => {
+    const other = await openFolderArchive(root);
+    const event = anArchivedEvent();
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => (i % 2 ? archive : other).putEvent(event)),
+    );
+    expect(answers.filter((answer) => answer === 'new')).toHaveLength(1);
+    expect(await ids(archive)).toEqual([event.eventId]);
+  });
+
+  test('events come in order of receivedAt, then id, whatever the order of writing', async () => {
+    const events = Array.from({ length: 30 }, (_, i) =>
+      anArchivedEvent({ receivedAt: `2026-03-01T00:00:0${(i * 7) % 10}.000Z` }),
+    );
+    for (const event of events) await archive.putEvent(event);
+    const key = (event: ArchivedEvent): string => `${event.receivedAt}${event.eventId}`;
+    expect(await ids(archive)).toEqual(
+      events.toSorted((a, b) => (key(a) < key(b) ? -1 : 1)).map((event) => event.eventId),
+    );
+  });
+
+  test('a cursor gives only what came since, also when its receivedAt is older', async () => {
+    await archive.putEvent(anArchivedEvent({ receivedAt: '2026-03-02T00:00:00.000Z' }));
+    const cursor = (await read(archive)).at(-1)?.cursor ?? '';
+    expect(await ids(archive, cursor)).toEqual([]);
+    const late = anArchivedEvent({ receivedAt: '2026-01-01T00:00:00.000Z' });
+    await archive.putEvent(late);
+    expect(await ids(archive, cursor)).toEqual([late.eventId]);
+  });
+
+  test('a reader that stops after any event goes on without a gap and without a repeat', async () => {
+    for (let i = 0; i < 12; i += 1) {
+      await archive.putEvent(anArchivedEvent({ receivedAt: `2026-03-01T00:00:${59 - i}.000Z` }));
+    }
+    const all = await ids(archive);
+    for (let stop = 1; stop <= all.length; stop += 1) {
+      const { cursor } = (await read(archive))[stop - 1] ?? { cursor: '' };
+      expect(await ids(archive, cursor)).toEqual(all.slice(stop));
+    }
+    const { cursor } = (await read(archive))[3] ?? { cursor: '' };
+    const later = anArchivedEvent({ receivedAt: '2026-01-01T00:00:00.000Z' });
+    await archive.putEvent(later);
+    expect(await ids(archive, cursor)).toEqual([...all.slice(4), later.eventId]);
+  });
+
+  test('what can be acted on outranks a refused or test event of the same id and is given once more', async () => {
+    const refused = anArchivedEvent({ verdict: 'quarantined', reason: 'unknown-event-type', event: null });
+    await archive.putEvent(refused);
+    const cursor = (await read(archive)).at(-1)?.cursor ?? '';
+    const accepted = anArchivedEvent({ eventId: refused.eventId });
+    expect(await archive.putEvent(accepted)).toBe('new');
+    expect(await archive.putEvent(refused)).toBe('known');
+    expect(await ids(archive, cursor)).toEqual([refused.eventId]);
+    expect((await read(archive)).map(({ event }) => event.verdict)).toEqual(['accepted']);
+  });
+
+  test('a torn line of the journal hides no other event', async () => {
+    await archive.putEvent(anArchivedEvent());
+    await appendFile(join(root, 'events/journal'), '\n2026-03-01T00:0');
+    await archive.putEvent(anArchivedEvent());
+    expect(await ids(archive)).toHaveLength(2);
+  });
+
+  test('an event whose line was never written is listed after the next put of it', async () => {
+    const event = anArchivedEvent();
+    await archive.putEvent(event);
+    await writeFile(join(root, 'events/journal'), '');
+    expect(await ids(archive)).toEqual([]);
+    expect(await archive.putEvent(event)).toBe('known');
+    expect(await ids(archive)).toEqual([event.eventId]);
+  });
+
+  test('a lost journal is made again from the events', async () => {
+    for (let i = 0; i < 5; i += 1) await archive.putEvent(anArchivedEvent());
+    const before = await ids(archive);
+    await archive.close();
+    await rm(join(root, 'events/journal'));
+    archive = await openFolderArchive(root);
+    expect(await ids(archive)).toEqual(before);
+  });
+
+  test('an id that could leave the folder is refused', async () => {
+    await expect(archive.putEvent(anArchivedEvent({ eventId: '../../x' }))).rejects.toThrow(RangeError);
+  });
+
+  test('what a dead process left half-written is swept at start', async () => {
+    await writeFile(join(root, 'events/.999999-0123456789abcdef.tmp'), 'half');
+    archive = await openFolderArchive(root);
+    expect((await readdir(join(root, 'events'))).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  const bytes = 'Tenant\r\n';
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const scan = { records: 0, longestRecordBytes: 8, findings: [], findingCount: 0, endsWithLineEnd: true };
+
+  test('a file moves in under its hash with its scan, and a second time changes nothing', async () => {
+    for (let round = 0; round < 2; round += 1) {
+      const path = join(root, `download-${round}`);
+      await writeFile(path, bytes);
+      const file = await archive.putFile(path, { sha256, sizeBytes: bytes.length, scan });
+      expect(file).toEqual({ sha256, sizeBytes: bytes.length, scan });
+      await expect(stat(path)).rejects.toThrow('ENOENT');
+    }
+    expect(await archive.file(sha256)).toEqual({ sha256, sizeBytes: bytes.length, scan });
+    expect((await stat(await archive.localPath(sha256))).mode & 0o777).toBe(0o600);
+    const files = [];
+    for await (const file of archive.files()) files.push(file.sha256);
+    expect(files).toEqual([sha256]);
+  });
+
+  test('a file of another size than counted is refused', async () => {
+    const path = join(root, 'download');
+    await writeFile(path, bytes);
+    await expect(archive.putFile(path, { sha256, sizeBytes: 3, scan })).rejects.toThrow('3 were counted');
+    expect(await archive.file(sha256)).toBeNull();
+    await expect(archive.localPath(sha256)).rejects.toThrow('no file');
+  });
+});
+
+describe('facts', () => {
+  const fact = (at: string, eventId: string): Fact => ({ kind: 'duplicate', at, eventId });
+
+  test('facts come in order of their instant, then of writing', async () => {
+    await archive.putFact(fact('2026-03-02T00:00:00.000Z', 'c'));
+    await archive.putFact(fact('2026-03-01T00:00:00.000Z', 'a'));
+    await archive.putFact(fact('2026-03-01T00:00:00.000Z', 'b'));
+    const found = [];
+    for await (const each of archive.facts()) found.push(each.kind === 'duplicate' ? each.eventId : '');
+    expect(found).toEqual(['a', 'b', 'c']);
+  });
+
+  test('a cursor goes on behind the fact it came with, past torn lines and across chunks', async () => {
+    await Promise.all(
+      Array.from({ length: 400 }, (_, i) =>
+        archive.putFact({
+          kind: 'attention',
+          at: '2026-03-01T00:00:00.000Z',
+          invoiceId: `${i}`,
+          code: 'x',
+          reason: 'ü'.repeat(3_000),
+        }),
+      ),
+    );
+    await appendFile(join(root, 'facts/journal.ndjson'), '\n{"kind":"dup');
+    await archive.putFact(fact('2026-03-01T00:00:00.000Z', 'last'));
+    const all = [];
+    for await (const each of archive.factsAfter(null)) all.push(each);
+    expect(all).toHaveLength(401);
+    const rest = [];
+    for await (const each of archive.factsAfter(all[398]?.cursor ?? null)) rest.push(each.fact);
+    expect(rest).toEqual(all.slice(399).map((each) => each.fact));
+  });
+});
+
+async function read(from: Archive, after?: string): Promise<{ event: ArchivedEvent; cursor: string }[]> {
+  const found = [];
+  for await (const each of from.events(after === undefined ? {} : { after })) found.push(each);
+  return found;
+}
+
+async function ids(from: Archive, after?: string): Promise<string[]> {
+  return (await read(from, after)).map(({ event }) => event.eventId);
+}
