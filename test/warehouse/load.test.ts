@@ -1,0 +1,296 @@
+/** What may become a row and what may not (spec 2.8; decisions on proof, discrepancies and versions). */
+
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  aCsv,
+  anEvent,
+  archiveCsv,
+  ask,
+  aWarehouse,
+  INVOICE,
+  loadCsv,
+  type TestWarehouse,
+} from './support.js';
+
+let t: TestWarehouse;
+beforeEach(async () => {
+  t = await aWarehouse();
+});
+afterEach(() => t.close());
+
+const shipments = async (columns = '*'): Promise<Record<string, unknown>[]> => {
+  const { path } = await t.warehouse.publish();
+  return ask(path, `select ${columns} from shipments order by row_number`);
+};
+
+describe('load', () => {
+  test('keeps every cell to the byte and money to the last digit', async () => {
+    const bytes = aCsv([
+      { 'Billing Cost': '-0.0001', Origin: '', 'Billable Weight': '', 'Billable Weight Unit': '' },
+      { 'Billing Cost': '99999999999999.9999', Tenant: ' spaced ', 'Service Level': '' },
+    ]);
+    const outcome = await loadCsv(t, bytes);
+    expect(outcome).toMatchObject({
+      outcome: 'loaded',
+      version: 1,
+      shipments: 2,
+      billingCost: '99999999999999.9998',
+      currencyCode: 'USD',
+      proof: 'hash',
+      discrepancies: [],
+    });
+    expect(
+      await shipments('row_number, tenant, origin, billing_cost, billable_weight, service_level'),
+    ).toEqual([
+      {
+        row_number: 1,
+        tenant: 'Acme, "Inc."',
+        origin: null,
+        billing_cost: '-0.0001',
+        billable_weight: null,
+        service_level: 'Ground\r\nresidential',
+      },
+      {
+        row_number: 2,
+        tenant: ' spaced ',
+        origin: '00501',
+        billing_cost: '99999999999999.9999',
+        billable_weight: '2.5000',
+        service_level: null,
+      },
+    ]);
+  });
+
+  test('answers the columns of shipments in the order that is promised', async () => {
+    await loadCsv(t, aCsv());
+    const [row = {}] = await shipments();
+    expect(Object.keys(row)).toEqual([
+      'tenant',
+      'tenant_id',
+      'partner_tenant_id',
+      'invoice_id',
+      'invoice_number',
+      'invoice_level',
+      'invoice_generation_date',
+      'ship_date',
+      'origin',
+      'currency_code',
+      'billing_cost',
+      'billable_weight',
+      'billable_weight_unit',
+      'tracking_number',
+      'carrier',
+      'carrier_zone',
+      'carrier_invoice_date',
+      'service_level',
+      'row_number',
+      'file_sha256',
+      'loaded_at',
+    ]);
+  });
+
+  test('loads the same file once', async () => {
+    await loadCsv(t, aCsv());
+    expect(await loadCsv(t, aCsv())).toMatchObject({ outcome: 'already_loaded', loadId: 1, shipments: 1 });
+    expect(
+      await shipments('count(*)::integer as n group by ()').catch(() => shipments('row_number')),
+    ).toHaveLength(1);
+  });
+
+  test('loads a file once when it is asked for twice at the same moment', async () => {
+    const file = await archiveCsv(t, aCsv());
+    const request = {
+      invoiceId: INVOICE,
+      sha256: file.sha256,
+      source: 'event' as const,
+      announcedSha256: file.sha256,
+      eventId: null,
+      workflowRunId: null,
+    };
+    const outcomes = await Promise.all([1, 2, 3, 4, 5, 6].map(() => t.warehouse.load(request)));
+    expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual([
+      ...Array(5).fill('already_loaded'),
+      'loaded',
+    ]);
+    expect(await shipments('row_number')).toHaveLength(1);
+  });
+
+  test('says line, row, column, rule and value of what it refuses, and loads nothing of the file', async () => {
+    const outcome = await loadCsv(
+      t,
+      aCsv([{}, { 'Billing Cost': '1.23456' }, { 'Ship Date': '2026-02-30' }]),
+    );
+    expect(outcome).toEqual({
+      outcome: 'rejected',
+      findingCount: 2,
+      findings: [
+        // Each record's last field spans two lines.
+        { line: 4, row: 2, column: 'Billing Cost', rule: 'amount', value: '1.23456' },
+        { line: 6, row: 3, column: 'Ship Date', rule: 'date', value: '2026-02-30' },
+      ],
+    });
+    expect(await shipments()).toEqual([]);
+  });
+
+  test('gives the first hundred findings and the count of all', async () => {
+    const outcome = await loadCsv(t, aCsv(Array.from({ length: 250 }, () => ({ 'Billing Cost': 'x' }))));
+    expect(outcome).toMatchObject({ outcome: 'rejected', findingCount: 250 });
+    expect(outcome.outcome === 'rejected' && outcome.findings).toHaveLength(100);
+  });
+
+  test('refuses what the byte scan found', async () => {
+    const bytes = Buffer.from(aCsv().toString().replaceAll('\r\n', '\n'));
+    expect(await loadCsv(t, bytes)).toMatchObject({ outcome: 'rejected' });
+  });
+
+  test('refuses a currency that does not exist', async () => {
+    expect(await loadCsv(t, aCsv([{}, { 'Currency Code': 'ZZZ' }]))).toMatchObject({
+      outcome: 'rejected',
+      findings: [{ row: 2, rule: 'currency', value: 'ZZZ' }],
+    });
+  });
+
+  test('records a header that differs as a discrepancy when the hash was announced', async () => {
+    const header = { invoiceTotalAmount: '10.00', totalTransactionCount: 2, currencyCode: 'EUR' };
+    await t.warehouse.recordEvents([anEvent('invoice_finalized', { header })]);
+    expect(await loadCsv(t, aCsv())).toMatchObject({
+      outcome: 'loaded',
+      proof: 'hash',
+      discrepancies: [
+        { rule: 'currency', stated: 'EUR', found: 'USD' },
+        { rule: 'shipment-count', stated: '2', found: '1' },
+        { rule: 'total-amount', stated: '10.00', found: '9.1600' },
+      ],
+    });
+  });
+
+  test('loads nothing when no hash was announced and the header contradicts', async () => {
+    await t.warehouse.recordEvents([anEvent('invoice_finalized', { header: { totalTransactionCount: 2 } })]);
+    const outcome = await loadCsv(t, aCsv(), { announcedSha256: null, source: 'export' });
+    expect(outcome).toEqual({
+      outcome: 'contradicted',
+      discrepancies: [{ rule: 'shipment-count', stated: '2', found: '1' }],
+    });
+    expect(await shipments()).toEqual([]);
+  });
+
+  test('takes the header for a proof when no hash was announced', async () => {
+    await t.warehouse.recordEvents([
+      anEvent('invoice_finalized', { header: { invoiceTotalAmount: '9.160' } }),
+    ]);
+    const outcome = await loadCsv(t, aCsv(), { announcedSha256: null, source: 'export' });
+    expect(outcome).toMatchObject({ outcome: 'loaded', proof: 'header', discrepancies: [] });
+  });
+
+  test('marks a load unproved when neither hash nor header is known, and proved once the event comes', async () => {
+    const bytes = aCsv();
+    expect(await loadCsv(t, bytes, { announcedSha256: null, source: 'file' })).toMatchObject({
+      proof: 'unproved',
+    });
+    await t.warehouse.recordEvents([anEvent('invoice_finalized')]);
+    const { path } = await t.warehouse.publish();
+    expect(await ask(path, 'select proof, state from invoices')).toEqual([
+      { proof: 'header', state: 'loaded' },
+    ]);
+  });
+
+  test('refuses a file that ends without a line end when nothing proves it', async () => {
+    const bytes = aCsv().subarray(0, -2);
+    const unproved = await loadCsv(t, bytes, { announcedSha256: null, source: 'file' });
+    expect(unproved).toMatchObject({ outcome: 'rejected', findings: [{ rule: 'no-final-line-end' }] });
+    expect(await loadCsv(t, bytes)).toMatchObject({
+      outcome: 'loaded',
+      discrepancies: [{ rule: 'no-final-line-end' }],
+    });
+  });
+
+  test('makes another file of a known invoice the next version and keeps the first', async () => {
+    await loadCsv(t, aCsv([{ 'Billing Cost': '1.00' }]));
+    const outcome = await loadCsv(t, aCsv([{ 'Billing Cost': '2.00' }]), { source: 'regenerate' });
+    expect(outcome).toMatchObject({ outcome: 'loaded', version: 2 });
+    expect(await shipments('billing_cost')).toEqual([{ billing_cost: '2.0000' }]);
+    const path = join(t.dataDir, 'reports.duckdb');
+    expect(await ask(path, 'select count(*)::integer as n from shipment_versions')).toEqual([{ n: 2 }]);
+    const before = await ask(
+      path,
+      'select billing_cost from shipments_as_known_on((select min(loaded_at) from files))',
+    );
+    expect(before).toEqual([{ billing_cost: '1.0000' }]);
+  });
+
+  test('keeps the version that was announced last, whichever was loaded last', async () => {
+    const older = await archiveCsv(t, aCsv([{ 'Billing Cost': '1.00' }]));
+    const newer = await archiveCsv(t, aCsv([{ 'Billing Cost': '2.00' }]));
+    await t.warehouse.recordEvents([
+      anEvent('invoice_finalized', { eventTimestamp: '2026-03-02T00:00:00Z', fileHashSha256: newer.sha256 }),
+      anEvent('invoice_finalized', { eventTimestamp: '2026-03-01T00:00:00Z', fileHashSha256: older.sha256 }),
+    ]);
+    for (const file of [newer, older]) {
+      await t.warehouse.load({
+        invoiceId: INVOICE,
+        sha256: file.sha256,
+        source: 'event',
+        announcedSha256: file.sha256,
+        eventId: null,
+        workflowRunId: null,
+      });
+    }
+    expect(await shipments('billing_cost')).toEqual([{ billing_cost: '2.0000' }]);
+  });
+
+  test('does not add currencies', async () => {
+    const outcome = await loadCsv(
+      t,
+      aCsv([
+        { 'Billing Cost': '1' },
+        { 'Billing Cost': '2' },
+        { 'Billing Cost': '5', 'Currency Code': 'EUR' },
+      ]),
+    );
+    expect(outcome).toMatchObject({
+      billingCost: '3.0000',
+      currencyCode: 'USD',
+      discrepancies: [{ rule: 'currency', found: 'EUR,USD' }],
+    });
+  });
+});
+
+describe('voidInvoice', () => {
+  test('takes the rows out of totals and keeps them', async () => {
+    await loadCsv(t, aCsv());
+    expect(await t.warehouse.voidInvoice({ invoiceId: INVOICE, cause: 'event' })).toEqual({ hadRows: true });
+    expect(await shipments()).toEqual([]);
+    const path = join(t.dataDir, 'reports.duckdb');
+    expect(await ask(path, 'select count(*)::integer as n from shipment_versions')).toEqual([{ n: 1 }]);
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({
+      state: 'voided',
+      shipments: 1,
+      billingCost: '9.1600',
+    });
+  });
+
+  test('wins over a load that comes later', async () => {
+    await t.warehouse.recordEvents([anEvent('invoice_voided')]);
+    expect(await loadCsv(t, aCsv())).toEqual({ outcome: 'voided' });
+    expect(await t.warehouse.voidInvoice({ invoiceId: INVOICE, cause: 'event' })).toEqual({ hadRows: false });
+  });
+
+  test('wins over a load that runs at the same moment', async () => {
+    const file = await archiveCsv(t, aCsv(Array.from({ length: 2000 }, () => ({}))));
+    const [outcome] = await Promise.all([
+      t.warehouse.load({
+        invoiceId: INVOICE,
+        sha256: file.sha256,
+        source: 'event',
+        announcedSha256: file.sha256,
+        eventId: null,
+        workflowRunId: null,
+      }),
+      t.warehouse.recordEvents([anEvent('invoice_voided')]),
+    ]);
+    expect(['loaded', 'voided']).toContain(outcome.outcome);
+    expect(await shipments()).toEqual([]);
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'voided' });
+  });
+});

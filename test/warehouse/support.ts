@@ -1,0 +1,224 @@
+/** A real warehouse over a real archive in a folder of its own, and builders for what goes into it. */
+
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { stringify } from 'csv-stringify/sync';
+import { pino } from 'pino';
+import type { Archive, ArchivedEvent } from '../../archive/archive.js';
+import { openFolderArchive } from '../../archive/folder-archive.js';
+import type { ArchivedFile } from '../../contract/csv-file.js';
+import { CsvScanner } from '../../contract/csv-scanner.js';
+import type { InvoiceHeader } from '../../contract/invoice-event.js';
+import { CSV_HEADERS, type CsvHeader, type EventType } from '../../contract/names.js';
+import { type OpenWarehouseOptions, openWarehouse } from '../../warehouse/open-warehouse.js';
+import type { LoadOutcome, LoadRequest, Warehouse } from '../../warehouse/warehouse.js';
+
+export const INVOICE = '11111111-1111-4111-8111-111111111111';
+export const silent = pino({ level: 'silent' });
+
+export interface TestWarehouse {
+  readonly dataDir: string;
+  readonly archive: Archive;
+  readonly settings: OpenWarehouseOptions['settings'];
+  readonly warehouse: Warehouse;
+  /** Closes and opens again on the same folder. */
+  reopen(): Promise<Warehouse>;
+  close(): Promise<void>;
+}
+
+/** A clock that moves a second with every look, so that instants in a test never meet. */
+export function tickingClock(start = '2026-03-01T00:00:00.000Z'): () => Date {
+  let at = new Date(start).getTime();
+  return () => {
+    at += 1000;
+    return new Date(at);
+  };
+}
+
+export function settingsFor(dataDir: string): OpenWarehouseOptions['settings'] {
+  return {
+    dataDir,
+    environment: 'test',
+    warehouse: { kind: 'duckdb', path: join(dataDir, 'warehouse.duckdb') },
+    warehouseMemoryLimit: null,
+    archive: { kind: 'folder', path: join(dataDir, 'archive') },
+  };
+}
+
+export function makeDataDir(): string {
+  return mkdtempSync(join(tmpdir(), 'billsync-warehouse-'));
+}
+
+export async function aWarehouse(
+  overrides: Partial<Omit<OpenWarehouseOptions, 'archive'>> = {},
+): Promise<TestWarehouse> {
+  const dataDir = overrides.settings?.dataDir ?? makeDataDir();
+  const settings = overrides.settings ?? settingsFor(dataDir);
+  const archive = await openFolderArchive(join(dataDir, 'archive'));
+  const open = (): Promise<Warehouse> =>
+    openWarehouse({ log: silent, now: tickingClock(), ...overrides, settings, archive });
+  let warehouse = await open();
+  return {
+    dataDir,
+    archive,
+    settings,
+    get warehouse() {
+      return warehouse;
+    },
+    async reopen() {
+      await warehouse.close();
+      warehouse = await open();
+      return warehouse;
+    },
+    async close() {
+      await warehouse.close();
+      await archive.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export type Cells = Partial<Record<CsvHeader, string>>;
+
+const CELLS: Record<CsvHeader, string> = {
+  Tenant: 'Acme, "Inc."',
+  'Invoice Generation Date': '2026-02-28',
+  'Invoice ID': INVOICE,
+  'Ship Date': '2026-02-03',
+  Origin: '00501',
+  'Currency Code': 'USD',
+  'Billing Cost': '9.16',
+  'Billable Weight': '2.5',
+  'Billable Weight Unit': 'LB',
+  'Tracking Number': '1Z0001',
+  Carrier: 'UPS',
+  'Carrier Zone': '5',
+  'Carrier Invoice Date': '2026-02-10',
+  'Service Level': 'Ground\r\nresidential',
+};
+
+/** The bytes of a file, by a writer that is not ours. */
+export function aCsv(rows: readonly Cells[] = [{}], invoiceId = INVOICE): Buffer {
+  const lines = rows.map((cells, index) =>
+    CSV_HEADERS.map((name) => {
+      const base =
+        name === 'Invoice ID' ? invoiceId : name === 'Tracking Number' ? `1Z${index}` : CELLS[name];
+      return cells[name] ?? base;
+    }),
+  );
+  return Buffer.from(
+    stringify([CSV_HEADERS, ...lines], { record_delimiter: '\r\n', quoted_match: /[\r\n]/ }),
+  );
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** Scans and archives bytes as a download would. */
+export async function archiveCsv(
+  test: { dataDir: string; archive: Archive },
+  bytes: Buffer,
+): Promise<ArchivedFile> {
+  const hash = sha256(bytes);
+  const path = join(test.dataDir, `${hash}.${Math.random()}.part`);
+  writeFileSync(path, bytes);
+  const scanner = new CsvScanner();
+  scanner.push(bytes);
+  return test.archive.putFile(path, { sha256: hash, sizeBytes: bytes.length, scan: scanner.end() });
+}
+
+/** Archives the bytes and loads them; with `announced` left out the hash was announced. */
+export async function loadCsv(
+  test: TestWarehouse,
+  bytes: Buffer,
+  request: Partial<LoadRequest> = {},
+): Promise<LoadOutcome> {
+  const file = await archiveCsv(test, bytes);
+  return test.warehouse.load({
+    invoiceId: INVOICE,
+    sha256: file.sha256,
+    source: 'event',
+    announcedSha256: file.sha256,
+    eventId: null,
+    workflowRunId: null,
+    ...request,
+  });
+}
+
+export interface EventOverrides {
+  readonly eventId?: string;
+  readonly receivedAt?: string;
+  readonly eventTimestamp?: string;
+  readonly verdict?: ArchivedEvent['verdict'];
+  readonly header?: Partial<InvoiceHeader>;
+  readonly fileHashSha256?: string;
+  readonly fileSizeBytes?: number;
+}
+
+let nextEvent = 1;
+
+export function anEvent(eventType: EventType, overrides: EventOverrides = {}): ArchivedEvent {
+  const number = `${nextEvent++}`.padStart(12, '0');
+  const eventId = overrides.eventId ?? `eeeeeeee-0000-4000-8000-${number}`;
+  const status = {
+    invoice_created: 'draft',
+    invoice_finalized: 'finalized',
+    invoice_voided: 'voided',
+  } as const;
+  const verdict = overrides.verdict ?? 'accepted';
+  return {
+    eventId,
+    receivedAt: overrides.receivedAt ?? '2026-03-01T00:00:00.500Z',
+    verdict,
+    reason: null,
+    envelope: '{}',
+    event: {
+      eventId,
+      eventTimestamp: overrides.eventTimestamp ?? '2026-03-01T00:00:00Z',
+      eventType,
+      partnerId: '99999999-9999-4999-8999-999999999999',
+      isTestEvent: verdict === 'test',
+      invoice: {
+        invoiceId: INVOICE,
+        partnerInvoiceId: null,
+        tenantId: 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa',
+        partnerTenantId: 'acme',
+        invoiceNumber: 'INV-1',
+        invoiceStatus: status[eventType],
+        invoiceStartDate: '2026-02-01T00:00:00Z',
+        invoiceEndDate: '2026-02-28T23:59:59Z',
+        invoiceDate: '2026-02-28T00:00:00Z',
+        invoiceDueDate: '2026-03-15T00:00:00Z',
+        currencyCode: 'USD',
+        invoiceTotalAmount: '9.16',
+        totalTransactionCount: 1,
+        ...overrides.header,
+      },
+      export:
+        eventType === 'invoice_finalized'
+          ? {
+              presignedUrl: 'https://storage.example/f.csv',
+              presignedUrlExpiresAt: '2026-03-02T00:00:00Z',
+              fileHashSha256: overrides.fileHashSha256 ?? '0'.repeat(64),
+              fileSizeBytes: overrides.fileSizeBytes ?? 1,
+            }
+          : null,
+    },
+  };
+}
+
+/** Asks the published copy (or any file) as an analyst would: another instance, read-only. */
+export async function ask(path: string, sql: string): Promise<Record<string, unknown>[]> {
+  const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
+  const connection = await instance.connect();
+  try {
+    return (await connection.runAndReadAll(sql)).getRowObjectsJson();
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}

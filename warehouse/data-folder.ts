@@ -1,0 +1,38 @@
+/** A data folder belongs to one environment for ever: test and production refuse each other's (decision 24). */
+
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { EnvironmentName } from '../contract/names.js';
+import { EnvironmentMismatchError } from './errors.js';
+
+/** @throws EnvironmentMismatchError the folder was marked by the other environment */
+export async function claimDataFolder(dataDir: string, environment: EnvironmentName): Promise<void> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const marker = join(dataDir, 'environment');
+  const found = (await readMarker(marker)) ?? (await writeMarker(marker, environment));
+  if (found !== environment) throw new EnvironmentMismatchError(dataDir, { wanted: environment, found });
+}
+
+async function readMarker(marker: string): Promise<string | null> {
+  try {
+    return (await readFile(marker, 'utf8')).trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Linked into place, so that of two processes that start at once one wins and none reads half a word. */
+async function writeMarker(marker: string, environment: EnvironmentName): Promise<string> {
+  const draft = `${marker}.${process.pid}.tmp`;
+  await writeFile(draft, `${environment}\n`, { mode: 0o600 });
+  try {
+    await link(draft, marker);
+    return environment;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return (await readMarker(marker)) ?? environment;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}

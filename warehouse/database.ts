@@ -1,0 +1,229 @@
+/**
+ * The one door to DuckDB: one instance per process and file, hardened, a few connections, errors told apart.
+ *
+ * Two instances on one file in one process both write and half of the rows are gone without an error, so this module
+ * keeps count. Statements are prepared and values bound; only migrations and the session script run as text.
+ */
+
+import { resolve } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from '@duckdb/node-api';
+import { WarehouseCorruptError, WarehouseLockedError } from './errors.js';
+import { sql } from './sql.js';
+
+export type Params = Readonly<Record<string, string | number | bigint | boolean | null>>;
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface DatabaseOptions {
+  readonly path: string;
+  /** Folders that SQL may read and write; everything else is refused (hazard: defaults are open). */
+  readonly folders: readonly string[];
+  readonly temporaryFolder: string;
+  /** As DuckDB writes it, e.g. `1GB`; null: DuckDB's own limit. */
+  readonly memoryLimit: string | null;
+  readonly readOnly?: boolean;
+  /** Called once when DuckDB says that it cannot go on with this instance. */
+  readonly onFatal?: (error: WarehouseCorruptError) => void;
+}
+
+/** Connections kept; more loads at once than this wait. Beyond four nothing is gained (measured). */
+const CONNECTIONS = 4;
+/** Readable by DuckDB 1.5 and newer; an older storage version would replay a foreign WAL (hazard 14). */
+const STORAGE_VERSION = 'v1.5.0';
+
+const openPaths = new Set<string>();
+
+export class Database {
+  readonly path: string;
+  readonly #instance: DuckDBInstance;
+  readonly #onFatal: ((error: WarehouseCorruptError) => void) | undefined;
+  readonly #idle: Session[] = [];
+  readonly #waiting: ((session: Session) => void)[] = [];
+  #open = 0;
+  #fatal: WarehouseCorruptError | null = null;
+
+  private constructor(instance: DuckDBInstance, options: DatabaseOptions) {
+    this.path = resolve(options.path);
+    this.#instance = instance;
+    this.#onFatal = options.onFatal;
+  }
+
+  /** @throws WarehouseLockedError, WarehouseCorruptError */
+  static async open(options: DatabaseOptions): Promise<Database> {
+    const path = resolve(options.path);
+    if (openPaths.has(path)) throw new WarehouseLockedError(path, { pid: process.pid, role: 'this process' });
+    openPaths.add(path);
+    try {
+      const instance = await DuckDBInstance.create(path, {
+        storage_compatibility_version: STORAGE_VERSION,
+        autoinstall_known_extensions: 'false',
+        autoload_known_extensions: 'false',
+        temp_directory: options.temporaryFolder,
+        ...(options.memoryLimit === null ? {} : { memory_limit: options.memoryLimit }),
+        ...(options.readOnly === true ? { access_mode: 'READ_ONLY' } : {}),
+      });
+      const database = new Database(instance, options);
+      await database.use((session) => session.harden([...options.folders, options.temporaryFolder]));
+      return database;
+    } catch (error) {
+      openPaths.delete(path);
+      throw openingError(path, error);
+    }
+  }
+
+  /** Lends a connection. Temporary tables and macros belong to it, so a load keeps one from stage to commit. */
+  async use<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    if (this.#fatal !== null) throw this.#fatal;
+    const session = await this.#borrow();
+    try {
+      return await work(session);
+    } finally {
+      this.#giveBack(session);
+    }
+  }
+
+  /** BEGIN, work, COMMIT; on any error ROLLBACK and the error (a commit behind an error stores half, hazard 9). */
+  transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.use((session) => session.transaction(() => work(session)));
+  }
+
+  all(name: string, params?: Params): Promise<readonly Row[]> {
+    return this.use((session) => session.all(name, params));
+  }
+
+  /** Waits for nothing: callers have ended their work. DuckDB folds its WAL into the file here. */
+  close(): void {
+    for (const session of this.#idle) session.close();
+    this.#idle.length = 0;
+    this.#instance.closeSync();
+    openPaths.delete(this.path);
+  }
+
+  async #borrow(): Promise<Session> {
+    const idle = this.#idle.pop();
+    if (idle !== undefined) return idle;
+    if (this.#open >= CONNECTIONS) return new Promise((lend) => this.#waiting.push(lend));
+    this.#open += 1;
+    try {
+      const session = new Session(await this.#instance.connect(), (error) => this.#judge(error));
+      await session.begin();
+      return session;
+    } catch (error) {
+      this.#open -= 1;
+      throw this.#judge(error);
+    }
+  }
+
+  #giveBack(session: Session): void {
+    const next = this.#waiting.shift();
+    if (next !== undefined) next(session);
+    else this.#idle.push(session);
+  }
+
+  #judge(error: unknown): unknown {
+    if (!isFatal(error)) return error;
+    if (this.#fatal === null) {
+      this.#fatal = new WarehouseCorruptError(this.path, error);
+      this.#onFatal?.(this.#fatal);
+    }
+    return this.#fatal;
+  }
+}
+
+/** One connection of the database. */
+export class Session {
+  readonly #connection: DuckDBConnection;
+  readonly #judge: (error: unknown) => unknown;
+
+  constructor(connection: DuckDBConnection, judge: (error: unknown) => unknown) {
+    this.#connection = connection;
+    this.#judge = judge;
+  }
+
+  async begin(): Promise<void> {
+    await this.#connection.runAndReadAll(sql('session'));
+  }
+
+  /** After this nothing outside the folders can be read, and nobody can change that back. */
+  async harden(folders: readonly string[]): Promise<void> {
+    const list = folders.map((folder) => `'${`${resolve(folder)}/`.replaceAll("'", "''")}'`).join(', ');
+    await this.#connection.run(`set allowed_directories = [${list}]`);
+    await this.#connection.run('set enable_external_access = false');
+    await this.#connection.run('set lock_configuration = true');
+  }
+
+  /** Rows of `sql/<name>.sql`; decimals, big integers and instants as text. */
+  all(name: string, params: Params = {}): Promise<readonly Row[]> {
+    return this.statement(sql(name), params);
+  }
+
+  async first(name: string, params: Params = {}): Promise<Row> {
+    const [row] = await this.all(name, params);
+    if (row === undefined) throw new Error(`${name}.sql answered no row.`);
+    return row;
+  }
+
+  /** For statements of a word or two (`checkpoint`); everything longer has a file. */
+  async statement(text: string, params: Params = {}): Promise<readonly Row[]> {
+    try {
+      const prepared = await this.#connection.prepare(text);
+      try {
+        const names = new Set(
+          Array.from({ length: prepared.parameterCount }, (_, i) => prepared.parameterName(i + 1)),
+        );
+        const used = Object.entries(params).filter(([name]) => names.has(name));
+        if (used.length > 0) prepared.bind(Object.fromEntries(used) as Record<string, DuckDBValue>);
+        const reader = await prepared.runAndReadAll();
+        return reader.getRowObjectsJson() as Row[];
+      } finally {
+        prepared.destroySync();
+      }
+    } catch (error) {
+      throw this.#judge(error);
+    }
+  }
+
+  /** Several statements of a file of ours, without values (migrations). */
+  async script(text: string): Promise<void> {
+    try {
+      await this.#connection.runAndReadAll(text);
+    } catch (error) {
+      throw this.#judge(error);
+    }
+  }
+
+  async transaction<T>(work: () => Promise<T>): Promise<T> {
+    await this.statement('begin transaction');
+    try {
+      const result = await work();
+      await this.statement('commit');
+      return result;
+    } catch (error) {
+      // Nothing to roll back when the commit itself failed; the first error is the one that matters.
+      await this.statement('rollback').catch(() => undefined);
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#connection.closeSync();
+  }
+}
+
+function isFatal(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    /^FATAL Error|database has been invalidated|^(?:IO|Serialization|INTERNAL) Error:.*(?:corrupt|checksum)/is.test(
+      error.message,
+    )
+  );
+}
+
+function openingError(path: string, error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  if (/could not set lock on file|conflicting lock/i.test(error.message))
+    return new WarehouseLockedError(path, null);
+  const environment =
+    /permission denied|no space left|read-only file system|too many open files|no such file/i;
+  if (environment.test(error.message) || error instanceof WarehouseCorruptError) return error;
+  return new WarehouseCorruptError(path, error);
+}

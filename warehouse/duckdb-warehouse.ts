@@ -1,0 +1,277 @@
+/** The warehouse over one DuckDB file: what `Warehouse` promises, put together from its parts. */
+
+import type { Archive, ArchivedEvent, Fact } from '../archive/archive.js';
+import type { InvoiceHeader } from '../contract/invoice-event.js';
+import type { InvoiceState, WebhookStatus } from '../contract/names.js';
+import type { Logger } from '../ops/log.js';
+import type { Database } from './database.js';
+import { FileNotArchivedError } from './errors.js';
+import { ingest } from './ingest.js';
+import { uuidOrNull } from './ledger-lines.js';
+import { loadFile } from './load-file.js';
+import type { LockFile } from './lock-file.js';
+import type { WarehousePaths } from './paths.js';
+import { publish } from './publish.js';
+import { readInvoices } from './read-invoices.js';
+import { refreshInvoices, takeEvents } from './take-ledger-lines.js';
+import { KeyedMutex, type Turnstile } from './turnstile.js';
+import { verifyWarehouse } from './verify.js';
+import type {
+  Discrepancy,
+  InvoiceSummary,
+  LoadOutcome,
+  LoadRequest,
+  Proof,
+  Publication,
+  Verification,
+  Warehouse,
+} from './warehouse.js';
+
+export interface WarehouseParts {
+  readonly database: Database;
+  readonly archive: Archive;
+  readonly log: Logger;
+  readonly now: () => Date;
+  readonly paths: WarehousePaths;
+  readonly turnstile: Turnstile;
+  readonly lock: LockFile;
+  readonly lastLoadId: number;
+  readonly memoryBytes: number;
+}
+
+/** Locks are taken in the order of these words, `#` before any invoice id. */
+const INGEST = '#1-ingest';
+const LEDGER = '#2-ledger';
+const PUBLISH = '#0-publish';
+
+export class DuckDbWarehouse implements Warehouse {
+  readonly #parts: WarehouseParts;
+  readonly #locks = new KeyedMutex();
+  readonly #listeners: (() => void)[] = [];
+  #lastLoadId: number;
+  #closed: Promise<void> | null = null;
+
+  constructor(parts: WarehouseParts) {
+    this.#parts = parts;
+    this.#lastLoadId = parts.lastLoadId;
+  }
+
+  async recordEvents(events: readonly ArchivedEvent[]): Promise<{ readonly fresh: readonly string[] }> {
+    const invoiceIds = events.flatMap(({ event }) =>
+      event === null ? [] : [event.invoice.invoiceId.toLowerCase()],
+    );
+    const { fresh } = await this.#write([LEDGER, ...invoiceIds], () =>
+      this.#parts.database.transaction(async (session) => {
+        const taken = await takeEvents(session, events);
+        await refreshInvoices(session, taken.invoiceIds);
+        return taken;
+      }),
+    );
+    if (fresh.length > 0) this.#changed();
+    return { fresh };
+  }
+
+  async ingestArchive(): Promise<{ readonly events: number }> {
+    const { database, archive, log, turnstile } = this.#parts;
+    const ingested = await this.#locks.run(INGEST, () =>
+      ingest({
+        database,
+        archive,
+        lock: (ids, work) => turnstile.shared(() => this.#locks.runAll([LEDGER, ...ids], work)),
+      }),
+    );
+    for (const fact of ingested.missingLoads) {
+      log.error(
+        { invoiceId: fact.invoiceId, loadId: fact.loadId },
+        'the archive tells of a load that is not here',
+      );
+    }
+    if (ingested.changes > 0) this.#changed();
+    return { events: ingested.events };
+  }
+
+  async recordDetails(details: {
+    readonly invoiceId: string;
+    readonly status: WebhookStatus | null;
+    readonly header: Partial<InvoiceHeader>;
+  }): Promise<void> {
+    await this.#tell({ kind: 'details', at: this.#at(), ...details });
+  }
+
+  async load(request: LoadRequest): Promise<LoadOutcome> {
+    const { archive } = this.#parts;
+    const invoiceId = request.invoiceId.toLowerCase();
+    const file = await archive.file(request.sha256);
+    if (file === null) throw new FileNotArchivedError(request.sha256, 'it is not there');
+    const csvPath = await archive.localPath(request.sha256);
+    const outcome = await this.#write([invoiceId], () =>
+      this.#loadLocked({ ...request, invoiceId }, { file, csvPath }),
+    );
+    if (outcome.outcome === 'loaded') this.#changed();
+    return outcome;
+  }
+
+  async voidInvoice(request: {
+    readonly invoiceId: string;
+    readonly cause: 'event' | 'details';
+  }): Promise<{ readonly hadRows: boolean }> {
+    const state = await this.#fence(request.invoiceId);
+    if (!state.isVoided) {
+      // Whoever says so has read it in an event or in the details; the ledger did not hear of it yet.
+      await this.recordDetails({ invoiceId: request.invoiceId, status: 'voided', header: {} });
+    }
+    return { hadRows: state.hasRows };
+  }
+
+  async parkInvoice(request: {
+    readonly invoiceId: string;
+    readonly code: string;
+    readonly reason: string;
+  }): Promise<void> {
+    await this.#tell({ kind: 'attention', at: this.#at(), ...request });
+  }
+
+  async resumeInvoice(invoiceId: string): Promise<void> {
+    const invoice = await this.invoice(invoiceId);
+    if (invoice?.state === 'needs_attention')
+      await this.#tell({ kind: 'resolved', at: this.#at(), invoiceId });
+  }
+
+  async invoice(invoiceId: string): Promise<InvoiceSummary | null> {
+    return (await readInvoices(this.#parts.database, { invoiceId }))[0] ?? null;
+  }
+
+  invoices(filter: { readonly states?: readonly InvoiceState[] } = {}): Promise<readonly InvoiceSummary[]> {
+    return readInvoices(this.#parts.database, filter);
+  }
+
+  verify(options: {
+    readonly full: boolean;
+    readonly onProgress?: (done: number, of: number) => void;
+  }): Promise<Verification> {
+    const { database, archive, now, turnstile } = this.#parts;
+    return turnstile.shared(() =>
+      verifyWarehouse({ database, archive, full: options.full, now: now(), onProgress: options.onProgress }),
+    );
+  }
+
+  publish(): Promise<Publication> {
+    const { database, paths, now, turnstile } = this.#parts;
+    return this.#locks.run(PUBLISH, () =>
+      publish({
+        database,
+        publishedPath: paths.published,
+        temporaryFolder: paths.temporaryFolder,
+        now: now(),
+        alone: (work) => turnstile.exclusive(work),
+      }),
+    );
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  close(): Promise<void> {
+    const { turnstile, database, lock } = this.#parts;
+    this.#closed ??= turnstile.exclusive(async () => {
+      database.close();
+      await lock.release();
+    });
+    return this.#closed;
+  }
+
+  async #loadLocked(
+    request: LoadRequest,
+    { file, csvPath }: { file: NonNullable<Awaited<ReturnType<Archive['file']>>>; csvPath: string },
+  ): Promise<LoadOutcome> {
+    const { database, archive, memoryBytes } = this.#parts;
+    const { invoiceId, sha256, source, announcedSha256, eventId, workflowRunId } = request;
+    if ((await this.#fence(invoiceId)).isVoided) return { outcome: 'voided' };
+    const [known] = await database.all('find-load', { invoice_id: invoiceId, file_sha256: sha256 });
+    if (known !== undefined) {
+      return this.#answer(request, 'already_loaded', {
+        loadId: Number(known.load_id),
+        version: Number(known.version),
+        shipments: Number(known.shipments),
+        billingCost: String(known.billing_cost),
+      });
+    }
+    this.#lastLoadId += 1;
+    const loadId = this.#lastLoadId;
+    const at = this.#at();
+    const outcome = await loadFile(database, {
+      invoiceId,
+      file,
+      csvPath,
+      source,
+      announcedSha256,
+      eventId,
+      workflowRunId,
+      loadId,
+      version: null,
+      loadedAt: at,
+      isRepeated: false,
+      memoryBytes,
+    });
+    if (outcome.outcome !== 'loaded') return outcome;
+    const { version, shipments, billingCost } = outcome;
+    await archive.putFact({
+      kind: 'load',
+      at,
+      invoiceId,
+      sha256,
+      source,
+      announcedSha256,
+      version,
+      loadId,
+      shipments,
+      billingCost,
+      eventId,
+      workflowRunId,
+    });
+    return this.#answer(request, 'loaded', { loadId, version, shipments, billingCost });
+  }
+
+  async #answer(
+    request: LoadRequest,
+    outcome: 'loaded' | 'already_loaded',
+    load: { loadId: number; version: number; shipments: number; billingCost: string },
+  ): Promise<LoadOutcome> {
+    const { database } = this.#parts;
+    const told = await database.use((session) => session.first('load-outcome', { load_id: load.loadId }));
+    const discrepancies = await database.all('invoice-discrepancies', { invoice_id: request.invoiceId });
+    return {
+      outcome,
+      ...load,
+      currencyCode: String(told.currency_code ?? ''),
+      proof: told.proof as Proof,
+      discrepancies: discrepancies as unknown as readonly Discrepancy[],
+    };
+  }
+
+  async #fence(invoiceId: string): Promise<{ isVoided: boolean; hasRows: boolean }> {
+    const id = uuidOrNull(invoiceId);
+    if (id === null) return { isVoided: false, hasRows: false };
+    const [row] = await this.#parts.database.all('invoice-fence', { invoice_id: id });
+    return { isVoided: row?.is_voided === true, hasRows: row?.has_rows === true };
+  }
+
+  /** A fact is true once the archive has it; the ledger reads it from there, as a rebuild would. */
+  async #tell(fact: Fact): Promise<void> {
+    await this.#parts.archive.putFact(fact);
+    await this.ingestArchive();
+  }
+
+  #write<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
+    return this.#parts.turnstile.shared(() => this.#locks.runAll(keys, work));
+  }
+
+  #at(): string {
+    return this.#parts.now().toISOString();
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,90 @@
+/** What can be wrong with the warehouse itself; what is wrong with a file is a value, not an error. */
+
+/** Base of everything the warehouse throws. `code` is for machines and never changes. */
+export abstract class WarehouseError extends Error {
+  abstract readonly code: string;
+}
+
+/** Another process holds the warehouse (exit code 8). */
+export class WarehouseLockedError extends WarehouseError {
+  override readonly name = 'WarehouseLockedError';
+  readonly code = 'warehouse_locked';
+  /** null when only DuckDB's own lock told us. */
+  readonly owner: { readonly pid: number; readonly role: string } | null;
+
+  constructor(path: string, owner: { readonly pid: number; readonly role: string } | null) {
+    const who = owner === null ? 'another process' : `process ${owner.pid} (${owner.role})`;
+    super(`The warehouse ${path} is in use by ${who}. Ask it, or stop it first.`);
+    this.owner = owner;
+  }
+}
+
+/** The data folder belongs to the other environment; test and production never mix (exit code 2). */
+export class EnvironmentMismatchError extends WarehouseError {
+  override readonly name = 'EnvironmentMismatchError';
+  readonly code = 'environment_mismatch';
+
+  constructor(dataDir: string, names: { readonly wanted: string; readonly found: string }) {
+    super(
+      `The data folder ${dataDir} belongs to the ${names.found} environment, this is ${names.wanted}. Choose another BILLSYNC_DATA_DIR.`,
+    );
+  }
+}
+
+/** DuckDB cannot read or go on with the file. The published copy is untouched; `rebuild` makes the warehouse again. */
+export class WarehouseCorruptError extends WarehouseError {
+  override readonly name = 'WarehouseCorruptError';
+  readonly code = 'warehouse_corrupt';
+
+  constructor(path: string, cause: unknown) {
+    const detail = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
+    super(
+      `The warehouse ${path} is damaged (${detail}). Run \`billsync rebuild\`: the archive has everything.`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** Made by a newer billsync than this one (exit code 2). */
+export class WarehouseTooNewError extends WarehouseError {
+  override readonly name = 'WarehouseTooNewError';
+  readonly code = 'warehouse_too_new';
+
+  constructor(path: string, versions: { readonly found: number; readonly known: number }) {
+    super(
+      `The warehouse ${path} has schema ${versions.found}, this billsync knows ${versions.known}. Use the newer billsync.`,
+    );
+  }
+}
+
+/** A load was asked for a file that the archive does not have, or has with another size. */
+export class FileNotArchivedError extends WarehouseError {
+  override readonly name = 'FileNotArchivedError';
+  readonly code = 'file_not_archived';
+
+  constructor(sha256: string, problem: string) {
+    super(`File ${sha256} of the archive: ${problem}. It has to be downloaded again.`);
+  }
+}
+
+/** The copy that was about to be published does not hold what the warehouse holds; readers keep the old one. */
+export class PublicationError extends WarehouseError {
+  override readonly name = 'PublicationError';
+  readonly code = 'publication_failed';
+
+  constructor(problem: string, cause?: unknown) {
+    super(`The copy for readers was not published: ${problem}. Readers keep the previous one.`, { cause });
+  }
+}
+
+/** COMMIT answered, the rows are not there (hazard of a commit behind a failed statement). */
+export class LoadLostError extends WarehouseError {
+  override readonly name = 'LoadLostError';
+  readonly code = 'load_lost';
+
+  constructor(invoiceId: string, problem: string) {
+    super(`Loading invoice ${invoiceId}: ${problem}.`);
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Reads a refused file once more with csv-parse, to say which line, which column, which rule, what was there.
+ *
+ * It runs only after DuckDB found a bad row, so it may cost what it costs. It is also the second, independent reader
+ * that tests confront with the load.
+ */
+
+import { createReadStream } from 'node:fs';
+import { type Info, parse } from 'csv-parse';
+import type { CsvFinding } from '../contract/csv-file.js';
+import { CSV_HEADERS } from '../contract/names.js';
+import { printable } from '../contract/printable.js';
+import { brokenCells } from './cell-rules.js';
+
+export interface BrokenRows {
+  /** The first 100, in order of the file. */
+  readonly findings: readonly CsvFinding[];
+  readonly findingCount: number;
+  /** Records without the header. */
+  readonly records: number;
+}
+
+const MAX_FINDINGS = 100;
+
+/** The answer for a file whose bytes the scan let pass; what csv-parse itself cannot read is one finding more. */
+export async function findBrokenRows(csvPath: string, invoiceId: string): Promise<BrokenRows> {
+  const findings: CsvFinding[] = [];
+  let findingCount = 0;
+  let records = 0;
+  let nextLine = 1;
+  const add = (finding: CsvFinding): void => {
+    findingCount += 1;
+    if (findings.length < MAX_FINDINGS) findings.push({ ...finding, value: printable(finding.value) });
+  };
+
+  const parser = parse({
+    bom: true,
+    info: true,
+    raw: true,
+    columns: false,
+    record_delimiter: '\r\n',
+    max_record_size: 0,
+  });
+  const input = createReadStream(csvPath);
+  input.on('error', (error) => parser.destroy(error));
+  input.pipe(parser);
+  try {
+    for await (const chunk of parser as AsyncIterable<{ record: string[]; info: Info; raw: string }>) {
+      const { record, info, raw } = chunk;
+      // Not `info.lines`: it counts a CRLF inside quotes twice.
+      const line = nextLine;
+      nextLine += raw.replace(/\r\n$/, '').split('\n').length;
+      if (info.records === 1) continue;
+      records += 1;
+      for (const cell of brokenCells(record, invoiceId)) add({ line, row: records, ...cell });
+    }
+  } catch (error) {
+    if (!isCsvError(error)) throw error;
+    add({
+      line: error.lines ?? null,
+      row: records + 1,
+      column: error.column === undefined ? null : (CSV_HEADERS[Number(error.column)] ?? null),
+      rule: 'unreadable',
+      value: error.code,
+    });
+  } finally {
+    input.destroy();
+  }
+  return { findings, findingCount, records };
+}
+
+function isCsvError(
+  error: unknown,
+): error is Error & { code: string; lines?: number; column?: number | string } {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('CSV_');
+}

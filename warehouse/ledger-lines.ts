@@ -1,0 +1,103 @@
+/** Turns events and facts of the archive into lines of the warehouse's ledgers; pure, so that rebuild gives the same. */
+
+import type { ArchivedEvent, Fact } from '../archive/archive.js';
+import type { InvoiceHeader } from '../contract/invoice-event.js';
+
+type Line = Readonly<Record<string, string | number | boolean | null>>;
+
+/** Lines of a batch of facts, by the statement that takes them (`sql/take-<name>.sql`). */
+export interface FactLines {
+  readonly duplicates: readonly Line[];
+  readonly files: readonly Line[];
+  readonly details: readonly Line[];
+  readonly attention: readonly Line[];
+  readonly invoiceIds: readonly string[];
+}
+
+export function eventLine(archived: ArchivedEvent): Line {
+  const { event } = archived;
+  return {
+    event_id: archived.eventId,
+    received_at: instant(archived.receivedAt),
+    verdict: archived.verdict,
+    reason: archived.reason,
+    event_type: event?.eventType ?? null,
+    event_timestamp: event === null ? null : instant(event.eventTimestamp),
+    partner_id: event?.partnerId ?? null,
+    is_test_event: event?.isTestEvent ?? archived.verdict === 'test',
+    invoice_id: uuidOrNull(event?.invoice.invoiceId),
+    ...headerCells(event?.invoice ?? {}),
+    announced_sha256: event?.export?.fileHashSha256 ?? null,
+    announced_size_bytes: event?.export?.fileSizeBytes ?? null,
+    announced_url: event?.export?.presignedUrl.split('?')[0] ?? null,
+    url_expires_at: event?.export ? instant(event.export.presignedUrlExpiresAt) : null,
+  };
+}
+
+/** `load` and `discard` facts have no ledger line: loads have their own table. */
+export function factLines(facts: readonly Fact[]): FactLines {
+  const lines = {
+    duplicates: [] as Line[],
+    files: [] as Line[],
+    details: [] as Line[],
+    attention: [] as Line[],
+  };
+  const invoiceIds = new Set<string>();
+  for (const fact of facts) {
+    const noted_at = instant(fact.at);
+    if (fact.kind === 'duplicate') lines.duplicates.push({ noted_at, event_id: fact.eventId });
+    if (!('invoiceId' in fact) || uuidOrNull(fact.invoiceId) === null) continue;
+    const invoice_id = fact.invoiceId;
+    invoiceIds.add(invoice_id);
+    if (fact.kind === 'file') {
+      lines.files.push({
+        noted_at,
+        invoice_id,
+        file_sha256: fact.sha256,
+        file_size_bytes: fact.sizeBytes,
+        file_source: fact.source,
+        came_from: fact.from?.split('?')[0] ?? null,
+      });
+    } else if (fact.kind === 'details') {
+      lines.details.push({ noted_at, invoice_id, ...headerCells(fact.header), invoice_status: fact.status });
+    } else if (fact.kind === 'attention') {
+      lines.attention.push({ noted_at, invoice_id, is_open: true, code: fact.code, reason: fact.reason });
+    } else if (fact.kind === 'resolved') {
+      lines.attention.push({ noted_at, invoice_id, is_open: false, code: null, reason: null });
+    }
+  }
+  return { ...lines, invoiceIds: [...invoiceIds] };
+}
+
+/** UTC text that DuckDB's TIMESTAMP takes as it stands: a cast of text with an offset would drop the offset. */
+export function instant(text: string): string | null {
+  const at = new Date(text);
+  return Number.isNaN(at.getTime()) ? null : at.toISOString();
+}
+
+/** The id in lower case, or null when it is no UUID. */
+export function uuidOrNull(text: string | undefined): string | null {
+  return text !== undefined && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
+    ? text.toLowerCase()
+    : null;
+}
+
+/** A header key that is absent says nothing; a tenant id of null says that the invoice is the partner's (spec 2.9). */
+function headerCells(header: Partial<InvoiceHeader>): Line {
+  const { tenantId } = header;
+  return {
+    partner_invoice_id: header.partnerInvoiceId ?? null,
+    invoice_level: tenantId === undefined ? null : tenantId === null ? 'partner' : 'tenant',
+    tenant_id: tenantId ?? null,
+    partner_tenant_id: header.partnerTenantId ?? null,
+    invoice_number: header.invoiceNumber ?? null,
+    invoice_status: header.invoiceStatus ?? null,
+    invoice_start_date: header.invoiceStartDate ?? null,
+    invoice_end_date: header.invoiceEndDate ?? null,
+    invoice_date: header.invoiceDate ?? null,
+    invoice_due_date: header.invoiceDueDate ?? null,
+    currency_code: header.currencyCode ?? null,
+    stated_total: header.invoiceTotalAmount ?? null,
+    stated_shipments: header.totalTransactionCount ?? null,
+  };
+}

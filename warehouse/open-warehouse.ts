@@ -1,0 +1,91 @@
+/**
+ * Opens the warehouse for its one writer: lock, environment, schema, and whatever a crash left undone.
+ *
+ * Opening reads on in the archive, so a warehouse that is behind (an older copy, a deleted file) catches up by itself;
+ * `rebuild` is the same on an empty file.
+ */
+
+import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { Archive } from '../archive/archive.js';
+import type { Settings } from '../config/settings.js';
+import { isRunning } from '../ops/durable-files.js';
+import type { Logger } from '../ops/log.js';
+import type { Metrics } from '../ops/metrics.js';
+import { type CatchUpProgress, catchUp } from './catch-up.js';
+import { claimDataFolder } from './data-folder.js';
+import { Database } from './database.js';
+import { DuckDbWarehouse } from './duckdb-warehouse.js';
+import type { WarehouseCorruptError } from './errors.js';
+import { takeLock } from './lock-file.js';
+import { migrate } from './migrate.js';
+import { warehousePaths } from './paths.js';
+import { Turnstile } from './turnstile.js';
+import type { Warehouse } from './warehouse.js';
+
+export interface OpenWarehouseOptions {
+  readonly settings: Pick<
+    Settings,
+    'dataDir' | 'environment' | 'warehouse' | 'warehouseMemoryLimit' | 'archive'
+  >;
+  readonly archive: Archive;
+  readonly log: Logger;
+  readonly metrics?: Metrics;
+  readonly now?: () => Date;
+  /** Stands in the lock file; a refusal names it. */
+  readonly role?: string;
+  /** DuckDB cannot go on (disk full at a checkpoint, damage): every later call fails; end the process. */
+  readonly onFatal?: (error: WarehouseCorruptError) => void;
+  readonly onCatchUp?: (progress: CatchUpProgress) => void;
+}
+
+/** @throws WarehouseLockedError, EnvironmentMismatchError, WarehouseCorruptError, WarehouseTooNewError */
+export async function openWarehouse(options: OpenWarehouseOptions): Promise<Warehouse> {
+  const { settings, archive, log } = options;
+  const now = options.now ?? (() => new Date());
+  const paths = warehousePaths(settings);
+  await claimDataFolder(settings.dataDir, settings.environment);
+  await mkdir(dirname(paths.database), { recursive: true, mode: 0o700 });
+  await mkdir(paths.temporaryFolder, { recursive: true, mode: 0o700 });
+  const lock = await takeLock(paths.lock, { role: options.role ?? 'worker', now: now() });
+  let database: Database | undefined;
+  try {
+    await sweepDrafts(paths.published);
+    database = await Database.open({
+      path: paths.database,
+      folders: paths.readableFolders,
+      temporaryFolder: paths.temporaryFolder,
+      memoryLimit: settings.warehouseMemoryLimit,
+      onFatal(error) {
+        log.fatal({ err: error }, 'the warehouse cannot go on');
+        options.onFatal?.(error);
+      },
+    });
+    await chmod(paths.database, 0o600);
+    await migrate(database, now());
+    const turnstile = new Turnstile();
+    const caughtUp = await catchUp({
+      database,
+      archive,
+      log,
+      ...(options.onCatchUp === undefined ? {} : { onProgress: options.onCatchUp }),
+    });
+    return new DuckDbWarehouse({ database, archive, log, now, paths, turnstile, lock, ...caughtUp });
+  } catch (error) {
+    database?.close();
+    await lock.release();
+    throw error;
+  }
+}
+
+/** Copies that a dead process did not finish. */
+async function sweepDrafts(publishedPath: string): Promise<void> {
+  const folder = dirname(publishedPath);
+  const name = new RegExp(`^${basename(publishedPath).replaceAll('.', '\\.')}\\.(\\d+)\\.tmp$`);
+  for (const entry of await readdir(folder)) {
+    const pid = Number(name.exec(entry)?.[1] ?? Number.NaN);
+    if (Number.isInteger(pid) && (pid === process.pid || !isRunning(pid))) {
+      await rm(join(folder, entry), { force: true });
+    }
+  }
+}

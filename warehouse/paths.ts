@@ -1,0 +1,28 @@
+/** Where the warehouse's files lie; one place, because the lock, the published copy and the sweeps must agree. */
+
+import { basename, dirname, join } from 'node:path';
+import type { Settings } from '../config/settings.js';
+
+export interface WarehousePaths {
+  readonly database: string;
+  readonly lock: string;
+  /** What analysts open. */
+  readonly published: string;
+  readonly temporaryFolder: string;
+  /** Folders whose files SQL may read: the archive's CSVs, wherever they lie. */
+  readonly readableFolders: readonly string[];
+}
+
+export function warehousePaths(
+  settings: Pick<Settings, 'dataDir' | 'warehouse' | 'archive'>,
+): WarehousePaths {
+  const { dataDir, warehouse, archive } = settings;
+  const database = warehouse.kind === 'duckdb' ? warehouse.path : join(dataDir, 'warehouse.duckdb');
+  return {
+    database,
+    lock: join(dirname(database), `${basename(database).replace(/\.duckdb$/, '')}.lock`),
+    published: join(dataDir, 'reports.duckdb'),
+    temporaryFolder: join(dataDir, 'tmp'),
+    readableFolders: [dataDir, ...(archive.kind === 'folder' ? [archive.path] : [])],
+  };
+}

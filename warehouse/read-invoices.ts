@@ -1,0 +1,68 @@
+/** Invoices as the rest of billsync asks for them: the view `invoices`, in camelCase. */
+
+import type { InvoiceHeader } from '../contract/invoice-event.js';
+import type { InvoiceState } from '../contract/names.js';
+import type { Database, Row } from './database.js';
+import { uuidOrNull } from './ledger-lines.js';
+import type { InvoiceSummary } from './warehouse.js';
+
+export async function readInvoices(
+  database: Database,
+  filter: { readonly states?: readonly InvoiceState[]; readonly invoiceId?: string },
+): Promise<readonly InvoiceSummary[]> {
+  const invoiceId = filter.invoiceId === undefined ? null : uuidOrNull(filter.invoiceId);
+  // An id that is no UUID names no invoice; without this it would name all.
+  if (filter.invoiceId !== undefined && invoiceId === null) return [];
+  const rows = await database.all('select-invoices', {
+    states: `[${(filter.states ?? []).join(', ')}]`,
+    invoice_id: invoiceId,
+  });
+  return rows.map(toSummary);
+}
+
+function toSummary(row: Row): InvoiceSummary {
+  return {
+    invoiceId: String(row.invoice_id),
+    header: toHeader(row),
+    state: row.state as InvoiceState,
+    reasonCode: text(row.reason_code),
+    reason: text(row.reason),
+    stateSince: String(row.state_since),
+    firstHeardAt: String(row.first_heard_at),
+    loadedSha256: text(row.file_sha256),
+    loadedVersion: count(row.version),
+    shipments: count(row.shipments),
+    billingCost: text(row.billing_cost),
+  };
+}
+
+/** Only what was said: an absent key means that nobody told. */
+function toHeader(row: Row): Partial<InvoiceHeader> {
+  const level = row.invoice_level;
+  const told = {
+    invoiceId: String(row.invoice_id),
+    partnerInvoiceId: text(row.partner_invoice_id) ?? undefined,
+    tenantId: level === null ? undefined : text(row.tenant_id),
+    partnerTenantId: level === null ? undefined : text(row.partner_tenant_id),
+    invoiceNumber: text(row.invoice_number) ?? undefined,
+    invoiceStatus: text(row.service_status) ?? undefined,
+    invoiceStartDate: text(row.invoice_start_date) ?? undefined,
+    invoiceEndDate: text(row.invoice_end_date) ?? undefined,
+    invoiceDate: text(row.invoice_date) ?? undefined,
+    invoiceDueDate: text(row.invoice_due_date) ?? undefined,
+    currencyCode: text(row.currency_code) ?? undefined,
+    invoiceTotalAmount: text(row.stated_total) ?? undefined,
+    totalTransactionCount: count(row.stated_shipments) ?? undefined,
+  };
+  return Object.fromEntries(
+    Object.entries(told).filter(([, value]) => value !== undefined),
+  ) as Partial<InvoiceHeader>;
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function count(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}

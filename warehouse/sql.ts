@@ -1,0 +1,34 @@
+/** Statements live in .sql files beside this one; here they are read, once. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+
+const known = new Map<string, string>();
+
+/** The text of `warehouse/sql/<name>.sql`. */
+export function sql(name: string): string {
+  let text = known.get(name);
+  if (text === undefined) {
+    text = readFileSync(new URL(`./sql/${name}.sql`, import.meta.url), 'utf8');
+    known.set(name, text);
+  }
+  return text;
+}
+
+export interface Migration {
+  readonly number: number;
+  readonly name: string;
+  readonly text: string;
+}
+
+/** All migrations in order; their numbers have no gap. */
+export function migrations(): readonly Migration[] {
+  const folder = new URL('./migrations/', import.meta.url);
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+    .map((name) => ({
+      number: Number.parseInt(name, 10),
+      name: name.replace(/\.sql$/, ''),
+      text: readFileSync(new URL(name, folder), 'utf8'),
+    }));
+}

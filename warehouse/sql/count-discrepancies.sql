@@ -1,0 +1,1 @@
+select count(*)::integer as discrepancies from discrepancies

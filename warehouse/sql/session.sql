@@ -1,0 +1,54 @@
+-- Every connection begins with this: how an invoice CSV is read and what a good row is. Temporary, so that the
+-- published file carries none of it.
+-- Nothing is sniffed, new_line is never set (it answers 0 rows on a good file), every cell arrives as text.
+
+create or replace temp macro iso(instant) as strftime(instant, '%Y-%m-%dT%H:%M:%S.%gZ');
+
+create or replace temp macro invoice_csv(csv_path, longest_line) as table
+select *
+from read_csv(
+    csv_path,
+    auto_detect = false, header = true, delim = ',', quote = '"', escape = '"',
+    strict_mode = true, null_padding = false, max_line_size = longest_line,
+    columns = {
+        'tenant': 'VARCHAR', 'invoice_generation_date': 'VARCHAR', 'invoice_id_text': 'VARCHAR', 'ship_date': 'VARCHAR',
+        'origin': 'VARCHAR', 'currency_code': 'VARCHAR', 'billing_cost': 'VARCHAR', 'billable_weight': 'VARCHAR',
+        'billable_weight_unit': 'VARCHAR', 'tracking_number': 'VARCHAR', 'carrier': 'VARCHAR', 'carrier_zone': 'VARCHAR',
+        'carrier_invoice_date': 'VARCHAR', 'service_level': 'VARCHAR'
+    }
+);
+
+-- A cast alone takes 2026-2-3, epoch and a time behind the date; length and round trip do not.
+create or replace temp macro is_day(cell) as
+    length(cell) = 10 and cell >= '0001' and cast(try_cast(cell as date) as varchar) = cell;
+
+-- Patterns first, casts after: a cast rounds a fifth decimal and takes 1e3. An empty cell is null here.
+-- row_is_good is never null.
+create or replace temp macro checked_csv(csv_path, longest_line, invoice) as table
+select
+    tenant,
+    try_cast(invoice_generation_date as date) as invoice_generation_date,
+    try_cast(ship_date as date) as ship_date,
+    origin,
+    currency_code,
+    try_cast(billing_cost as decimal(18, 4)) as billing_cost,
+    try_cast(billable_weight as decimal(18, 4)) as billable_weight,
+    billable_weight_unit,
+    tracking_number,
+    carrier,
+    carrier_zone,
+    try_cast(carrier_invoice_date as date) as carrier_invoice_date,
+    service_level,
+    coalesce(
+        tenant is not null and tracking_number is not null and carrier is not null
+        and lower(invoice_id_text) = invoice
+        and is_day(invoice_generation_date) and is_day(ship_date)
+        and regexp_full_match(currency_code, '[A-Z]{3}')
+        and regexp_full_match(billing_cost, '-?[0-9]{1,14}(\.[0-9]{1,4})?'),
+        false)
+    and case when billable_weight is null then billable_weight_unit is null or billable_weight_unit in ('LB', 'KG')
+        else coalesce(
+            billable_weight_unit in ('LB', 'KG')
+            and regexp_full_match(billable_weight, '[0-9]{1,14}(\.[0-9]{1,4})?'), false) end
+    and coalesce(is_day(carrier_invoice_date), carrier_invoice_date is null) as row_is_good
+from invoice_csv(csv_path, longest_line);

@@ -1,0 +1,38 @@
+/** Writes batches of events and facts into the ledgers and makes the touched invoices' rows again. */
+
+import type { ArchivedEvent, Fact } from '../archive/archive.js';
+import type { Session } from './database.js';
+import { eventLine, factLines } from './ledger-lines.js';
+
+export interface TakenEvents {
+  /** Ids that were not in the ledger before, or were refused before. */
+  readonly fresh: readonly string[];
+  readonly invoiceIds: readonly string[];
+}
+
+/** Inside the caller's transaction. Does not refresh. */
+export async function takeEvents(session: Session, events: readonly ArchivedEvent[]): Promise<TakenEvents> {
+  if (events.length === 0) return { fresh: [], invoiceIds: [] };
+  // One statement must not meet an id twice; the first line is the one the archive has.
+  const byId = new Map(events.toReversed().map((event) => [event.eventId, event]));
+  const rows = await session.all('take-events', {
+    events: JSON.stringify([...byId.values()].map(eventLine)),
+  });
+  const ids = rows.flatMap((row) => (typeof row.invoice_id === 'string' ? [row.invoice_id] : []));
+  return { fresh: rows.map((row) => String(row.event_id)), invoiceIds: [...new Set(ids)] };
+}
+
+/** Inside the caller's transaction. Answers the invoices touched; does not refresh. */
+export async function takeFacts(session: Session, facts: readonly Fact[]): Promise<readonly string[]> {
+  const { invoiceIds, ...lines } = factLines(facts);
+  for (const [name, batch] of Object.entries(lines)) {
+    if (batch.length > 0) await session.all(`take-${name}`, { facts: JSON.stringify(batch) });
+  }
+  return invoiceIds;
+}
+
+/** Makes the rows of `invoice_state` again from the ledgers, inside the caller's transaction. */
+export async function refreshInvoices(session: Session, invoiceIds: readonly string[]): Promise<void> {
+  if (invoiceIds.length === 0) return;
+  await session.all('refresh-invoices', { invoice_ids: `[${invoiceIds.join(', ')}]` });
+}

@@ -1,0 +1,203 @@
+/**
+ * Proves the warehouse: every load's rows against the archived file's bytes, and both against what was recorded.
+ *
+ * It is about drift, not about honest disagreement (those are `discrepancies`). By default it reads what no earlier
+ * verification has proved; with `full` everything, the facts included.
+ */
+
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import type { Archive, Fact } from '../archive/archive.js';
+import type { ArchivedFile } from '../contract/csv-file.js';
+import type { Database, Row } from './database.js';
+import type { Drift, Verification } from './warehouse.js';
+
+export interface VerifyOptions {
+  readonly database: Database;
+  readonly archive: Archive;
+  readonly full: boolean;
+  readonly now: Date;
+  readonly onProgress?: ((done: number, of: number) => void) | undefined;
+}
+
+export async function verifyWarehouse(options: VerifyOptions): Promise<Verification> {
+  const { database, full } = options;
+  const loads = await database.all('loads-to-verify', { full });
+  const drift: Drift[] = [];
+  const proved: number[] = [];
+  let filesRead = 0;
+  let shipments = 0;
+  for (const [index, load] of loads.entries()) {
+    const found = await verifyLoad(options, load);
+    drift.push(...found.drift);
+    if (found.drift.length === 0) proved.push(Number(load.load_id));
+    if (found.fileRead) filesRead += 1;
+    shipments += Number(load.shipments);
+    options.onProgress?.(index + 1, loads.length);
+  }
+  drift.push(...(await verifyLedgers(database)));
+  if (full) drift.push(...(await verifyFacts(options)));
+  if (proved.length > 0) {
+    await database.use((session) =>
+      session.all('mark-verified', {
+        load_ids: `[${proved.join(', ')}]`,
+        verified_at: options.now.toISOString(),
+      }),
+    );
+  }
+  const [{ discrepancies = 0 } = {}] = await database.all('count-discrepancies');
+  const invoices = new Set(loads.map((load) => String(load.invoice_id))).size;
+  return { invoices, shipments, filesRead, drift, discrepancies: Number(discrepancies) };
+}
+
+async function verifyLoad(
+  { database, archive }: VerifyOptions,
+  load: Row,
+): Promise<{ readonly drift: readonly Drift[]; readonly fileRead: boolean }> {
+  const invoiceId = String(load.invoice_id);
+  const rows = await database.use((session) => session.first('fingerprint-rows', fingerprintParams(load)));
+  const drift = compare(invoiceId, { recorded: load, found: rows });
+  const sha256 = String(load.file_sha256);
+  const file = await archive.file(sha256);
+  if (file === null) {
+    const missing: Drift = { invoiceId, rule: 'file-missing', expected: sha256, found: 'not in the archive' };
+    return { drift: [...drift, missing], fileRead: false };
+  }
+  const csvPath = await archive.localPath(sha256);
+  const stored = await hashOf(csvPath);
+  if (stored !== sha256) {
+    return {
+      drift: [...drift, { invoiceId, rule: 'hash', expected: sha256, found: stored }],
+      fileRead: true,
+    };
+  }
+  return {
+    drift: [...drift, ...(await compareWithFile(database, { load, rows, file, csvPath }))],
+    fileRead: true,
+  };
+}
+
+/** The rows against the load's own line, which was written when the file was read. */
+function compare(invoiceId: string, { recorded, found }: { recorded: Row; found: Row }): Drift[] {
+  const pairs: readonly (readonly [string, unknown, unknown])[] = [
+    ['rows', recorded.shipments, found.rows],
+    ['sum', recorded.billing_cost, found.billing_cost],
+    ['currency', recorded.currencies, found.currencies],
+    [
+      'period',
+      `${recorded.first_ship_date}/${recorded.last_ship_date}`,
+      `${found.first_ship_date}/${found.last_ship_date}`,
+    ],
+  ];
+  return pairs.flatMap(([rule, expected, actual]) =>
+    String(expected) === String(actual)
+      ? []
+      : [{ invoiceId, rule, expected: String(expected), found: String(actual) }],
+  );
+}
+
+interface FileComparison {
+  readonly load: Row;
+  readonly rows: Row;
+  readonly file: ArchivedFile;
+  readonly csvPath: string;
+}
+
+async function compareWithFile(
+  database: Database,
+  { load, rows, file, csvPath }: FileComparison,
+): Promise<readonly Drift[]> {
+  const invoiceId = String(load.invoice_id);
+  const read = await database.use((session) =>
+    session.first('fingerprint-file', {
+      ...fingerprintParams(load),
+      csv_path: csvPath,
+      longest_line: Math.max(2_097_152, file.scan.longestRecordBytes + 2),
+      invoice_id: invoiceId,
+    }),
+  );
+  const drift = compare(invoiceId, { recorded: read, found: rows }).filter(({ rule }) => rule !== 'rows');
+  if (Number(read.rows) !== Number(rows.rows)) {
+    drift.push({ invoiceId, rule: 'rows', expected: `${read.rows} in the file`, found: String(rows.rows) });
+  }
+  if (Number(read.bad_rows) > 0) {
+    drift.push({
+      invoiceId,
+      rule: 'invoice-id',
+      expected: 'every row keeps the rules',
+      found: `${read.bad_rows} do not`,
+    });
+  }
+  if (drift.length === 0 && read.fingerprint !== rows.fingerprint) {
+    drift.push({ invoiceId, rule: 'cells', expected: 'the cells of the file', found: 'other cells' });
+  }
+  return drift;
+}
+
+/** Rows without a load, and invoice rows that the ledgers would make differently. */
+async function verifyLedgers(database: Database): Promise<readonly Drift[]> {
+  const orphans = await database.all('orphan-rows');
+  return orphans.map((row) => ({
+    invoiceId: '',
+    rule: String(row.rule),
+    expected: 'none',
+    found: `load ${row.what}: ${row.found}`,
+  }));
+}
+
+/** The archive's own record of what was loaded, a witness outside the warehouse. */
+async function verifyFacts({ database, archive }: VerifyOptions): Promise<readonly Drift[]> {
+  const told = new Map<number, Fact & { readonly kind: 'load' }>();
+  for await (const fact of archive.facts()) if (fact.kind === 'load') told.set(fact.loadId, fact);
+  const held = new Map(
+    (await database.all('loads-to-verify', { full: true })).map((row) => [Number(row.load_id), row]),
+  );
+  const drift: Drift[] = [];
+  for (const [loadId, fact] of told) {
+    const load = held.get(loadId);
+    const invoiceId = fact.invoiceId;
+    if (load === undefined) {
+      drift.push({
+        invoiceId,
+        rule: 'load-missing',
+        expected: `load ${loadId} of ${fact.sha256}`,
+        found: 'none',
+      });
+      continue;
+    }
+    if (load.file_sha256 !== fact.sha256) {
+      drift.push({ invoiceId, rule: 'load-differs', expected: fact.sha256, found: String(load.file_sha256) });
+    }
+    if (fact.shipments !== undefined && fact.shipments !== Number(load.shipments)) {
+      drift.push({
+        invoiceId,
+        rule: 'rows',
+        expected: `${fact.shipments} as recorded`,
+        found: String(load.shipments),
+      });
+    }
+    if (fact.billingCost !== undefined && fact.billingCost !== load.billing_cost) {
+      drift.push({
+        invoiceId,
+        rule: 'sum',
+        expected: `${fact.billingCost} as recorded`,
+        found: String(load.billing_cost),
+      });
+    }
+  }
+  return drift;
+}
+
+function fingerprintParams(load: Row): { load_id: number; currency_code: string | null } {
+  return {
+    load_id: Number(load.load_id),
+    currency_code: typeof load.currency_code === 'string' ? load.currency_code : null,
+  };
+}
+
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);
+  return hash.digest('hex');
+}
