@@ -1,0 +1,59 @@
+/** Checks the values of a report's own parameters and makes them what DuckDB binds. */
+
+import { DuckDBDecimalValue, type DuckDBValue } from '@duckdb/node-api';
+import type { ReportDefinition, ReportParameter } from './catalogue.js';
+import { ReportFilterError } from './errors.js';
+import { nearestNames } from './nearest-names.js';
+import { checkDate, checkInstant } from './report-filters.js';
+
+export interface BoundParameters {
+  readonly bound: Readonly<Record<string, DuckDBValue>>;
+  /** As text, for the head of the result. */
+  readonly shown: Readonly<Record<string, string | null>>;
+}
+
+/** @throws ReportFilterError for an unknown name or a value of another type */
+export function bindParameters(
+  report: ReportDefinition,
+  given: Readonly<Record<string, string>>,
+): BoundParameters {
+  const names = report.parameters.map((parameter) => parameter.name);
+  for (const name of Object.keys(given)) {
+    if (names.includes(name)) continue;
+    const near = nearestNames(name, names);
+    const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
+    throw new ReportFilterError(name, `Report ${report.name} has no parameter "${name}".${hint}`);
+  }
+  const bound: Record<string, DuckDBValue> = {};
+  const shown: Record<string, string | null> = {};
+  for (const parameter of report.parameters) {
+    const text = given[parameter.name] ?? parameter.default;
+    shown[parameter.name] = text;
+    bound[parameter.name] = text === null ? null : boundValue(parameter, text);
+  }
+  return { bound, shown };
+}
+
+/** Dates and instants are bound as checked text and cast in the query, so that every type has one way in. */
+function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
+  switch (parameter.type) {
+    case 'text':
+      return text;
+    case 'date':
+      return checkDate(parameter.name, text);
+    case 'instant':
+      return checkInstant(parameter.name, text);
+    case 'integer':
+      if (/^-?\d{1,9}$/.test(text)) return Number(text);
+      throw new ReportFilterError(parameter.name, `"${text}" is no whole number for ${parameter.name}.`);
+    case 'decimal':
+      return decimalOf(parameter.name, text);
+  }
+}
+
+function decimalOf(name: string, text: string): DuckDBDecimalValue {
+  const match = /^(-?)(\d{1,14})(?:\.(\d{1,4}))?$/.exec(text);
+  if (!match) throw new ReportFilterError(name, `"${text}" is no decimal number for ${name}.`);
+  const digits = BigInt(`${match[1]}${match[2]}${(match[3] ?? '').padEnd(4, '0')}`);
+  return new DuckDBDecimalValue(digits, 18, 4);
+}

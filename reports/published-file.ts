@@ -1,0 +1,83 @@
+/** Opens the published file for reading only, in a session that can reach nothing else (hazard 17). */
+
+import { access, readdir, readFile } from 'node:fs/promises';
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBResultReader,
+  type DuckDBValue,
+} from '@duckdb/node-api';
+import { NotPublishedError } from './errors.js';
+
+/** One reader with its own session; reports share nothing but the file. */
+export interface PublishedFile {
+  readonly path: string;
+  /** Runs one prepared statement; values are bound by name, never written into the text. */
+  query(sql: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
+  /** Runs a statement from `reports/session/`. */
+  apply(statement: SessionStatement): Promise<DuckDBResultReader>;
+  /** For what has no SQL: appending rows of an optional table, interrupting. */
+  readonly connection: DuckDBConnection;
+  close(): void;
+}
+
+export type SessionStatement =
+  | 'base-current'
+  | 'base-as-known-on'
+  | 'filtered-shipments'
+  | 'selected-shipments'
+  | 'head'
+  | 'publication'
+  | 'rates'
+  | 'costs';
+
+const SESSION_FOLDER = new URL('./session/', import.meta.url);
+const statements = new Map<string, Promise<string>>();
+
+/**
+ * @param path of `reports.duckdb`; it may be replaced while it is open, this reader then keeps its view
+ * @throws NotPublishedError when there is no file
+ */
+export async function openPublishedFile(path: string): Promise<PublishedFile> {
+  await access(path).catch(() => {
+    throw new NotPublishedError(path);
+  });
+  const instance = await DuckDBInstance.create(path, {
+    access_mode: 'READ_ONLY',
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    enable_external_access: 'false',
+  });
+  const connection = await instance.connect();
+  const query: PublishedFile['query'] = async (sql, values) => {
+    const statement = await connection.prepare(sql);
+    if (values) statement.bind({ ...values });
+    return statement.runAndReadAll();
+  };
+  const close = (): void => {
+    connection.closeSync();
+    instance.closeSync();
+  };
+  try {
+    await query("set TimeZone = 'UTC'");
+    await query('set lock_configuration = true');
+    for (const macro of (await sessionText('macros')).split(/;\s*$/m)) {
+      if (/create/.test(macro)) await query(macro);
+    }
+    return { path, query, apply: async (name) => query(await sessionText(name)), connection, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** The names of the statements in `reports/session/`, for the test that reads them all. */
+export async function sessionStatements(): Promise<string[]> {
+  return (await readdir(SESSION_FOLDER)).map((file) => file.replace(/\.sql$/, ''));
+}
+
+function sessionText(name: string): Promise<string> {
+  const known = statements.get(name) ?? readFile(new URL(`${name}.sql`, SESSION_FOLDER), 'utf8');
+  statements.set(name, known);
+  return known;
+}

@@ -1,0 +1,74 @@
+/** Turns what DuckDB answered into report rows without ever passing a decimal through a float (hazard 7). */
+
+import { type DuckDBResultReader, DuckDBTypeId } from '@duckdb/node-api';
+import type { ColumnType, ReportCell, ReportColumn, ReportRow } from './report-result.js';
+
+/** @param units unit by column name, from the report's header */
+export function readColumns(
+  reader: DuckDBResultReader,
+  units: Readonly<Record<string, string>>,
+): ReportColumn[] {
+  const names = reader.columnNames();
+  return reader.columnTypes().map((duckType, index) => {
+    const name = names[index] ?? '';
+    const type = columnType(duckType.typeId, name);
+    const scale = 'scale' in duckType && typeof duckType.scale === 'number' ? duckType.scale : 0;
+    const align = type === 'count' || type === 'decimal' ? 'right' : 'left';
+    return { name, type, scale: type === 'decimal' ? scale : 0, unit: units[name] ?? null, align };
+  });
+}
+
+export function readRows(reader: DuckDBResultReader, columns: readonly ReportColumn[]): ReportRow[] {
+  return reader.getRowsJson().map((cells) => {
+    const row: Record<string, ReportCell> = {};
+    for (const [index, column] of columns.entries()) row[column.name] = cellOf(cells[index], column.type);
+    return row;
+  });
+}
+
+function columnType(typeId: DuckDBTypeId, name: string): ColumnType {
+  switch (typeId) {
+    case DuckDBTypeId.DECIMAL:
+      return 'decimal';
+    case DuckDBTypeId.TINYINT:
+    case DuckDBTypeId.SMALLINT:
+    case DuckDBTypeId.INTEGER:
+    case DuckDBTypeId.BIGINT:
+    case DuckDBTypeId.HUGEINT:
+      return 'count';
+    case DuckDBTypeId.DATE:
+      return 'date';
+    case DuckDBTypeId.TIMESTAMP_TZ:
+    case DuckDBTypeId.TIMESTAMP:
+      return 'instant';
+    case DuckDBTypeId.BOOLEAN:
+      return 'flag';
+    case DuckDBTypeId.VARCHAR:
+    case DuckDBTypeId.UUID:
+    case DuckDBTypeId.SQLNULL:
+      return 'text';
+    default:
+      throw new Error(`Column ${name} has the type ${DuckDBTypeId[typeId]}, which no report may answer.`);
+  }
+}
+
+function cellOf(value: unknown, type: ColumnType): ReportCell {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'boolean') return value;
+  const text = String(value);
+  if (type === 'count') return countOf(text);
+  if (type === 'instant') return instantOf(text);
+  return text;
+}
+
+/** Counts are numbers as long as a number holds them; no count of shipments comes near that end. */
+function countOf(text: string): number {
+  const count = Number(text);
+  if (Number.isSafeInteger(count)) return count;
+  throw new Error(`The count ${text} is too large for a number.`);
+}
+
+/** `2026-08-01 12:00:00.5+00` as the session (UTC) prints it, in ISO 8601. */
+function instantOf(text: string): string {
+  return text.replace(' ', 'T').replace(/(\+00(:00)?)?$/, 'Z');
+}

@@ -1,0 +1,26 @@
+/** Writes a result as CSV (RFC 4180, CRLF) that a spreadsheet opens without running anything. */
+
+import type { ReportCell, ReportColumn, ReportResult } from '../report-result.js';
+
+export function renderCsv(result: ReportResult): string {
+  const lines = [result.columns.map((column) => quoted(column.name))];
+  for (const row of result.rows) {
+    lines.push(result.columns.map((column) => cellText(row[column.name] ?? null, column)));
+  }
+  return lines.map((cells) => `${cells.join(',')}\r\n`).join('');
+}
+
+/** Numbers stay as they are, `-1.5000` included; only text can be taken for a formula. */
+function cellText(cell: ReportCell, column: ReportColumn): string {
+  if (cell === null) return '';
+  return quoted(column.type === 'text' ? withoutFormula(String(cell)) : String(cell));
+}
+
+/** A leading apostrophe makes a spreadsheet show the text instead of computing it. */
+export function withoutFormula(text: string): string {
+  return /^[\s\p{Cf}]*[=+\-@|%\t\r]|^[\t\r\n]/u.test(text) ? `'${text}` : text;
+}
+
+function quoted(text: string): string {
+  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

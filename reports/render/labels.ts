@@ -1,0 +1,66 @@
+/** Turns names of columns and values of cells into what a person reads; the machine formats do not come here. */
+
+import type { ReportCell, ReportColumn, ReportHead } from '../report-result.js';
+
+/** `cost_per_lb` with unit `money/lb` reads "Cost per lb"; percentages and days say so: "Share of shipments (%)". */
+export function columnLabel(column: ReportColumn): string {
+  const words = column.name.replaceAll('_', ' ');
+  const label = words.charAt(0).toUpperCase() + words.slice(1);
+  const unit = column.unit;
+  if (unit === null || unit.startsWith('money') || new RegExp(`\\b${escapeRegExp(unit)}\\b`).test(words))
+    return label;
+  return `${label} (${unit})`;
+}
+
+/** Digits grouped by a thin no-break space-free comma: 1,234,567.8900. Nothing is rounded. */
+export function cellLabel(cell: ReportCell, column: ReportColumn): string {
+  if (cell === null) return '';
+  if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
+  if (column.type === 'decimal' || column.type === 'count') return grouped(String(cell));
+  if (column.type === 'instant')
+    return String(cell)
+      .replace('T', ' ')
+      .replace(/\.\d+Z$/, 'Z')
+      .replace('Z', ' UTC');
+  return String(cell);
+}
+
+/** The head of a result as label and value, in the order in which it is read. */
+export function headLines(head: ReportHead): [string, string][] {
+  const { filters } = head;
+  const period = `${filters.from ?? 'the beginning'} to ${filters.to === null ? 'the end' : `${filters.to} (exclusive)`}`;
+  const chosen: [string, readonly string[]][] = [
+    ['tenant', filters.tenants],
+    ['carrier', filters.carriers],
+    ['zone', filters.zones],
+    ['currency', filters.currencies],
+  ];
+  const narrowed = chosen
+    .filter(([, values]) => values.length > 0)
+    .map(([name, values]) => `${name} ${values.map((value) => JSON.stringify(value)).join(' or ')}`);
+  const parameters = Object.entries(head.parameters).filter(([, value]) => value !== null);
+  return [
+    ['Period', `${period}, by ${filters.by.replace('-', ' ')}`],
+    ['Filters', narrowed.length > 0 ? narrowed.join('; ') : 'none'],
+    ...(parameters.length > 0
+      ? [['Parameters', parameters.map(([name, value]) => `${name} ${value}`).join(', ')] as [string, string]]
+      : []),
+    ['Level', head.level],
+    ['As of', `${cellLabel(head.asOf, INSTANT)}, publication ${head.publication}`],
+    ['Time zone', head.timeZone],
+    ['Rows', grouped(String(head.rows))],
+    ['Shipments', grouped(String(head.shipments))],
+    ['Proved', head.provedPercent === null ? 'nothing to prove' : `${head.provedPercent} % of shipments`],
+  ];
+}
+
+export function grouped(digits: string): string {
+  const [whole = '', ...fraction] = digits.split('.');
+  return [whole.replace(/\B(?=(\d{3})+(?!\d))/g, ','), ...fraction].join('.');
+}
+
+const INSTANT: ReportColumn = { name: 'as_of', type: 'instant', scale: 0, unit: null, align: 'left' };
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\/%]/g, '\\$&');
+}

@@ -1,0 +1,70 @@
+/** Writes a result as an Excel workbook: the rows on one sheet, what has to be known to trust them on another. */
+
+import writeXlsxFile, { type Cell, type Row, type SheetData } from 'write-excel-file/node';
+import type { ReportCell, ReportColumn, ReportResult } from '../report-result.js';
+import { cellLabel, columnLabel, headLines } from './labels.js';
+
+/** Excel keeps 15 significant digits; a decimal with more is written as text, so that none is lost. */
+const EXCEL_DIGITS = 15;
+
+export async function renderXlsx(result: ReportResult): Promise<Uint8Array> {
+  const header: Row = result.columns.map((column) => ({
+    value: columnLabel(column),
+    fontWeight: 'bold',
+    align: column.align,
+    wrap: true,
+  }));
+  const rows = result.rows.map((row) =>
+    result.columns.map((column) => cellOf(row[column.name] ?? null, column)),
+  );
+  return writeXlsxFile([
+    {
+      data: [header, ...rows],
+      sheet: 'Report',
+      columns: result.columns.map((column) => ({ width: widthOf(result, column) })),
+      stickyRowsCount: 1,
+    },
+    { data: aboutSheet(result), sheet: 'About', columns: [{ width: 16 }, { width: 110 }] },
+  ]).toBuffer();
+}
+
+function aboutSheet(result: ReportResult): SheetData {
+  const lines: [string, string][] = [
+    ['Report', result.title],
+    ['A row is', result.grain],
+    ...headLines(result.head),
+    ['Means', result.means],
+    ['Cannot say', result.cannotSay],
+    ...result.head.notes.map((note): [string, string] => ['Note', note]),
+  ];
+  return lines.map(([label, value]) => [
+    { value: label, fontWeight: 'bold', alignVertical: 'top' },
+    { value, type: String, wrap: true },
+  ]);
+}
+
+/** Text is always typed as text, so a value that looks like a formula stays one. */
+function cellOf(cell: ReportCell, column: ReportColumn): Cell {
+  if (cell === null) return null;
+  if (typeof cell === 'boolean') return { value: cell, type: Boolean };
+  if (column.type === 'count') return { value: Number(cell), type: Number, format: '#,##0' };
+  if (column.type === 'date')
+    return { value: new Date(`${cell}T00:00:00Z`), type: Date, format: 'yyyy-mm-dd' };
+  if (
+    column.type === 'decimal' &&
+    String(cell).replace(/\D/g, '').replace(/^0+/, '').length <= EXCEL_DIGITS
+  ) {
+    const zeros = '0'.repeat(column.scale);
+    return { value: Number(cell), type: Number, format: column.scale > 0 ? `#,##0.${zeros}` : '#,##0' };
+  }
+  const align = column.align === 'right' ? { align: 'right' as const } : {};
+  return { value: String(cell), type: String, ...align };
+}
+
+function widthOf(result: ReportResult, column: ReportColumn): number {
+  const longest = result.rows.reduce(
+    (most, row) => Math.max(most, cellLabel(row[column.name] ?? null, column).length),
+    10,
+  );
+  return Math.min(longest + 2, 48);
+}

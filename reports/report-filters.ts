@@ -1,0 +1,90 @@
+/** The filters that every report takes, checked once, so that a mistyped one is an answer and not an empty table. */
+
+import { ReportFilterError } from './errors.js';
+
+export const REPORT_LEVELS = ['tenant', 'partner', 'all'] as const;
+export type ReportLevel = (typeof REPORT_LEVELS)[number];
+
+export const DATE_BASES = ['ship-date', 'invoice-date'] as const;
+export type DateBasis = (typeof DATE_BASES)[number];
+
+/** As a caller gives them: everything optional, text as typed. Texts are matched literally, letter by letter. */
+export interface ReportFilters {
+  /** First day, `YYYY-MM-DD`. */
+  readonly from?: string | undefined;
+  /** The day after the last one, `YYYY-MM-DD`. */
+  readonly to?: string | undefined;
+  /** Which date `from` and `to` mean: the ship date, or the CSV's Invoice Generation Date. */
+  readonly by?: string | undefined;
+  readonly tenants?: readonly string[] | undefined;
+  readonly carriers?: readonly string[] | undefined;
+  /** The zone as the CSV wrote it; the empty text means "no zone given". */
+  readonly zones?: readonly string[] | undefined;
+  readonly currencies?: readonly string[] | undefined;
+  /** undefined: tenant level, unless only partner-level invoices exist. */
+  readonly level?: string | undefined;
+  /** ISO 8601 instant (a date is its midnight UTC): answer as it would have been answered then. */
+  readonly asKnownOn?: string | undefined;
+}
+
+/** What was really applied; it stands at the head of every result. null and empty lists mean "all". */
+export interface AppliedFilters {
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly by: DateBasis;
+  readonly tenants: readonly string[];
+  readonly carriers: readonly string[];
+  readonly zones: readonly string[];
+  readonly currencies: readonly string[];
+  /** null: to be chosen from what the file holds. */
+  readonly level: ReportLevel | null;
+  /** ISO 8601 UTC with milliseconds. */
+  readonly asKnownOn: string | null;
+}
+
+/** @throws ReportFilterError naming the filter and its value */
+export function checkFilters(filters: ReportFilters): AppliedFilters {
+  const from = filters.from === undefined ? null : checkDate('from', filters.from);
+  const to = filters.to === undefined ? null : checkDate('to', filters.to);
+  if (from !== null && to !== null && from >= to) {
+    throw new ReportFilterError('to', `The end ${to} is exclusive and must come after the start ${from}.`);
+  }
+  return {
+    from,
+    to,
+    by: oneOf('by', filters.by ?? 'ship-date', DATE_BASES),
+    tenants: filters.tenants ?? [],
+    carriers: filters.carriers ?? [],
+    zones: filters.zones ?? [],
+    currencies: filters.currencies ?? [],
+    level: filters.level === undefined ? null : oneOf('level', filters.level, REPORT_LEVELS),
+    asKnownOn: filters.asKnownOn === undefined ? null : checkInstant('as-known-on', filters.asKnownOn),
+  };
+}
+
+/** A calendar day that exists, `YYYY-MM-DD`. @throws ReportFilterError */
+export function checkDate(filter: string, value: string): string {
+  const parsed = /^\d{4}-\d{2}-\d{2}$/.test(value) ? new Date(`${value}T00:00:00Z`) : null;
+  if (parsed && !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(value)) return value;
+  throw new ReportFilterError(filter, `"${value}" is no date for ${filter}: write a day as YYYY-MM-DD.`);
+}
+
+/** An instant in UTC with milliseconds; a bare date is its midnight. @throws ReportFilterError */
+export function checkInstant(filter: string, value: string): string {
+  const day = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(value);
+  if (day?.[1]) {
+    checkDate(filter, day[1]);
+    const parsed = new Date(day[2] === undefined ? `${value}T00:00:00Z` : value);
+    if (!Number.isNaN(parsed.getTime())) return parsed.toISOString();
+  }
+  throw new ReportFilterError(
+    filter,
+    `"${value}" is no instant for ${filter}: write 2026-08-01 or 2026-08-01T12:00:00Z.`,
+  );
+}
+
+function oneOf<T extends string>(filter: string, value: string, known: readonly T[]): T {
+  const found = known.find((word) => word === value);
+  if (found) return found;
+  throw new ReportFilterError(filter, `"${value}" is no value for ${filter}: take ${known.join(', ')}.`);
+}

@@ -1,0 +1,50 @@
+/** What a report answers, whatever it is then written as: one result feeds the terminal, the files and the pages. */
+
+import type { ChartSpec } from './catalogue.js';
+import type { AppliedFilters, ReportLevel } from './report-filters.js';
+
+/** `decimal` cells are exact text; `count` cells are numbers; dates are `YYYY-MM-DD`, instants ISO 8601 UTC. */
+export type ColumnType = 'text' | 'count' | 'decimal' | 'date' | 'instant' | 'flag';
+
+export interface ReportColumn {
+  readonly name: string;
+  readonly type: ColumnType;
+  /** Digits after the point of a `decimal`, else 0. */
+  readonly scale: number;
+  /** `money` is the row's `currency_code`; null when the column has no unit. */
+  readonly unit: string | null;
+  readonly align: 'left' | 'right';
+}
+
+export type ReportCell = string | number | boolean | null;
+export type ReportRow = Readonly<Record<string, ReportCell>>;
+
+/** What has to be known to trust the rows. */
+export interface ReportHead {
+  readonly filters: AppliedFilters;
+  readonly parameters: Readonly<Record<string, string | null>>;
+  readonly level: ReportLevel;
+  /** When the published file was made, ISO 8601 UTC. */
+  readonly asOf: string;
+  readonly publication: number;
+  readonly timeZone: 'UTC';
+  readonly rows: number;
+  /** Shipments that passed the filters. */
+  readonly shipments: number;
+  /** Percent of them whose file was proved by hash or header, two decimals; null when there are none. */
+  readonly provedPercent: string | null;
+  /** Full sentences: what was left out, and what else to know before using the numbers. */
+  readonly notes: readonly string[];
+}
+
+export interface ReportResult {
+  readonly name: string;
+  readonly title: string;
+  readonly grain: string;
+  readonly means: string;
+  readonly cannotSay: string;
+  readonly charts: readonly ChartSpec[];
+  readonly columns: readonly ReportColumn[];
+  readonly rows: readonly ReportRow[];
+  readonly head: ReportHead;
+}

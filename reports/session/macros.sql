@@ -1,0 +1,49 @@
+-- Exact arithmetic for every report. `/` and avg() answer DOUBLE in DuckDB, which loses cents; these stay in integers
+-- (HUGEINT) and DECIMAL and round once, half away from zero.
+
+-- A DECIMAL(38,4) as a whole number of ten-thousandths.
+create or replace temp macro ten_thousandths(x) as
+    cast(cast(x as decimal(38, 4)) * cast(10000 as decimal(5, 0)) as hugeint);
+
+-- numerator / denominator of two whole numbers, rounded half away from zero to a whole number; null over zero.
+create or replace temp macro rounded_quotient(n, d) as
+    case
+        when d <> 0
+            then cast(sign(n) * sign(d) as hugeint)
+                * ((2 * abs(cast(n as hugeint)) + abs(cast(d as hugeint))) // (2 * abs(cast(d as hugeint))))
+    end;
+
+-- amount per unit, four decimals.
+create or replace temp macro per(amount, units) as
+    cast(rounded_quotient(ten_thousandths(amount) * 10000, ten_thousandths(units)) as decimal(34, 0))
+    * cast(0.0001 as decimal(4, 4));
+
+-- part of whole in percent, two decimals.
+create or replace temp macro percent_of(part, whole) as
+    cast(rounded_quotient(ten_thousandths(part) * 10000, ten_thousandths(whole)) as decimal(36, 0))
+    * cast(0.01 as decimal(2, 2));
+
+-- Pounds of a group: each unit is summed, then kilograms are brought to pounds and rounded once. Null when no
+-- shipment of the group has a weight.
+create or replace temp macro sum_lb(weight, unit) as
+    case
+        when count(weight) > 0
+            then coalesce(sum(weight) filter (where unit = 'LB'), 0)
+                + cast(round(coalesce(sum(weight) filter (where unit = 'KG'), 0) * 2.2046226218, 4) as decimal(38, 4))
+    end;
+
+-- Pounds of a single shipment, by the same factor and rounding.
+create or replace temp macro lb_of(weight, unit) as
+    case unit
+        when 'LB' then cast(weight as decimal(38, 4))
+        when 'KG' then cast(round(weight * 2.2046226218, 4) as decimal(38, 4))
+    end;
+
+-- "Zone 5", "ZONE-05", " 05 " and "5" are one zone for the eye: 5. Anything that is not a number stays, upper case.
+create or replace temp macro normal_zone(zone) as
+    case
+        when zone is null then null
+        when regexp_full_match(lower(trim(zone)), '(zone)?[\s_#:.-]*[0-9]+')
+            then regexp_extract(trim(zone), '([1-9][0-9]*|0)$', 1)
+        else upper(regexp_replace(trim(zone), '^zone[\s_#:.-]+', '', 'i'))
+    end;
