@@ -1,0 +1,44 @@
+/** Builds every activity from its dependencies: the only way in which a workflow reaches the world. */
+
+import type { BillingDependencies, WarehouseDependencies } from './dependencies.js';
+import { downloadCsv } from './download-csv.js';
+import { exportCsv } from './export-csv.js';
+import { fetchToken } from './fetch-token.js';
+import { loadInvoice } from './load-invoice.js';
+import { lookUpInvoice } from './look-up-invoice.js';
+import { parkInvoice } from './park-invoice.js';
+import { publishSnapshot } from './publish-snapshot.js';
+import { recallInvoice } from './recall-invoice.js';
+import { recordDetails } from './record-details.js';
+import { recordEvent } from './record-event.js';
+import { regenerateUrl } from './regenerate-url.js';
+import { resumeInvoice } from './resume-invoice.js';
+import { voidInvoice } from './void-invoice.js';
+
+/** Network work, on the `billing` queue: many at once, on any machine. */
+export function createBillingActivities(dependencies: BillingDependencies) {
+  return {
+    fetchToken: fetchToken(dependencies),
+    regenerateUrl: regenerateUrl(dependencies),
+    downloadCsv: downloadCsv(dependencies),
+    exportCsv: exportCsv(dependencies),
+    lookUpInvoice: lookUpInvoice(dependencies),
+  };
+}
+
+/** Everything that touches the warehouse, on the `warehouse` queue: one process, the one writer. */
+export function createWarehouseActivities(dependencies: WarehouseDependencies) {
+  return {
+    recordEvent: recordEvent(dependencies),
+    recallInvoice: recallInvoice(dependencies),
+    recordDetails: recordDetails(dependencies),
+    loadInvoice: loadInvoice(dependencies),
+    voidInvoice: voidInvoice(dependencies),
+    parkInvoice: parkInvoice(dependencies),
+    resumeInvoice: resumeInvoice(dependencies),
+    publishSnapshot: publishSnapshot(dependencies),
+  };
+}
+
+export type BillingActivities = ReturnType<typeof createBillingActivities>;
+export type WarehouseActivities = ReturnType<typeof createWarehouseActivities>;

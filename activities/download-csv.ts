@@ -1,0 +1,45 @@
+/** Downloads an announced CSV into the archive and proves it by size and SHA-256 (spec 6, rule 8). */
+
+import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import type { ExportLocation } from '../contract/invoice-event.js';
+import type { BillingDependencies } from './dependencies.js';
+import { translated } from './failures.js';
+
+export interface DownloadCsvRequest {
+  readonly invoiceId: string;
+  readonly location: ExportLocation;
+  readonly source: 'event' | 'regenerate';
+}
+
+export type DownloadCsvResult =
+  | { readonly outcome: 'fetched'; readonly sha256: string; readonly sizeBytes: number }
+  /** Storage said 400, 401, 403 or 404: this URL is of no more use. */
+  | { readonly outcome: 'url-refused'; readonly message: string }
+  /** An event's URL points to a host that is not on the list: get a URL from the service itself. */
+  | { readonly outcome: 'host-not-allowed'; readonly message: string }
+  /** The bytes are not the announced ones; the message names both hashes or sizes. */
+  | { readonly outcome: 'mismatch'; readonly message: string };
+
+const OUTCOME_OF_ERROR: ReadonlyMap<string, 'url-refused' | 'host-not-allowed' | 'mismatch'> = new Map([
+  ['UrlRefusedError', 'url-refused'],
+  ['HostNotAllowedError', 'host-not-allowed'],
+  ['HashMismatchError', 'mismatch'],
+  ['SizeMismatchError', 'mismatch'],
+]);
+
+export function downloadCsv({ service }: BillingDependencies) {
+  return (request: DownloadCsvRequest): Promise<DownloadCsvResult> =>
+    translated(async () => {
+      try {
+        const { sha256, sizeBytes } = await service.downloadCsv(request, {
+          signal: cancellationSignal(),
+          onProgress: (progress) => heartbeat(progress),
+        });
+        return { outcome: 'fetched', sha256, sizeBytes };
+      } catch (error) {
+        const outcome = error instanceof Error ? OUTCOME_OF_ERROR.get(error.name) : undefined;
+        if (outcome === undefined || !(error instanceof Error)) throw error;
+        return { outcome, message: error.message };
+      }
+    });
+}

@@ -1,0 +1,29 @@
+/** Asks the service what it knows of an invoice (spec 4.4): how an event that never came is found. */
+
+import { cancellationSignal } from '@temporalio/activity';
+import type { InvoiceHeader } from '../contract/invoice-event.js';
+import type { WebhookStatus } from '../contract/names.js';
+import type { BillingDependencies } from './dependencies.js';
+import { translated } from './failures.js';
+
+export type LookUpInvoiceResult =
+  | {
+      readonly outcome: 'found';
+      /** null when the answer named no status that we know. */
+      readonly status: WebhookStatus | null;
+      readonly header: Partial<InvoiceHeader>;
+    }
+  | { readonly outcome: 'not-found' };
+
+export function lookUpInvoice({ service }: BillingDependencies) {
+  return ({ invoiceId }: { readonly invoiceId: string }): Promise<LookUpInvoiceResult> =>
+    translated(async () => {
+      try {
+        const { status, header } = await service.lookUpInvoice(invoiceId, { signal: cancellationSignal() });
+        return { outcome: 'found', status, header };
+      } catch (error) {
+        if (error instanceof Error && error.name === 'UnknownInvoiceError') return { outcome: 'not-found' };
+        throw error;
+      }
+    });
+}

@@ -1,0 +1,29 @@
+/** Records that an invoice cannot go on without a person, with why, and tells one. */
+
+import type { WarehouseDependencies } from './dependencies.js';
+import { translated } from './failures.js';
+
+export interface ParkInvoiceRequest {
+  readonly invoiceId: string;
+  /** Stable code, e.g. `hash-mismatch`, `csv-rejected`. */
+  readonly code: string;
+  /** What happened, what was tried, what to do. */
+  readonly reason: string;
+}
+
+export function attentionKey(invoiceId: string): string {
+  return `attention/${invoiceId}`;
+}
+
+export function parkInvoice({ warehouse, alerts }: WarehouseDependencies) {
+  return (request: ParkInvoiceRequest): Promise<void> =>
+    translated(async () => {
+      const { invoiceId, reason } = request;
+      await warehouse.parkInvoice(request);
+      alerts.raise({
+        key: attentionKey(invoiceId),
+        title: `Invoice ${invoiceId} needs attention`,
+        detail: reason,
+      });
+    });
+}

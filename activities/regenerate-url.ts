@@ -1,0 +1,39 @@
+/** Asks the service for a fresh presigned URL of an invoice's file (spec 4.3). */
+
+import { activityInfo, cancellationSignal } from '@temporalio/activity';
+import type { ExportLocation } from '../contract/invoice-event.js';
+import type { BillingDependencies } from './dependencies.js';
+import { codeOf, translated } from './failures.js';
+
+export type RegenerateUrlResult =
+  | { readonly outcome: 'location'; readonly location: ExportLocation }
+  /** 404: the invoice, or its export, does not exist (spec 7); not yet, or never. */
+  | { readonly outcome: 'not-exported' }
+  /** 400 (or another refusal) three times running: the service cannot make a URL of this one. */
+  | { readonly outcome: 'refused'; readonly message: string }
+  /** 403 three times running: our client may not do this. */
+  | { readonly outcome: 'forbidden'; readonly message: string };
+
+/** A refusal is believed only when it was repeated: a service in trouble answers 400 and 403 too. */
+const REFUSALS_BELIEVED_AFTER = 3;
+
+export function regenerateUrl({ service }: BillingDependencies) {
+  return ({ invoiceId }: { readonly invoiceId: string }): Promise<RegenerateUrlResult> =>
+    translated(async () => {
+      try {
+        const location = await service.regenerateUrl(invoiceId, { signal: cancellationSignal() });
+        return { outcome: 'location', location };
+      } catch (error) {
+        if (!(error instanceof Error)) throw error;
+        if (error.name === 'NotExportedError') return { outcome: 'not-exported' };
+        const isRefusal = error.name === 'RefusedError';
+        if (!isRefusal || activityInfo().attempt < REFUSALS_BELIEVED_AFTER) throw error;
+        const outcome = isForbidden(error) ? 'forbidden' : 'refused';
+        return { outcome, message: error.message };
+      }
+    });
+}
+
+function isForbidden(error: Error): boolean {
+  return codeOf(error) === 'forbidden' || ('status' in error && error.status === 403);
+}

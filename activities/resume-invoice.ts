@@ -1,0 +1,9 @@
+/** Ends an invoice's `needs_attention`, because it is tried again. The alert is taken back once that worked. */
+
+import type { WarehouseDependencies } from './dependencies.js';
+import { translated } from './failures.js';
+
+export function resumeInvoice({ warehouse }: WarehouseDependencies) {
+  return ({ invoiceId }: { readonly invoiceId: string }): Promise<void> =>
+    translated(() => warehouse.resumeInvoice(invoiceId));
+}

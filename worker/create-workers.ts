@@ -1,0 +1,54 @@
+/** The two Temporal workers of a process: `billing` for network work, `warehouse` beside the one writer. */
+
+import type { DataConverter } from '@temporalio/common';
+import { type NativeConnection, Worker } from '@temporalio/worker';
+import type { BillingActivities, WarehouseActivities } from '../activities/create-activities.js';
+import type { WorkflowBundle } from './workflow-bundle.js';
+
+export interface QueueNames {
+  readonly billing: string;
+  readonly warehouse: string;
+}
+
+export interface WorkerParts {
+  readonly connection: NativeConnection;
+  readonly namespace: string;
+  readonly queues: QueueNames;
+  readonly bundle: WorkflowBundle;
+  readonly dataConverter: DataConverter;
+  readonly billing: BillingActivities;
+  readonly warehouse: WarehouseActivities;
+}
+
+/** Zero, the default, cancels running activities the moment SIGTERM comes. */
+const SHUTDOWN_GRACE = '20 s';
+/** Below the 60 s that `up` has to be gone. */
+const SHUTDOWN_FORCE = '40 s';
+
+export async function createWorkers(parts: WorkerParts): Promise<readonly [Worker, Worker]> {
+  const common = {
+    connection: parts.connection,
+    namespace: parts.namespace,
+    workflowBundle: parts.bundle,
+    dataConverter: parts.dataConverter,
+    shutdownGraceTime: SHUTDOWN_GRACE,
+    shutdownForceTime: SHUTDOWN_FORCE,
+    // A cancelled download is told with its next heartbeat; the default throttle makes that 24 s.
+    maxHeartbeatThrottleInterval: '1 s',
+    defaultHeartbeatThrottleInterval: '1 s',
+  } as const;
+  const billing = await Worker.create({
+    ...common,
+    taskQueue: parts.queues.billing,
+    activities: parts.billing,
+    maxConcurrentActivityTaskExecutions: 32,
+  });
+  const warehouse = await Worker.create({
+    ...common,
+    taskQueue: parts.queues.warehouse,
+    activities: parts.warehouse,
+    // The writer takes turns inside; a few may wait there, so that the small ones are not behind a poll.
+    maxConcurrentActivityTaskExecutions: 8,
+  });
+  return [billing, warehouse];
+}

@@ -1,0 +1,75 @@
+/**
+ * The workflows as one bundle: built in advance for a published package, and kept by content in a checkout, because
+ * bundling takes seconds and a worker should not.
+ */
+
+import { createHash } from 'node:crypto';
+import { existsSync, statSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { FAILURE_CONVERTER_PATH } from '../temporal/codec.js';
+import { cacheFolder } from '../temporal/server-executable.js';
+
+export interface WorkflowBundle {
+  readonly codePath: string;
+}
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** What can end up in the bundle: workflows, the names they share, the converter of their failures. */
+const SOURCES = [join(ROOT, 'workflows'), join(ROOT, 'contract')];
+
+export async function workflowBundle(): Promise<WorkflowBundle> {
+  const prebuilt = join(ROOT, 'workflow-bundle.js');
+  if (existsSync(prebuilt)) return { codePath: prebuilt };
+  const folder = join(cacheFolder(), 'workflows');
+  const codePath = join(folder, `${await fingerprint()}.js`);
+  if (!existsSync(codePath)) {
+    await mkdir(folder, { recursive: true });
+    await buildWorkflowBundle(codePath);
+    await dropOlder(folder);
+  }
+  return { codePath };
+}
+
+/** Written whole under its name, so that two processes that start at once do not read half of it. */
+export async function buildWorkflowBundle(codePath: string): Promise<void> {
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: firstExisting(join(ROOT, 'workflows', 'index')),
+    failureConverterPath: FAILURE_CONVERTER_PATH,
+    logger: new DefaultLogger('WARN'),
+  });
+  const temporary = `${codePath}.${process.pid}.tmp`;
+  await mkdir(dirname(codePath), { recursive: true });
+  await writeFile(temporary, code);
+  await rename(temporary, codePath);
+}
+
+async function fingerprint(): Promise<string> {
+  const hash = createHash('sha256');
+  const { version } = createRequire(import.meta.url)('@temporalio/workflow/package.json');
+  hash.update(`${version}\n`);
+  const files = [FAILURE_CONVERTER_PATH];
+  for (const folder of SOURCES) {
+    const names = await readdir(folder);
+    files.push(...names.filter((name) => /\.(ts|js)$/.test(name)).map((name) => join(folder, name)));
+  }
+  for (const file of files.sort()) hash.update(`${file}\n`).update(await readFile(file));
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** A checkout that is worked on would gather a bundle per edit. */
+async function dropOlder(folder: string): Promise<void> {
+  const KEPT = 10;
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.js'));
+  if (files.length <= KEPT) return;
+  const byAge = files.sort((a, b) => statSync(join(folder, b)).mtimeMs - statSync(join(folder, a)).mtimeMs);
+  await Promise.all(byAge.slice(KEPT).map((name) => rm(join(folder, name), { force: true })));
+}
+
+function firstExisting(path: string): string {
+  const source = `${path}.ts`;
+  return existsSync(source) ? source : `${path}.js`;
+}

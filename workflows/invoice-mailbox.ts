@@ -1,0 +1,100 @@
+/** What was said to an invoice workflow and not yet dealt with. Handlers only put it here: one that waits loses work. */
+
+import { getExternalWorkflowHandle, log, setHandler } from '@temporalio/workflow';
+import type { InvoiceEvent } from '../contract/invoice-event.js';
+import {
+  type BackfillReply,
+  backfillReplySignal,
+  type InvoiceInput,
+  type InvoiceStatus,
+  invoiceEventSignal,
+  type LookUpRequest,
+  lookUpSignal,
+  retrySignal,
+  statusQuery,
+} from './messages.js';
+
+export interface Wishes {
+  readonly isLookUpWanted: boolean;
+  readonly isRecheckWanted: boolean;
+}
+
+export class InvoiceMailbox {
+  readonly events: InvoiceEvent[] = [];
+  private readonly replyTo = new Set<string>();
+  private readonly invoiceId: string;
+  /** Somebody wants the service asked, or the file tried again. */
+  isRetryWanted = false;
+  isLookUpWanted = false;
+  /** The look-up is meant for an invoice that is settled, too: a lost void is found only by asking. */
+  isRecheckWanted = false;
+
+  constructor(input: InvoiceInput, status: () => InvoiceStatus) {
+    this.invoiceId = input.invoiceId;
+    for (const workflowId of input.carried?.owed ?? []) this.replyTo.add(workflowId);
+    if (input.lookUp !== undefined) this.lookUp(input.lookUp);
+    setHandler(invoiceEventSignal, (event) => this.post(event));
+    setHandler(retrySignal, () => {
+      this.isRetryWanted = true;
+    });
+    setHandler(lookUpSignal, (request) => this.lookUp(request));
+    setHandler(statusQuery, status);
+  }
+
+  get hasNews(): boolean {
+    return this.events.length > 0 || this.isRetryWanted || this.isLookUpWanted;
+  }
+
+  /** Tells everybody who asked what became of the invoice. A backfill that is over does not mind. */
+  async reply(outcome: Omit<BackfillReply, 'invoiceId'>): Promise<void> {
+    for (const workflowId of this.replyTo) {
+      this.replyTo.delete(workflowId);
+      try {
+        const backfill = getExternalWorkflowHandle(workflowId);
+        await backfill.signal(backfillReplySignal, { invoiceId: this.invoiceId, ...outcome });
+      } catch (error) {
+        log.info('nobody waits for the answer any more', { workflowId, error });
+      }
+    }
+  }
+
+  /** Whom a continued run still owes an answer. */
+  get debts(): readonly string[] {
+    return [...this.replyTo];
+  }
+
+  /** Marks every wish as granted and says what they were; what is wished for from here on counts again. */
+  takeRequests(): Wishes {
+    const { isLookUpWanted, isRecheckWanted } = this;
+    this.isRetryWanted = false;
+    this.isLookUpWanted = false;
+    this.isRecheckWanted = false;
+    return { isLookUpWanted, isRecheckWanted };
+  }
+
+  /** Nobody could be asked: the wishes stand, and so does the need for an answer. */
+  wishAgain({ isRecheckWanted }: Wishes): void {
+    this.isLookUpWanted = true;
+    this.isRecheckWanted ||= isRecheckWanted;
+  }
+
+  /** Anything that reached us as a signal but is no event of this invoice is dropped: throwing would stall the run. */
+  private post(event: unknown): void {
+    if (isEventOf(this.invoiceId, event)) this.events.push(event);
+    else log.warn('a signal that is no event of this invoice was dropped');
+  }
+
+  private lookUp(request: LookUpRequest | undefined): void {
+    this.isLookUpWanted = true;
+    if (request?.cause !== 'backfill') this.isRecheckWanted = true;
+    if (typeof request?.replyTo === 'string') this.replyTo.add(request.replyTo);
+  }
+}
+
+function isEventOf(invoiceId: string, value: unknown): value is InvoiceEvent {
+  if (typeof value !== 'object' || value === null) return false;
+  const { eventId, eventType, invoice } = value as Partial<InvoiceEvent>;
+  const isKnownType =
+    eventType === 'invoice_created' || eventType === 'invoice_finalized' || eventType === 'invoice_voided';
+  return typeof eventId === 'string' && isKnownType && invoice?.invoiceId === invoiceId;
+}

@@ -1,0 +1,373 @@
+/**
+ * One invoice's life, from the first event heard of it until it is loaded or voided.
+ *
+ * Signals only queue; one loop drains them, takes each event into the ledger first, asks the pure lifecycle what to
+ * do, and does it. It never dies of business trouble: what cannot go on is parked with a reason and waits for a
+ * retry or a new event. A void stops whatever runs, once a commit in progress has ended.
+ */
+
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  isCancellation,
+  log,
+  sleep,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { InvoiceLedger } from '../activities/ledger.js';
+import type { LoadInvoiceResult } from '../activities/load-invoice.js';
+import type { ExportLocation, InvoiceEvent } from '../contract/invoice-event.js';
+import type { InvoiceState } from '../contract/names.js';
+import { askService } from './ask-service.js';
+import { type Failure, failureOf } from './failure.js';
+import { type ArrivedFile, getFile } from './get-file.js';
+import { InvoiceMailbox } from './invoice-mailbox.js';
+import type { Announcement, Attention, Knowledge } from './lifecycle.js';
+import * as lifecycle from './lifecycle.js';
+import type { InvoiceInput, InvoiceResult, InvoiceStatus } from './messages.js';
+import { type InvoiceActivities, invoiceActivities } from './options.js';
+import { DEFAULT_PACE, inMilliseconds, nthBackoff, type Pace } from './pace.js';
+import { environmentKey, invoiceStateKey } from './search-attribute-keys.js';
+
+export async function invoice(input: InvoiceInput): Promise<InvoiceResult> {
+  return new InvoiceRun(input).live();
+}
+
+class InvoiceRun {
+  private readonly input: InvoiceInput;
+  private readonly pace: Pace;
+  private readonly activities: InvoiceActivities;
+  private readonly mailbox: InvoiceMailbox;
+  private knowledge: Knowledge;
+  /** How often the service was asked because the finalized event is overdue. */
+  private asked: number;
+  /** How many series of attempts failed in a row, and how long they paused in all. */
+  private failedSeries: number;
+  private pausedMs: number;
+  /** A URL that asking brought to light and nothing used yet. */
+  private freshUrl: ExportLocation | null = null;
+  /** Who told of the void: an event, until the details did. */
+  private voidCause: 'event' | 'details' = 'event';
+  private shownState: InvoiceState | null = null;
+  private lastFailure: InvoiceStatus['lastFailure'] = null;
+  private doing = 'starting';
+
+  /** State first, then the handlers, then the first await: handlers can run before the main loop does. */
+  constructor(input: InvoiceInput) {
+    this.input = input;
+    this.pace = { ...DEFAULT_PACE, ...input.pace };
+    this.knowledge = input.carried?.knowledge ?? lifecycle.NOTHING_KNOWN;
+    this.asked = input.carried?.asked ?? 0;
+    this.failedSeries = input.carried?.failedSeries ?? 0;
+    this.pausedMs = input.carried?.pausedMs ?? 0;
+    this.mailbox = new InvoiceMailbox(input, () => this.status());
+    this.activities = invoiceActivities(this.pace);
+  }
+
+  async live(): Promise<InvoiceResult> {
+    if (this.input.carried === undefined && this.mailbox.events.length === 0) await this.recall();
+    for (;;) {
+      await this.drain();
+      if (workflowInfo().continueAsNewSuggested && !this.mailbox.hasNews) return this.continue();
+      this.show();
+      const step = lifecycle.nextStep(this.knowledge);
+      switch (step) {
+        case 'void':
+          await this.applyVoid();
+          break;
+        case 'load':
+          await this.unlessVoided(() => this.bringFile());
+          break;
+        case 'wait':
+          await this.waitForFinalized();
+          break;
+        case 'look-up': {
+          const isKnown = await this.lookUpUnheard();
+          if (!isKnown && !this.mailbox.hasNews) return this.finish('unknown');
+          break;
+        }
+        case 'attention':
+          await this.waitForPerson();
+          break;
+        case 'done':
+          if (await this.isOver()) return this.finish(lifecycle.stateOf(this.knowledge));
+      }
+    }
+  }
+
+  /** Takes every queued event into the ledger, then into account, in that order. */
+  private async drain(): Promise<void> {
+    for (let event = this.mailbox.events[0]; event !== undefined; event = this.mailbox.events[0]) {
+      if (!this.knowledge.seen.includes(event.eventId)) await this.take(event);
+      this.mailbox.events.shift();
+    }
+  }
+
+  private async take(event: InvoiceEvent): Promise<void> {
+    const ledger = await this.surely('recording an event', () => this.activities.recordEvent({ event }));
+    const wasParked = this.knowledge.attention !== null;
+    this.knowledge = lifecycle.hear(lifecycle.recall(this.knowledge, recorded(ledger)), event);
+    if (event.export !== null) this.startSeriesAfresh();
+    if (wasParked && this.knowledge.attention === null) await this.resume();
+  }
+
+  private async recall(): Promise<void> {
+    const { invoiceId } = this.input;
+    const ledger = await this.surely('reading the ledger', () =>
+      this.activities.recallInvoice({ invoiceId }),
+    );
+    this.knowledge = lifecycle.recall(this.knowledge, recorded(ledger));
+  }
+
+  private async applyVoid(): Promise<void> {
+    const request = { invoiceId: this.input.invoiceId, cause: this.voidCause };
+    await this.surely('voiding', () => this.activities.voidInvoice(request));
+    this.knowledge = lifecycle.settleVoid(this.knowledge);
+  }
+
+  /** Draft: asks when the finalized event is overdue, or when somebody wants to know. */
+  private async waitForFinalized(): Promise<void> {
+    const isAsked = this.mailbox.isLookUpWanted || this.mailbox.isRetryWanted;
+    if (isAsked && !(await this.ask())) return this.pause(nthBackoff(this.pace, this.failedSeries));
+    if (lifecycle.nextStep(this.knowledge) !== 'wait') return;
+    await this.mailbox.reply({ state: 'draft', reason: null });
+    this.doing = 'waiting for the invoice to be finalized';
+    const { overdueAfter } = this.pace;
+    const after = overdueAfter[Math.min(this.asked, overdueAfter.length - 1)] ?? '24 h';
+    if (await condition(() => this.mailbox.hasNews, after)) return;
+    this.asked += 1;
+    this.mailbox.isLookUpWanted = true;
+  }
+
+  /** No event was heard: only the service can say whether there is such an invoice. */
+  private async lookUpUnheard(): Promise<boolean> {
+    const answer = await this.ask();
+    if (answer === false) await this.pause(nthBackoff(this.pace, this.failedSeries));
+    return answer === false || answer.isKnown;
+  }
+
+  /** @returns false when the service could not be asked; the pause that follows grows with each time */
+  private async ask(): Promise<false | { readonly isKnown: boolean }> {
+    this.doing = 'asking the service';
+    const wishes = this.mailbox.takeRequests();
+    try {
+      const answer = await askService(this.activities, this.input.invoiceId);
+      this.failedSeries = 0;
+      this.freshUrl = answer.location;
+      if (answer.status === 'voided') this.voidCause = 'details';
+      const status = answer.status ?? (answer.isKnown ? 'draft' : null);
+      this.knowledge = lifecycle.learnStatus(this.knowledge, status);
+      return { isKnown: answer.isKnown };
+    } catch (error) {
+      this.fail(failureOf(error));
+      this.failedSeries += 1;
+      this.mailbox.wishAgain(wishes);
+      return false;
+    }
+  }
+
+  /** One series of attempts at the file and its load; a failed one is followed by a pause, or by a person. */
+  private async bringFile(): Promise<void> {
+    const { invoiceId } = this.input;
+    const { announcement } = this.knowledge;
+    this.mailbox.takeRequests();
+    this.doing = 'getting the file';
+    const request = { invoiceId, announced: announcement?.location ?? null, regenerated: this.freshUrl };
+    this.freshUrl = null;
+    const file = await getFile(this.activities, request);
+    if (file.outcome === 'arrived') return this.load(file, announcement);
+    this.fail(file);
+    const limit = file.code === 'not-exported' ? this.pace.attentionAfterMissing : this.pace.attentionAfter;
+    if (file.outcome === 'person' || this.pausedMs >= inMilliseconds(limit)) {
+      return this.park({ code: file.code, reason: adviceFor(file, this.failedSeries + 1) });
+    }
+    const milliseconds = nthBackoff(this.pace, this.failedSeries);
+    this.failedSeries += 1;
+    this.pausedMs += milliseconds;
+    await this.pause(milliseconds);
+  }
+
+  private async load(file: ArrivedFile, announcement: Announcement | null): Promise<void> {
+    this.doing = 'loading';
+    const { sha256, source, announcedSha256, mismatch } = file;
+    let result: LoadInvoiceResult;
+    try {
+      result = await this.activities.loadInvoice({
+        ...{ invoiceId: this.input.invoiceId, sha256, source, announcedSha256 },
+        eventId: announcement?.eventId ?? null,
+        workflowRunId: workflowInfo().runId,
+      });
+    } catch (error) {
+      const failure = failureOf(error);
+      this.fail(failure);
+      return this.park({ code: 'load-failed', reason: `Loading failed: ${failure.message}` });
+    }
+    switch (result.outcome) {
+      case 'loaded':
+      case 'already_loaded': {
+        const announcedHash = announcement?.location.fileHashSha256 ?? null;
+        this.knowledge = lifecycle.settleLoad(this.knowledge, { sha256, announcedSha256: announcedHash });
+        this.startSeriesAfresh();
+        this.lastFailure = null;
+        return;
+      }
+      case 'voided':
+        this.knowledge = lifecycle.learnStatus(this.knowledge, 'voided');
+        return;
+      case 'rejected':
+      case 'contradicted': {
+        const code = mismatch !== null ? 'hash-mismatch' : CODE_OF_REFUSED_LOAD[result.outcome];
+        await this.park({ code, reason: mismatch === null ? result.reason : `${mismatch} ${result.reason}` });
+      }
+    }
+  }
+
+  private async park(attention: Attention): Promise<void> {
+    // A newer event arrived meanwhile and may have cured it: try that first.
+    if (this.mailbox.events.length > 0) return;
+    const heardBefore = this.knowledge.seen.length;
+    const request = { invoiceId: this.input.invoiceId, ...attention };
+    await this.surely('recording why it needs attention', () => this.activities.parkInvoice(request));
+    if (this.knowledge.seen.length > heardBefore) return this.resume();
+    this.knowledge = lifecycle.park(this.knowledge, attention);
+  }
+
+  private async waitForPerson(): Promise<void> {
+    const { mailbox } = this;
+    if (mailbox.isRetryWanted) {
+      mailbox.takeRequests();
+      this.startSeriesAfresh();
+      this.knowledge = lifecycle.unpark(this.knowledge);
+      return this.resume();
+    }
+    if (mailbox.isRecheckWanted && (await this.ask()) === false) {
+      return this.pause(nthBackoff(this.pace, this.failedSeries));
+    }
+    mailbox.takeRequests();
+    await mailbox.reply({ state: 'needs_attention', reason: this.knowledge.attention?.reason ?? null });
+    this.doing = 'waiting for a person or a new event';
+    await condition(() => mailbox.hasNews);
+  }
+
+  private async resume(): Promise<void> {
+    const { invoiceId } = this.input;
+    await this.surely('resuming', () => this.activities.resumeInvoice({ invoiceId }));
+  }
+
+  /** Settled: a recheck asks once more, since a lost void is found no other way (decision 14). */
+  private async isOver(): Promise<boolean> {
+    const { mailbox } = this;
+    if (mailbox.isRecheckWanted && this.knowledge.rank !== 'voided') {
+      if ((await this.ask()) === false) await this.pause(nthBackoff(this.pace, this.failedSeries));
+      this.freshUrl = null;
+      return false;
+    }
+    mailbox.takeRequests();
+    await mailbox.reply({ state: lifecycle.stateOf(this.knowledge), reason: null });
+    await condition(allHandlersFinished);
+    return !mailbox.hasNews;
+  }
+
+  private async finish(state: InvoiceResult['state']): Promise<InvoiceResult> {
+    this.show();
+    await this.mailbox.reply({ state, reason: null });
+    return { state, sha256: this.knowledge.loadedSha256 };
+  }
+
+  private async continue(): Promise<never> {
+    await condition(allHandlersFinished);
+    const { knowledge, asked, failedSeries, pausedMs } = this;
+    const owed = this.mailbox.debts;
+    const carried = { knowledge, asked, failedSeries, pausedMs, owed };
+    const { lookUp: _, ...input } = this.input;
+    return continueAsNew<typeof invoice>({ ...input, carried });
+  }
+
+  /**
+   * Runs `work` and meanwhile keeps taking in what is heard. A void cancels it and waits until it has really
+   * stopped: a download would bring back what the void is about to take out.
+   */
+  private async unlessVoided(work: () => Promise<void>): Promise<void> {
+    const scope = new CancellationScope();
+    let isOver = false;
+    const running = scope.run(work).finally(() => {
+      isOver = true;
+    });
+    running.catch(() => {}); // Awaited below; until then its failure must not count as unhandled.
+    while (!isOver) {
+      await condition(() => isOver || this.mailbox.events.length > 0);
+      await this.drain();
+      if (!isOver && this.knowledge.rank === 'voided') scope.cancel();
+    }
+    try {
+      await running;
+    } catch (error) {
+      if (!(isCancellation(error) && this.knowledge.rank === 'voided')) throw error;
+    }
+  }
+
+  /** Ledger work has to be done before anything else makes sense; it is tried until it is. */
+  private async surely<T>(what: string, work: () => Promise<T>): Promise<T> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await CancellationScope.nonCancellable(work);
+      } catch (error) {
+        const failure = failureOf(error);
+        this.fail(failure);
+        log.warn(`${what} failed and is tried again`, { code: failure.code });
+        await sleep(nthBackoff(this.pace, attempt));
+      }
+    }
+  }
+
+  /** Ends early when something is heard, since that may be what was waited for. */
+  private async pause(milliseconds: number): Promise<void> {
+    this.doing = 'backing off';
+    const { mailbox } = this;
+    const wasWanted = mailbox.isLookUpWanted;
+    await condition(
+      () => mailbox.events.length > 0 || mailbox.isRetryWanted || (mailbox.isLookUpWanted && !wasWanted),
+      milliseconds,
+    );
+  }
+
+  private startSeriesAfresh(): void {
+    this.failedSeries = 0;
+    this.pausedMs = 0;
+  }
+
+  private fail({ code, message }: Failure): void {
+    this.lastFailure = { code, message, at: new Date().toISOString() };
+  }
+
+  /** Search attributes cost a command each time, so only changes are told. */
+  private show(): void {
+    const state = lifecycle.stateOf(this.knowledge);
+    if (state === this.shownState) return;
+    this.shownState = state;
+    upsertSearchAttributes([
+      { key: invoiceStateKey, value: state },
+      { key: environmentKey, value: this.input.environment },
+    ]);
+  }
+
+  private status(): InvoiceStatus {
+    const { knowledge, lastFailure, doing } = this;
+    const { attention, seen } = knowledge;
+    return { state: lifecycle.stateOf(knowledge), seen: seen.length, attention, lastFailure, doing };
+  }
+}
+
+const CODE_OF_REFUSED_LOAD = { rejected: 'csv-rejected', contradicted: 'header-contradicted' } as const;
+
+function recorded({ state, loadedSha256 }: InvoiceLedger): lifecycle.Ledger {
+  return { rank: state === null ? 'nothing' : lifecycle.rankOfState(state), loadedSha256 };
+}
+
+function adviceFor({ message }: Failure, series: number): string {
+  const tried = series === 1 ? '' : ` ${series} series of attempts were made.`;
+  return `${message}${tried} Once the cause is gone, \`billsync invoices retry\` tries again; so does a new event.`;
+}

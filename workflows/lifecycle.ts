@@ -1,0 +1,196 @@
+/**
+ * An invoice's life as a pure function: (what we know, what we hear) → (what we know, what to do next).
+ *
+ * The lifecycle is a lattice: `nothing < draft < finalized < voided`, and what we know is the highest rank heard,
+ * never the latest clock. Of several files announced the newest counts, by the service's own stamp. So duplicates
+ * and any order of arrival end in the same knowledge, which a property test proves over every permutation.
+ *
+ * Nothing here waits, asks or fails; `invoice.ts` acts on the answers.
+ */
+
+import type { ExportLocation, InvoiceEvent } from '../contract/invoice-event.js';
+import type { EventType, InvoiceState, WebhookStatus } from '../contract/names.js';
+
+export type Rank = 'nothing' | 'draft' | 'finalized' | 'voided';
+
+/** A file that an event announced. */
+export interface Announcement {
+  readonly eventId: string;
+  readonly eventTimestamp: string;
+  readonly location: ExportLocation;
+}
+
+/** Why an invoice is parked as `needs_attention`. */
+export interface Attention {
+  readonly code: string;
+  readonly reason: string;
+}
+
+export interface Knowledge {
+  /** The highest rank heard, from whatever source. */
+  readonly rank: Rank;
+  /** Ids of the events taken in, so that the server's rare repeat of a signal and a second delivery change nothing. */
+  readonly seen: readonly string[];
+  /** The newest file announced; null while none was. */
+  readonly announcement: Announcement | null;
+  /** Hash of the file whose rows are loaded; null while none are. */
+  readonly loadedSha256: string | null;
+  /** The announced hash last dealt with (loaded, or replaced by another way of getting the file); null before. */
+  readonly settledSha256: string | null;
+  /** Whether the warehouse was told of the void. */
+  readonly isVoidApplied: boolean;
+  /** Not null while a person, or a new event, is waited for. */
+  readonly attention: Attention | null;
+}
+
+/** What the ledger and the loads say of the invoice; what an earlier run of the workflow did is read from here. */
+export interface Ledger {
+  readonly rank: Rank;
+  readonly loadedSha256: string | null;
+}
+
+export type Step =
+  /** Nothing was heard that could be acted on: ask the service what it knows. */
+  | 'look-up'
+  /** Draft: wait for the event, and ask when it is overdue. */
+  | 'wait'
+  /** Finalized: get the file and load it. */
+  | 'load'
+  | 'void'
+  /** Parked: wait for `retry` or a new event. */
+  | 'attention'
+  | 'done';
+
+const RANKS: readonly Rank[] = ['nothing', 'draft', 'finalized', 'voided'];
+const RANK_OF_EVENT: Readonly<Record<EventType, Rank>> = {
+  invoice_created: 'draft',
+  invoice_finalized: 'finalized',
+  invoice_voided: 'voided',
+};
+/** `pending` is a known status without effect (decision 15): such an invoice exists, no more. */
+const RANK_OF_STATUS: Readonly<Record<WebhookStatus, Rank>> = {
+  draft: 'draft',
+  pending: 'draft',
+  finalized: 'finalized',
+  voided: 'voided',
+};
+const RANK_OF_STATE: Readonly<Record<InvoiceState, Rank>> = {
+  draft: 'draft',
+  finalized: 'finalized',
+  loaded: 'finalized',
+  voided: 'voided',
+  // The state hides the rank; what is parked is raised by its events and by asking again.
+  needs_attention: 'nothing',
+};
+
+export const NOTHING_KNOWN: Knowledge = {
+  rank: 'nothing',
+  seen: [],
+  announcement: null,
+  loadedSha256: null,
+  settledSha256: null,
+  isVoidApplied: false,
+  attention: null,
+};
+
+export function rankOfState(state: InvoiceState): Rank {
+  return RANK_OF_STATE[state];
+}
+
+/** Takes an event in. A test event and one already seen change nothing. */
+export function hear(knowledge: Knowledge, event: InvoiceEvent): Knowledge {
+  if (event.isTestEvent || knowledge.seen.includes(event.eventId)) return knowledge;
+  const { eventId, eventTimestamp, export: location } = event;
+  const announced = location === null ? null : { eventId, eventTimestamp, location };
+  return {
+    ...knowledge,
+    seen: [...knowledge.seen, eventId],
+    rank: higher(knowledge.rank, RANK_OF_EVENT[event.eventType]),
+    announcement: newer(knowledge.announcement, announced),
+    // Something new was said: what was parked is tried again.
+    attention: null,
+  };
+}
+
+/** Takes in what the details endpoint answered; null when it named no status. */
+export function learnStatus(knowledge: Knowledge, status: WebhookStatus | null): Knowledge {
+  if (status === null) return knowledge;
+  return { ...knowledge, rank: higher(knowledge.rank, RANK_OF_STATUS[status]) };
+}
+
+/** Takes in what is recorded, so that a new run knows what an earlier one did. */
+export function recall(knowledge: Knowledge, ledger: Ledger): Knowledge {
+  return {
+    ...knowledge,
+    rank: higher(knowledge.rank, ledger.rank),
+    loadedSha256: ledger.loadedSha256 ?? knowledge.loadedSha256,
+  };
+}
+
+/** A file's rows are in the warehouse. `announcedSha256` is what the newest announcement said while it was fetched. */
+export function settleLoad(
+  knowledge: Knowledge,
+  load: { readonly sha256: string; readonly announcedSha256: string | null },
+): Knowledge {
+  return {
+    ...knowledge,
+    loadedSha256: load.sha256,
+    settledSha256: load.announcedSha256,
+    attention: null,
+  };
+}
+
+/** The warehouse no longer counts the invoice. */
+export function settleVoid(knowledge: Knowledge): Knowledge {
+  return { ...knowledge, rank: 'voided', isVoidApplied: true, attention: null };
+}
+
+export function park(knowledge: Knowledge, attention: Attention): Knowledge {
+  return { ...knowledge, attention };
+}
+
+export function unpark(knowledge: Knowledge): Knowledge {
+  return { ...knowledge, attention: null };
+}
+
+/** What to do now. A void outranks everything, even a person's attention. */
+export function nextStep(knowledge: Knowledge): Step {
+  if (knowledge.rank === 'voided') return knowledge.isVoidApplied ? 'done' : 'void';
+  if (knowledge.attention !== null) return 'attention';
+  switch (knowledge.rank) {
+    case 'nothing':
+      return 'look-up';
+    case 'draft':
+      return 'wait';
+    case 'finalized':
+      return isLoaded(knowledge) ? 'done' : 'load';
+  }
+}
+
+/** The state that people and search attributes see. */
+export function stateOf(knowledge: Knowledge): InvoiceState {
+  if (knowledge.rank === 'voided') return 'voided';
+  if (knowledge.attention !== null) return 'needs_attention';
+  if (knowledge.rank === 'finalized') return knowledge.loadedSha256 === null ? 'finalized' : 'loaded';
+  return 'draft';
+}
+
+/** Loaded, unless a file was announced since that is neither the loaded one nor already dealt with. */
+function isLoaded({ loadedSha256, settledSha256, announcement }: Knowledge): boolean {
+  if (loadedSha256 === null) return false;
+  if (announcement === null) return true;
+  const announced = announcement.location.fileHashSha256;
+  return announced === loadedSha256 || announced === settledSha256;
+}
+
+function higher(one: Rank, other: Rank): Rank {
+  return RANKS.indexOf(one) >= RANKS.indexOf(other) ? one : other;
+}
+
+/** By the service's stamp, then by id, so that the order of arrival does not decide. */
+function newer(one: Announcement | null, other: Announcement | null): Announcement | null {
+  if (one === null || other === null) return one ?? other;
+  const difference = Date.parse(one.eventTimestamp) - Date.parse(other.eventTimestamp);
+  if (difference !== 0 && !Number.isNaN(difference)) return difference > 0 ? one : other;
+  return one.eventId >= other.eventId ? one : other;
+}

@@ -1,0 +1,90 @@
+/** How activities are called from workflows: which queue, how long, how often again, and why. */
+
+import {
+  ActivityCancellationType,
+  proxyActivities,
+  type RetryPolicy,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { BillingActivities, WarehouseActivities } from '../activities/create-activities.js';
+import type { Pace } from './pace.js';
+
+export type InvoiceActivities = BillingActivities & WarehouseActivities;
+
+/** The queue of the one writer, beside the queue that this workflow runs on. */
+export function warehouseQueue(): string {
+  return workflowInfo().taskQueue.replace(/-billing$/, '-warehouse');
+}
+
+export function invoiceActivities(pace: Pace): InvoiceActivities {
+  const patient: RetryPolicy = {
+    initialInterval: pace.retryFirst,
+    backoffCoefficient: 2,
+    maximumInterval: pace.retryMost,
+  };
+  // Counted, not timed: hours in which no worker ran are not attempts, and must not use up anybody's patience.
+  const network: RetryPolicy = { ...patient, maximumAttempts: pace.retryAttempts };
+
+  // One question, one small answer. The client's own deadlines (10 s and 20 s) end before this does.
+  const quick = proxyActivities<BillingActivities>({ startToCloseTimeout: '1 min', retry: network });
+
+  // The heartbeat carries the bytes done; 30 s without one means that the process is gone. On cancellation we wait
+  // until the download has stopped: going on beside it would void rows that it is about to bring.
+  const download = proxyActivities<BillingActivities>({
+    startToCloseTimeout: '15 min',
+    heartbeatTimeout: '30 s',
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: network,
+  });
+
+  // The one writer may be busy with a large load or away; nothing is lost by waiting for it, for ever.
+  const ledger = proxyActivities<WarehouseActivities>({
+    taskQueue: warehouseQueue(),
+    startToCloseTimeout: '5 min',
+    retry: { ...patient, maximumInterval: '1 min' },
+  });
+
+  // A load cannot be half cancelled: its transaction ends first. A load that fails twenty times is no matter of
+  // patience, and somebody has to hear of it.
+  const load = proxyActivities<WarehouseActivities>({
+    taskQueue: warehouseQueue(),
+    startToCloseTimeout: '30 min',
+    heartbeatTimeout: '1 min',
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { ...patient, maximumInterval: '1 min', maximumAttempts: 20 },
+  });
+
+  const { fetchToken, regenerateUrl, lookUpInvoice } = quick;
+  const { downloadCsv, exportCsv } = download;
+  return {
+    ...pick(ledger),
+    loadInvoice: load.loadInvoice,
+    fetchToken,
+    regenerateUrl,
+    lookUpInvoice,
+    downloadCsv,
+    exportCsv,
+  };
+}
+
+/** Proxies make their functions when asked by name, so a spread of one would be empty. */
+function pick(ledger: Pick<WarehouseActivities, keyof WarehouseActivities>) {
+  const {
+    recordEvent,
+    recallInvoice,
+    recordDetails,
+    voidInvoice,
+    parkInvoice,
+    resumeInvoice,
+    publishSnapshot,
+  } = ledger;
+  return {
+    recordEvent,
+    recallInvoice,
+    recordDetails,
+    voidInvoice,
+    parkInvoice,
+    resumeInvoice,
+    publishSnapshot,
+  };
+}

@@ -1,0 +1,41 @@
+/** How patient the invoice workflow is. Every duration is an input, so that a test can pass '20 ms'. */
+
+import type { Duration } from '@temporalio/common';
+import { msToNumber } from '@temporalio/common/lib/time.js';
+
+export interface Pace {
+  /** A draft is asked for after the first, then after the second, …; the last repeats. */
+  readonly overdueAfter: readonly Duration[];
+  /** First and longest pause between two series of attempts to get a file. */
+  readonly backoffFirst: Duration;
+  readonly backoffMost: Duration;
+  /** How much pausing a failing file is worth before a person is asked. Only pauses count, not our own downtime. */
+  readonly attentionAfter: Duration;
+  /** The same when the service knows the invoice to be finalized and still has no file for it (faults.md, 404). */
+  readonly attentionAfterMissing: Duration;
+  /** First and longest pause of an activity's own retries. */
+  readonly retryFirst: Duration;
+  readonly retryMost: Duration;
+  /** Attempts of a network activity before the workflow hears of it; a series of them follows each backoff. */
+  readonly retryAttempts: number;
+}
+
+export const DEFAULT_PACE: Pace = {
+  overdueAfter: ['1 h', '6 h', '24 h'],
+  backoffFirst: '1 min',
+  backoffMost: '1 h',
+  attentionAfter: '1 d',
+  attentionAfterMissing: '7 d',
+  retryFirst: '1 s',
+  retryMost: '5 min',
+  retryAttempts: 6,
+};
+
+export function inMilliseconds(duration: Duration): number {
+  return msToNumber(duration);
+}
+
+/** The n-th pause of a series that doubles from `first` up to `most`. */
+export function nthBackoff(pace: Pace, n: number): number {
+  return Math.min(inMilliseconds(pace.backoffFirst) * 2 ** Math.min(n, 30), inMilliseconds(pace.backoffMost));
+}
