@@ -22,8 +22,8 @@ import {
 } from './wire.js';
 
 /** An answer that is not what the specification promises; the message names fields, never values. */
-export class UnexpectedAnswerError extends Error {
-  override readonly name = 'UnexpectedAnswerError';
+export class MalformedAnswerError extends Error {
+  override readonly name = 'MalformedAnswerError';
 }
 
 /** Spec 2.1. The token is used verbatim, with every trailing `=`. */
@@ -47,7 +47,7 @@ export interface ErrorBody {
   readonly description: string | null;
 }
 
-/** @throws UnexpectedAnswerError */
+/** @throws MalformedAnswerError */
 export function parseToken(body: Uint8Array): AccessToken {
   const token = checked(TokenAnswer, body, 'token answer');
   const ids = [token.partnerId ?? '', ...partnerIdsOf(token.partnerIds)];
@@ -58,12 +58,12 @@ export function parseToken(body: Uint8Array): AccessToken {
   };
 }
 
-/** @throws UnexpectedAnswerError unless status is 1 and info is pong (spec 2.2) */
+/** @throws MalformedAnswerError unless status is 1 and info is pong (spec 2.2) */
 export function parsePing(body: Uint8Array): void {
   checked(PingAnswer, body, 'ping answer');
 }
 
-/** @throws UnexpectedAnswerError */
+/** @throws MalformedAnswerError */
 export function parseExportLocation(body: Uint8Array): ExportLocation {
   return checked(ExportAnnouncement, body, 'regenerate answer');
 }
@@ -72,7 +72,7 @@ export function parseExportLocation(body: Uint8Array): ExportLocation {
  * Reads details leniently: the invoice may be wrapped in any object, its status be called `status` or
  * `invoiceStatus`, in either vocabulary; fields of an unexpected type are left out (decision 15).
  *
- * @throws UnexpectedAnswerError not JSON, no invoice in it, or another invoice's
+ * @throws MalformedAnswerError not JSON, no invoice in it, or another invoice's
  */
 export function parseDetails(
   body: Uint8Array,
@@ -80,10 +80,10 @@ export function parseDetails(
 ): DetailsAnswer {
   const json = jsonOf(body, 'details answer');
   const invoice = findInvoice(json, options.wirePrefix);
-  if (invoice === null) throw new UnexpectedAnswerError('The details answer holds no invoice.');
+  if (invoice === null) throw new MalformedAnswerError('The details answer holds no invoice.');
   const header = recognisedHeader(invoice, options.wirePrefix);
   if (header.invoiceId !== undefined && !sameId(header.invoiceId, options.invoiceId)) {
-    throw new UnexpectedAnswerError(
+    throw new MalformedAnswerError(
       `The details answer is about ${header.invoiceId}, not ${options.invoiceId}.`,
     );
   }
@@ -232,7 +232,7 @@ function jsonOf(body: Uint8Array, what: string): unknown {
     return parseJson(body);
   } catch (error) {
     if (!(error instanceof NotJsonError)) throw error;
-    throw new UnexpectedAnswerError(`The ${what} is not JSON.`, { cause: error });
+    throw new MalformedAnswerError(`The ${what} is not JSON.`, { cause: error });
   }
 }
 
@@ -240,7 +240,7 @@ function checked<Schema extends z.ZodType>(schema: Schema, body: Uint8Array, wha
   const json = jsonOf(body, what);
   const reading = schema.safeParse(json);
   if (reading.success) return reading.data;
-  throw new UnexpectedAnswerError(
+  throw new MalformedAnswerError(
     `The ${what} is not as specified: ${describeIssues(reading.error, '', json)}`,
   );
 }

@@ -2,12 +2,12 @@
 
 import { describe, expect, test } from 'vitest';
 import {
+  MalformedAnswerError,
   parseDetails,
   parseErrorBody,
   parseExportLocation,
   parsePing,
   parseToken,
-  UnexpectedAnswerError,
 } from '../../contract/api.js';
 
 const INVOICE = '7f3a1111-1111-1111-1111-111111111111';
@@ -43,7 +43,7 @@ describe('parseToken (spec 2.1)', () => {
     ['another type', { ...token, token_type: 'mac' }, 'token_type'],
     ['HTML', '<html>', 'not JSON'],
   ])('refuses %s', (_, body, message) => {
-    expect(() => parseToken(bytes(body))).toThrow(UnexpectedAnswerError);
+    expect(() => parseToken(bytes(body))).toThrow(MalformedAnswerError);
     expect(() => parseToken(bytes(body))).toThrow(message);
   });
 
@@ -56,7 +56,7 @@ describe('parseToken (spec 2.1)', () => {
 
 test('parsePing takes 1 and pong, nothing else (spec 2.2)', () => {
   expect(() => parsePing(bytes({ status: 1, info: 'pong' }))).not.toThrow();
-  expect(() => parsePing(bytes({ status: 0, info: 'pong' }))).toThrow(UnexpectedAnswerError);
+  expect(() => parsePing(bytes({ status: 0, info: 'pong' }))).toThrow(MalformedAnswerError);
   expect(() => parsePing(bytes({ status: 1 }))).toThrow('info: missing');
 });
 

@@ -1,0 +1,269 @@
+/** The billing service over HTTPS: what its endpoints and its storage are asked, and what becomes of the files (spec 4). */
+
+import { join } from 'node:path';
+import type { Archive } from '../archive/archive.js';
+import type { Settings } from '../config/settings.js';
+import { parseDetails, parseExportLocation, parsePing } from '../contract/api.js';
+import type { ArchivedFile } from '../contract/csv-file.js';
+import type { ExportLocation } from '../contract/invoice-event.js';
+import type { FileSource } from '../contract/names.js';
+import { withoutQuery } from '../contract/url-query.js';
+import type { Logger } from '../ops/log.js';
+import { type ApiConnection, createApiConnection } from './api-connection.js';
+import type { BillingService, CallOptions, FetchFileOptions, InvoiceDetails } from './billing-service.js';
+import {
+  HashMismatchError,
+  HostNotAllowedError,
+  NotExportedError,
+  SizeMismatchError,
+  UnexpectedAnswerError,
+  UnknownInvoiceError,
+} from './errors.js';
+import { isListedHost } from './host-list.js';
+import { createHttp, type Http, type HttpAnswer, type HttpStream, hostOf } from './http.js';
+import { contentEncoding, createJudge, type Judge, readAnswer } from './judge-answer.js';
+import { createLimiter, type Limiter } from './limiter.js';
+import { sweepPartFiles } from './part-file.js';
+import { DOWNLOAD_LIMITS, type DownloadLimits, receiveFile } from './receive-file.js';
+
+export interface BillingServiceOptions {
+  readonly settings: Pick<Settings, 'service' | 'partnerId' | 'wirePrefix' | 'dataDir'>;
+  readonly archive: Archive;
+  readonly now?: () => Date;
+  readonly log?: Pick<Logger, 'debug'>;
+  /** Tests make them short. */
+  readonly limits?: Partial<DownloadLimits>;
+}
+
+type Watcher = {
+  readonly [Key in keyof FetchFileOptions]: FetchFileOptions[Key] | undefined;
+};
+
+/** What `downloadCsv` is asked for. */
+type DownloadRequest = Parameters<BillingService['downloadCsv']>[0];
+
+const CONNECTIONS_PER_HOST = 16;
+/** Files at once from one host: more of them only share its bandwidth. */
+const DOWNLOADS_PER_HOST = 6;
+const MIB = 1024 * 1024;
+const CALL_LIMITS = { deadlineMs: 20_000, maxBodyBytes: MIB };
+/** Details hold every line item (spec 4.4). */
+const DETAILS_LIMITS = { deadlineMs: 25_000, maxBodyBytes: 64 * MIB };
+const JSON_TYPE = 'application/json';
+
+/**
+ * Settings that are missing are named by the first call that needs them.
+ *
+ * @throws Error at once when the CA file cannot be read
+ */
+export function createBillingService(options: BillingServiceOptions): BillingService {
+  return new Client(options);
+}
+
+class Client implements BillingService {
+  readonly #settings: BillingServiceOptions['settings'];
+  readonly #archive: Archive;
+  readonly #now: () => Date;
+  readonly #http: Http;
+  readonly #judge: Judge;
+  readonly #api: ApiConnection;
+  readonly #limit: Limiter = createLimiter(DOWNLOADS_PER_HOST);
+  /** What every transfer has in common. */
+  readonly #transfer: { readonly folder: string; readonly limits: DownloadLimits };
+  #partnerIds: readonly string[];
+  #swept: Promise<void> | null = null;
+
+  constructor({ settings, archive, now = () => new Date(), log, limits }: BillingServiceOptions) {
+    const { caFile, allowPrivateHosts } = settings.service;
+    this.#settings = settings;
+    this.#archive = archive;
+    this.#now = now;
+    this.#http = createHttp({ caFile, allowPrivateHosts, connectionsPerHost: CONNECTIONS_PER_HOST });
+    this.#judge = createJudge(this.#http, now);
+    this.#transfer = { folder: join(settings.dataDir, 'tmp'), limits: { ...DOWNLOAD_LIMITS, ...limits } };
+    this.#partnerIds = settings.partnerId === null ? [] : [settings.partnerId];
+    this.#api = createApiConnection({
+      ...{ settings: settings.service, http: this.#http, judge: this.#judge },
+      onToken: ({ expiresInSeconds, partnerIds }) => {
+        log?.debug({ expiresInSeconds }, 'got an access token');
+        if (settings.partnerId === null) this.#partnerIds = partnerIds;
+      },
+    });
+  }
+
+  async fetchToken({ signal }: CallOptions = {}): Promise<{ readonly secondsLeft: number | null }> {
+    const path = '/api/v1/deliveryexperience/ping';
+    const asked = { url: this.#api.url(path), endpoint: 'ping' };
+    const answer = await this.#api.send(
+      { method: 'GET', path, ...asked, accept: JSON_TYPE, signal },
+      CALL_LIMITS,
+    );
+    this.#judge.json(answer, asked, parsePing);
+    return { secondsLeft: this.#api.secondsLeft() };
+  }
+
+  partnerIds(): readonly string[] {
+    return this.#partnerIds;
+  }
+
+  async regenerateUrl(invoiceId: string, { signal }: CallOptions = {}): Promise<ExportLocation> {
+    const path = `${invoicePath(invoiceId)}/regenerate-presigned-url`;
+    const asked = { url: this.#api.url(path), endpoint: `regenerate-presigned-url of ${invoiceId}` };
+    const answer = await this.#api.send(
+      { method: 'POST', path, ...asked, accept: JSON_TYPE, signal },
+      CALL_LIMITS,
+    );
+    if (answer.status === 404) throw new NotExportedError(invoiceId);
+    return this.#judge.json(answer, asked, parseExportLocation);
+  }
+
+  async lookUpInvoice(invoiceId: string, { signal }: CallOptions = {}): Promise<InvoiceDetails> {
+    const path = invoicePath(invoiceId);
+    const asked = { url: this.#api.url(path), endpoint: `details of ${invoiceId}` };
+    const answer = await this.#api.send(
+      { method: 'GET', path, ...asked, accept: JSON_TYPE, signal },
+      DETAILS_LIMITS,
+    );
+    if (answer.status === 404) throw new UnknownInvoiceError(invoiceId);
+    const { wirePrefix } = this.#settings;
+    return this.#judge.json(answer, asked, (body) => parseDetails(body, { invoiceId, wirePrefix }));
+  }
+
+  async downloadCsv(request: DownloadRequest, options: FetchFileOptions = {}): Promise<ArchivedFile> {
+    const { invoiceId, location, source } = request;
+    const { presignedUrl: url, fileHashSha256: sha256, fileSizeBytes: sizeBytes } = location;
+    this.#allow(url, source);
+    const known = await this.#archive.file(sha256);
+    if (known !== null && known.sizeBytes !== sizeBytes) {
+      throw new SizeMismatchError(invoiceId, sizeBytes, known.sizeBytes);
+    }
+    const file = known ?? (await this.#receive(request, options));
+    return this.#remember(file, { invoiceId, source, from: withoutQuery(url) });
+  }
+
+  async exportCsv(invoiceId: string, { signal, onProgress }: FetchFileOptions = {}): Promise<ArchivedFile> {
+    const path = `${invoicePath(invoiceId)}/export-csv`;
+    const asked = { url: this.#api.url(path), endpoint: `export-csv of ${invoiceId}` };
+    const open = async (rule: AbortSignal): Promise<HttpStream> => {
+      const call = { method: 'GET', path, ...asked, accept: 'text/csv, */*;q=0.5', signal: rule } as const;
+      const answer = await this.#api.open(call);
+      if (answer.status === 404) throw new UnknownInvoiceError(invoiceId);
+      await judged(answer, () => this.#judge.api(answer, asked));
+      if (isOpen(answer)) return answer;
+      throw new UnexpectedAnswerError(asked.endpoint, 'there is nothing to read.');
+    };
+    const tooLong = (bytes: number) =>
+      new UnexpectedAnswerError(asked.endpoint, `${bytes} bytes and no end.`);
+    await this.#sweep();
+    const file = await this.#inTurn(hostOf(asked.url), { signal, onProgress }, () =>
+      receiveFile(
+        { ...this.#transfer, url: asked.url, open, expectedBytes: null, tooLong, signal, onProgress },
+        (partPath, received) => this.#archive.putFile(partPath, received),
+      ),
+    );
+    return this.#remember(file, { invoiceId, source: 'export', from: null });
+  }
+
+  mayDownloadFrom(url: string): boolean {
+    return isListedHost(url, this.#settings.service.downloadHosts);
+  }
+
+  async close(): Promise<void> {
+    await this.#http.close();
+  }
+
+  /** Anybody can put a URL into a webhook; only the service itself answers an authenticated call with one. */
+  #allow(url: string, source: DownloadRequest['source']): void {
+    const isHttps = URL.canParse(url) && new URL(url).protocol === 'https:';
+    if (!isHttps) throw new HostNotAllowedError(hostOf(url), 'not-https');
+    if (source === 'event' && !this.mayDownloadFrom(url))
+      throw new HostNotAllowedError(hostOf(url), 'not-listed');
+  }
+
+  /** Proves the bytes by size and hash before they enter the archive (spec 6, rule 8). */
+  async #receive(
+    { invoiceId, location }: DownloadRequest,
+    { signal, onProgress }: FetchFileOptions,
+  ): Promise<ArchivedFile> {
+    const { presignedUrl: url, fileHashSha256: expected, fileSizeBytes: expectedBytes } = location;
+    const tooLong = (bytes: number) => new SizeMismatchError(invoiceId, expectedBytes, bytes);
+    const open = async (rule: AbortSignal): Promise<HttpStream> => {
+      // No Authorization: the URL carries its own, and storage must never see our token.
+      const stream = await this.#http.open({ method: 'GET', url, signal: rule });
+      await judged(stream, async () => {
+        const answer = stream.status === 200 ? stream : await readAnswer(stream, { url, signal: rule });
+        this.#judge.storage(answer, url);
+        const encoding = contentEncoding(stream.headers);
+        if (encoding !== null) throw new HashMismatchError(invoiceId, { expected, actual: null, encoding });
+        const announcedLength = Number(stream.headers['content-length'] ?? expectedBytes);
+        if (announcedLength !== expectedBytes)
+          throw new SizeMismatchError(invoiceId, expectedBytes, announcedLength);
+      });
+      return stream;
+    };
+    await this.#sweep();
+    return this.#inTurn(hostOf(url), { signal, onProgress }, () =>
+      receiveFile(
+        { ...this.#transfer, url, open, expectedBytes, tooLong, signal, onProgress },
+        async (path, received) => {
+          const { sha256: actual, sizeBytes } = received;
+          if (sizeBytes !== expectedBytes) throw new SizeMismatchError(invoiceId, expectedBytes, sizeBytes);
+          if (actual !== expected) throw new HashMismatchError(invoiceId, { expected, actual });
+          return this.#archive.putFile(path, received);
+        },
+      ),
+    );
+  }
+
+  /** Waits for a place at the host; whoever watches hears of it, or would think that nobody is at work. */
+  async #inTurn<T>(host: string, { signal, onProgress }: Watcher, body: () => Promise<T>): Promise<T> {
+    const waiting = setInterval(() => onProgress?.({ bytesDone: 0, bytesTotal: null }), 1_000);
+    try {
+      return await this.#limit(host, signal, () => {
+        clearInterval(waiting);
+        return body();
+      });
+    } finally {
+      clearInterval(waiting);
+    }
+  }
+
+  /** The archive keeps where an invoice's bytes came from, so that `explain` and `rebuild` can say it. */
+  async #remember(
+    file: ArchivedFile,
+    origin: { readonly invoiceId: string; readonly source: FileSource; readonly from: string | null },
+  ): Promise<ArchivedFile> {
+    const { sha256, sizeBytes } = file;
+    await this.#archive.putFact({
+      kind: 'file',
+      at: this.#now().toISOString(),
+      sha256,
+      sizeBytes,
+      ...origin,
+    });
+    return file;
+  }
+
+  #sweep(): Promise<void> {
+    this.#swept ??= sweepPartFiles(this.#transfer.folder);
+    return this.#swept;
+  }
+}
+
+function invoicePath(invoiceId: string): string {
+  return `/api/v1/billing/invoices/${encodeURIComponent(invoiceId)}`;
+}
+
+/** An answer that is judged unfit is let go of, or it would hold its connection. */
+async function judged(answer: HttpStream | HttpAnswer, judge: () => void | Promise<void>): Promise<void> {
+  try {
+    await judge();
+  } catch (error) {
+    if (isOpen(answer)) answer.body.on('error', () => undefined).destroy();
+    throw error;
+  }
+}
+
+function isOpen(answer: HttpStream | HttpAnswer): answer is HttpStream {
+  return !(answer.body instanceof Uint8Array);
+}

@@ -1,0 +1,214 @@
+/** HTTPS as we speak it: no redirects, no decompression, deadlines on everything, guarded addresses, typed failures. */
+
+import { readFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
+import { createSecureContext, rootCertificates } from 'node:tls';
+import { Agent, type Dispatcher } from 'undici';
+import { guardedConnector } from './address-guard.js';
+import {
+  BillingError,
+  DeadlineExceededError,
+  HostNotAllowedError,
+  OverloadedError,
+  UnexpectedAnswerError,
+  UnreachableError,
+} from './errors.js';
+
+export interface HttpOptions {
+  /** PEM; trusted in addition to the system's roots. */
+  readonly caFile: string | null;
+  readonly allowPrivateHosts: boolean;
+  readonly connectionsPerHost: number;
+}
+
+export interface HttpRequest {
+  readonly url: string;
+  readonly method: 'GET' | 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Uint8Array;
+}
+
+export interface HttpStream {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Dispatcher.ResponseData['body'];
+}
+
+export interface Http {
+  /** The whole answer, whatever its status. */
+  send(
+    request: HttpRequest,
+    limits: { readonly deadlineMs: number; readonly maxBodyBytes: number },
+  ): Promise<HttpAnswer>;
+  /** The answer's head, its body still to be read; the request's signal goes on ruling over it. */
+  open(request: HttpRequest): Promise<HttpStream>;
+  /** Makes further requests to this host fail with OverloadedError until it has had its rest. */
+  leaveAlone(url: string, seconds: number): void;
+  close(): Promise<void>;
+}
+
+/** A pause that a host asks for is cut to this: a longer one is a mistake or an attack. */
+const LONGEST_PAUSE_SECONDS = 300;
+/** Pauses up to this are waited out instead of becoming errors. */
+const WAITED_OUT_MS = 3_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Storage may take a while to the first byte of a large object; a total deadline rules above this. */
+const HEADERS_TIMEOUT_MS = 60_000;
+
+export function createHttp({ caFile, allowPrivateHosts, connectionsPerHost }: HttpOptions): Http {
+  const connect = guardedConnector({ ...trust(caFile), timeout: CONNECT_TIMEOUT_MS }, { allowPrivateHosts });
+  const agent = new Agent({
+    connect,
+    connections: connectionsPerHost,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    bodyTimeout: HEADERS_TIMEOUT_MS,
+    keepAliveTimeout: 4_000,
+  });
+  /** Host → monotonic milliseconds until which it is left alone. */
+  const pauses = new Map<string, number>();
+
+  async function respectPause({ url, signal }: HttpRequest): Promise<void> {
+    const host = hostOf(url);
+    const leftMs = (pauses.get(host) ?? 0) - performance.now();
+    if (leftMs <= 0) return;
+    if (leftMs > WAITED_OUT_MS) throw new OverloadedError(host, 429, Math.ceil(leftMs / 1_000));
+    await delay(leftMs, signal);
+  }
+
+  async function open(request: HttpRequest): Promise<HttpStream> {
+    const url = new URL(request.url);
+    if (url.protocol !== 'https:') throw new HostNotAllowedError(url.host, 'not-https');
+    await respectPause(request);
+    try {
+      const { statusCode, headers, body } = await agent.request({
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: request.method,
+        headers: { 'user-agent': 'billsync', 'accept-encoding': 'identity', ...request.headers },
+        ...(request.body === undefined ? {} : { body: request.body }),
+        ...(request.signal === undefined ? {} : { signal: request.signal }),
+      });
+      return { status: statusCode, headers, body };
+    } catch (error) {
+      throw asBillingError(error, request);
+    }
+  }
+
+  async function sendOnce(
+    request: HttpRequest,
+    { deadlineMs, maxBodyBytes }: { readonly deadlineMs: number; readonly maxBodyBytes: number },
+  ): Promise<HttpAnswer> {
+    const deadline = AbortSignal.timeout(deadlineMs);
+    const signal = request.signal === undefined ? deadline : AbortSignal.any([request.signal, deadline]);
+    try {
+      const { status, headers, body } = await open({ ...request, signal });
+      return { status, headers, body: await readWhole(body, maxBodyBytes, request) };
+    } catch (error) {
+      request.signal?.throwIfAborted();
+      if (deadline.aborted) {
+        throw new DeadlineExceededError(hostOf(request.url), `did not answer within ${deadlineMs / 1_000} s`);
+      }
+      throw asBillingError(error, request);
+    }
+  }
+
+  return {
+    open,
+    async send(request, limits) {
+      try {
+        return await sendOnce(request, limits);
+      } catch (error) {
+        // A kept connection that the server has just closed looks like this; every call of ours may be repeated.
+        if (!(error instanceof UnreachableError && isLostConnection(error.systemCode))) throw error;
+        return sendOnce(request, limits);
+      }
+    },
+    leaveAlone(url, seconds) {
+      const until = performance.now() + Math.min(seconds, LONGEST_PAUSE_SECONDS) * 1_000;
+      pauses.set(hostOf(url), Math.max(until, pauses.get(hostOf(url)) ?? 0));
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** Host and port of a URL, for messages: nothing else of a URL may be shown. */
+export function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : 'unknown host';
+}
+
+/** Turns what undici, TLS and the resolver throw into one of ours; ours and an abort's reason pass as they are. */
+export function asBillingError(error: unknown, request: Pick<HttpRequest, 'url' | 'signal'>): unknown {
+  if (error instanceof BillingError) return error;
+  if (request.signal?.aborted === true) return request.signal.reason;
+  const host = hostOf(request.url);
+  const code = codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined);
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') {
+    return new DeadlineExceededError(
+      host,
+      `did not accept a connection within ${CONNECT_TIMEOUT_MS / 1_000} s`,
+    );
+  }
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
+    return new DeadlineExceededError(host, `sent nothing for ${HEADERS_TIMEOUT_MS / 1_000} s`);
+  }
+  return new UnreachableError(host, code, error);
+}
+
+/** Waits; @throws the signal's reason when it aborts first */
+export function delay(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return reject(signal.reason);
+    const aborted = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', aborted);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', aborted, { once: true });
+  });
+}
+
+/** One TLS context for all connections: parsing a hundred roots takes longer than a handshake. */
+function trust(caFile: string | null) {
+  if (caFile === null) return {};
+  const extra = process.env.NODE_EXTRA_CA_CERTS;
+  const files = extra === undefined || extra === '' ? [caFile] : [caFile, extra];
+  return {
+    secureContext: createSecureContext({
+      ca: [...rootCertificates, ...files.map((file) => readFileSync(file, 'utf8'))],
+    }),
+  };
+}
+
+async function readWhole(
+  body: HttpStream['body'],
+  maxBytes: number,
+  { url }: HttpRequest,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > maxBytes)
+      throw new UnexpectedAnswerError(hostOf(url), `the answer is over ${maxBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function isLostConnection(systemCode: string | null): boolean {
+  return systemCode === 'UND_ERR_SOCKET' || systemCode === 'ECONNRESET' || systemCode === 'EPIPE';
+}
+
+function codeOf(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+}

@@ -1,0 +1,121 @@
+/** What a status means, for the API and for storage: the only place where a number becomes an error. */
+
+import { MalformedAnswerError, parseErrorBody } from '../contract/api.js';
+import {
+  OverloadedError,
+  RedirectError,
+  RefusedError,
+  ServerFaultError,
+  UnexpectedAnswerError,
+  UrlRefusedError,
+} from './errors.js';
+import {
+  asBillingError,
+  type Http,
+  type HttpAnswer,
+  type HttpRequest,
+  type HttpStream,
+  hostOf,
+} from './http.js';
+import { readRetryAfter } from './retry-after.js';
+
+/** An answer's head and, when it is a refusal, what its body says. */
+type Judged = Pick<HttpAnswer, 'status' | 'headers'> & { readonly body: unknown };
+
+interface Asked {
+  readonly url: string;
+  /** What a person calls it. */
+  readonly endpoint: string;
+}
+
+export interface Judge {
+  /** @throws unless the API answered 2xx, not encoded */
+  api(answer: Judged, asked: Asked): void;
+  /** @throws unless storage answered 200 */
+  storage(answer: Judged, url: string): void;
+  /** The parsed body of a good API answer. */
+  json<T>(answer: HttpAnswer, asked: Asked, parse: (body: Uint8Array) => T): T;
+}
+
+/** Enough of an error body to read its code. */
+const ERROR_BODY_BYTES = 64 * 1024;
+
+export function createJudge(http: Pick<Http, 'leaveAlone'>, now: () => Date): Judge {
+  /** What means the same wherever it comes from. */
+  function common({ status, headers }: Judged, { url, endpoint }: Asked): void {
+    if (status === 429 || status === 503) {
+      const seconds = readRetryAfter(headers['retry-after'], now());
+      if (seconds !== null) http.leaveAlone(url, seconds);
+      throw new OverloadedError(endpoint, status, seconds);
+    }
+    if (status >= 300 && status < 400) throw new RedirectError(endpoint, status);
+  }
+
+  function api(answer: Judged, asked: Asked): void {
+    const { status, headers } = answer;
+    if (status >= 200 && status < 300) {
+      const encoding = contentEncoding(headers);
+      if (encoding === null) return;
+      throw new UnexpectedAnswerError(
+        asked.endpoint,
+        `the answer is encoded (${encoding}), which nobody asked for.`,
+      );
+    }
+    common(answer, asked);
+    const reason = reasonOf(answer);
+    if (status >= 500) throw new ServerFaultError(asked.endpoint, status, reason);
+    throw new RefusedError(asked.endpoint, status, reason);
+  }
+
+  return {
+    api,
+    storage(answer, url) {
+      if (answer.status === 200) return;
+      const host = hostOf(url);
+      common(answer, { url, endpoint: host });
+      const reason = reasonOf(answer);
+      if (answer.status >= 500) throw new ServerFaultError(host, answer.status, reason);
+      if (answer.status >= 400) throw new UrlRefusedError(host, answer.status, reason);
+      throw new UnexpectedAnswerError(host, `HTTP ${answer.status} instead of the file.`);
+    },
+    json(answer, asked, parse) {
+      api(answer, asked);
+      try {
+        return parse(answer.body);
+      } catch (error) {
+        if (!(error instanceof MalformedAnswerError)) throw error;
+        throw new UnexpectedAnswerError(asked.endpoint, error.message, error);
+      }
+    },
+  };
+}
+
+/** A Content-Encoding other than none; null when the bytes are what they are. */
+export function contentEncoding(headers: HttpAnswer['headers']): string | null {
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
+  return encoding === '' || encoding === 'identity' ? null : encoding;
+}
+
+/** The beginning of a refusal's body; the rest is not read. */
+export async function readAnswer(
+  { status, headers, body }: HttpStream,
+  request: Pick<HttpRequest, 'url' | 'signal'>,
+): Promise<HttpAnswer> {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  try {
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      chunks.push(chunk);
+      sizeBytes += chunk.length;
+      // Leaving the loop destroys the body.
+      if (sizeBytes >= ERROR_BODY_BYTES) break;
+    }
+  } catch (error) {
+    throw asBillingError(error, request);
+  }
+  return { status, headers, body: Buffer.concat(chunks).subarray(0, ERROR_BODY_BYTES) };
+}
+
+function reasonOf({ body }: Judged) {
+  return body instanceof Uint8Array ? parseErrorBody(body) : { code: null, description: null };
+}
