@@ -83,11 +83,43 @@ const BY_NAME: Readonly<Record<string, Verdict>> = {
     hint: 'start `billsync up` (or `worker`) and let it load something, or run `billsync snapshot`',
   },
   ReportInterruptedError: { exitCode: EXIT.checkFailed },
+
   WarehouseLockedError: { exitCode: EXIT.locked },
   WarehouseCorruptError: {
     exitCode: EXIT.rejected,
     hint: '`billsync rebuild` makes it again from the archive; the damaged file is kept beside it',
   },
+  EnvironmentMismatchError: { exitCode: EXIT.usage },
+  WarehouseTooNewError: { exitCode: EXIT.usage },
+  FileNotArchivedError: { exitCode: EXIT.rejected },
+  PublicationError: { exitCode: EXIT.checkFailed },
+
+  NotConfiguredError: { exitCode: EXIT.usage, hint: '`billsync init` writes a settings file to fill in' },
+  UnreachableError: {
+    exitCode: EXIT.unreachable,
+    hint: 'check the address and the network, then `billsync doctor`',
+  },
+  DeadlineExceededError: { exitCode: EXIT.unreachable },
+  AddressRefusedError: { exitCode: EXIT.unreachable },
+  HostNotAllowedError: { exitCode: EXIT.unreachable },
+  CredentialsRefusedError: { exitCode: EXIT.refused },
+  UnknownInvoiceError: { exitCode: EXIT.nothingMatched },
+  NotExportedError: { exitCode: EXIT.nothingMatched },
+  RefusedError: { exitCode: EXIT.serviceError },
+  OverloadedError: { exitCode: EXIT.serviceError },
+  ServerFaultError: { exitCode: EXIT.serviceError },
+  RedirectError: { exitCode: EXIT.serviceError },
+  UnexpectedAnswerError: { exitCode: EXIT.serviceError },
+  UrlRefusedError: { exitCode: EXIT.serviceError },
+  HashMismatchError: { exitCode: EXIT.rejected },
+  SizeMismatchError: { exitCode: EXIT.rejected },
+  DiskFullError: { exitCode: EXIT.checkFailed },
+
+  TemporalUnreachableError: { exitCode: EXIT.unreachable },
+  TemporalServerMissingError: { exitCode: EXIT.unreachable },
+  EncryptionKeyMissingError: { exitCode: EXIT.usage },
+  PortTakenError: { exitCode: EXIT.locked },
+  WebhookStartError: { exitCode: EXIT.usage },
 };
 
 const BY_NETWORK_CODE = new Set([
@@ -112,16 +144,22 @@ function describeByName(error: Error): DescribedError {
     subject?: unknown;
   };
   const own = typeof exitCode === 'number' && isExitCode(exitCode) ? exitCode : null;
+  const addressTaken = errors(error).some((each) => each.code === 'EADDRINUSE') ? EXIT.locked : null;
   const network = typeof code === 'string' && BY_NETWORK_CODE.has(code) ? EXIT.unreachable : null;
   const system =
     typeof code === 'string' && /^(ENOENT|EACCES|EISDIR|ENOTDIR|EROFS)$/.test(code) ? EXIT.usage : null;
-  const chosen = own ?? verdict?.exitCode ?? network ?? system ?? EXIT.bug;
+  const chosen = own ?? addressTaken ?? verdict?.exitCode ?? network ?? system ?? EXIT.bug;
   return {
     exitCode: chosen,
     what: error.message || error.name,
     subject: typeof subject === 'string' ? subject : null,
     hint: typeof hint === 'string' ? hint : (verdict?.hint ?? (chosen === EXIT.bug ? BUG_HINT : null)),
   };
+}
+
+/** The error and its causes. */
+function errors(error: Error): readonly NodeJS.ErrnoException[] {
+  return error.cause instanceof Error ? [error, ...errors(error.cause)] : [error];
 }
 
 function isExitCode(value: number): value is ExitCode {

@@ -189,6 +189,7 @@ function buildSettings({ origins, file, sources, problems }: Building): Settings
         basicAuth: must('BILLSYNC_WEBHOOK_BASIC_AUTH', [], values.readBasicAuth),
         headers: must('BILLSYNC_WEBHOOK_HEADERS', [], values.readHeaders),
       },
+      open: must('BILLSYNC_WEBHOOK_OPEN', false, values.readBoolean),
       paths: webhookPaths(file, problems),
     },
     admin: {
@@ -275,11 +276,6 @@ function contradictions({ service, partnerId, webhook }: Settings): SettingsProb
   if ((webhook.tlsCert === null) !== (webhook.tlsKey === null)) {
     const missing = webhook.tlsCert === null ? 'BILLSYNC_WEBHOOK_TLS_CERT' : 'BILLSYNC_WEBHOOK_TLS_KEY';
     problems.push({ setting: missing, message: 'is missing: certificate and key come together' });
-  }
-  for (const { path } of webhook.paths) {
-    if (!path.startsWith(`${webhook.path === '/' ? '' : webhook.path}/`)) {
-      problems.push({ setting: `webhook_paths ${path}`, message: `does not lie below ${webhook.path}` });
-    }
   }
   return problems;
 }

@@ -58,6 +58,12 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
   },
   secret('BILLSYNC_WEBHOOK_BASIC_AUTH', 'webhook', '`user:password`, two comma-separated during a rotation'),
   secret('BILLSYNC_WEBHOOK_HEADERS', 'webhook', '`Name: value` lines, each required'),
+  define(
+    'BILLSYNC_WEBHOOK_OPEN',
+    'webhook',
+    'false',
+    'let an endpoint without credentials be heard from other machines; anybody could then void invoices',
+  ),
 
   define('BILLSYNC_ADMIN_HOST', 'admin', '127.0.0.1', 'address of health, metrics and the dashboard'),
   define('BILLSYNC_ADMIN_PORT', 'admin', '9090', 'port of health, metrics and the dashboard'),

@@ -39,6 +39,8 @@ export interface Settings {
     readonly tlsCert: string | null;
     readonly tlsKey: string | null;
     readonly credentials: WebhookCredentials;
+    /** true: an endpoint without credentials may be heard from other machines (BILLSYNC_WEBHOOK_OPEN). */
+    readonly open?: boolean;
     /** Further paths below `path` with credentials of their own (decision 21), from the settings file. */
     readonly paths: readonly { readonly path: string; readonly credentials: WebhookCredentials }[];
   };

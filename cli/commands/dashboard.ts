@@ -1,0 +1,22 @@
+/** `billsync dashboard`: the read-only pages alone, over the published file. */
+
+import type { Command } from 'commander';
+import { startAdminRole } from '../roles/admin-role.js';
+import { runRole } from '../roles/run-role.js';
+import { verb } from '../verb.js';
+
+export function dashboardCommand(): Command {
+  return verb(
+    'dashboard',
+    'Serves the read-only pages, health and metrics. It reads the published file and never disturbs the worker.',
+    'billsync dashboard --port 9090',
+  )
+    .option('--host <address>', 'same as BILLSYNC_ADMIN_HOST')
+    .option('--port <port>', 'same as BILLSYNC_ADMIN_PORT; 0 takes a free one')
+    .action((flags: { readonly host?: string; readonly port?: string }, command: Command) =>
+      runRole(command, 'dashboard', startAdminRole, {
+        ...(flags.host === undefined ? {} : { BILLSYNC_ADMIN_HOST: flags.host }),
+        ...(flags.port === undefined ? {} : { BILLSYNC_ADMIN_PORT: flags.port }),
+      }),
+    );
+}

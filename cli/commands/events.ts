@@ -1,0 +1,133 @@
+/** `billsync events`: what the service sent, as it was received, and a way to play it again. */
+
+import { type Command, Option } from 'commander';
+import { openArchive } from '../../archive/open-archive.js';
+import { EVENT_TYPES } from '../../contract/names.js';
+import type { ReportRow } from '../../reports/report-result.js';
+import { checkEnvironment } from '../environment-check.js';
+import { CliError, EXIT } from '../errors.js';
+import { type Column, printable } from '../output.js';
+import { openPublished } from '../published.js';
+import { contextOf, group, instant, verb, withJson } from '../verb.js';
+
+export function eventsCommand(): Command {
+  return group('events', 'What was received, duplicates and test events included.', [
+    listCommand(),
+    showCommand(),
+    replayCommand(),
+  ]);
+}
+
+interface EventFilters {
+  readonly since?: string;
+  readonly invoice?: string;
+  readonly type?: string;
+  readonly tenant?: string;
+  readonly verdict?: string;
+}
+
+function listCommand(): Command {
+  const command = verb(
+    'list',
+    'Lists what was received, newest first.',
+    'billsync events list --since 2026-03-08',
+  )
+    .option('--since <instant>', 'received since then', instant)
+    .option('--invoice <id>', 'of this invoice, by id or number')
+    .addOption(new Option('--type <type>', 'of this type').choices([...EVENT_TYPES]))
+    .addOption(
+      new Option('--verdict <verdict>', 'what became of it').choices(['accepted', 'test', 'quarantined']),
+    );
+  return withJson(command, { ndjson: true }).action(async (flags: EventFilters, command: Command) => {
+    const { settings, output } = contextOf(command);
+    const published = await openPublished(settings);
+    try {
+      const events = await published.ask('events-list', {
+        since: flags.since ?? null,
+        invoice: flags.invoice ?? null,
+        type: flags.type ?? null,
+        verdict: flags.verdict ?? null,
+      });
+      output.rows(events, COLUMNS, { empty: 'No event matches.' });
+    } finally {
+      published.close();
+    }
+  });
+}
+
+function showCommand(): Command {
+  const command = verb(
+    'show <event>',
+    'Shows one event as it was received, the query of its presigned URL removed.',
+    'billsync events show 0b8e2a1c-6f2e-4c57-9d0e-0a4c3f4a9a11 --json',
+  );
+  return withJson(command).action(async (eventId: string, _flags: unknown, command: Command) => {
+    const { settings, output } = contextOf(command);
+    await checkEnvironment(settings);
+    const archive = await openArchive(settings);
+    const event = await archive.event(eventId).finally(() => archive.close());
+    if (event === null) {
+      throw new CliError(EXIT.nothingMatched, `no event has the id ${printable(eventId)}`, {
+        hint: '`billsync events list` shows what was received',
+      });
+    }
+    const shown = {
+      event_id: event.eventId,
+      received_at: event.receivedAt,
+      verdict: event.verdict,
+      reason: event.reason,
+      event_type: event.event?.eventType ?? null,
+      invoice_id: event.event?.invoice.invoiceId ?? null,
+      // As text: JSON numbers would lose digits of money.
+      envelope: event.envelope,
+    };
+    output.thing(shown, () => {
+      const { envelope, ...rest } = shown;
+      const lines = Object.entries(rest).map(([name, value]) => `${name.padEnd(12)}  ${printable(value)}`);
+      return [...lines, '', envelope].join('\n');
+    });
+  });
+}
+
+function replayCommand(): Command {
+  return verb(
+    'replay',
+    'Sends received events to Temporal once more. Harmless: each is known by its id and counted once.',
+    'billsync events replay --since 2026-03-01 --dry-run\nbillsync events replay --invoice 7f3a… ',
+  )
+    .option('--since <instant>', 'received since then', instant)
+    .option('--invoice <id>', 'of this invoice')
+    .addOption(new Option('--type <type>', 'of this type').choices([...EVENT_TYPES]))
+    .option('--tenant <id>', "of this tenant, by the service's or the partner's id")
+    .option('--dry-run', 'say what would be sent')
+    .action(async (flags: EventFilters & { readonly dryRun?: boolean }, command: Command) => {
+      const { settings, output } = contextOf(command);
+      await checkEnvironment(settings);
+      const { replay } = await import('../ask-temporal.js');
+      const progress = output.progress('Replaying');
+      const sent = await replay(settings, {
+        ...(flags.since === undefined ? {} : { since: flags.since }),
+        ...(flags.invoice === undefined ? {} : { invoiceId: flags.invoice }),
+        ...(flags.type === undefined ? {} : { type: flags.type }),
+        ...(flags.tenant === undefined ? {} : { tenantId: flags.tenant }),
+        dryRun: flags.dryRun === true,
+        onProgress: (done) => progress.update(done, null),
+      }).finally(() => progress.end());
+      if (sent === 0) throw new CliError(EXIT.nothingMatched, 'no received event matches');
+      output.note(flags.dryRun === true ? `Would send ${sent} events again.` : `Sent ${sent} events again.`);
+    });
+}
+
+const COLUMNS: readonly Column<ReportRow>[] = [
+  { title: 'received', value: (row) => String(row.received_at).slice(0, 19).replace('T', ' ') },
+  { title: 'type', value: (row) => text(row.event_type) },
+  { title: 'invoice', value: (row) => text(row.invoice_number ?? row.invoice_id) },
+  { title: 'became', value: (row) => text(row.verdict) },
+  { title: 'duplicates', value: (row) => text(row.duplicates), align: 'right' },
+  { title: 'id', value: (row) => text(row.event_id) },
+  { title: 'why', value: (row) => text(row.reason) },
+];
+
+function text(value: unknown): string | null {
+  return value === null || value === undefined ? null : String(value);
+}

@@ -1,0 +1,96 @@
+/** `billsync export`: everything that is published, as files other tools read, without asking the writer. */
+
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { type Command, Option } from 'commander';
+import { NotPublishedError } from '../../reports/errors.js';
+import { checkEnvironment } from '../environment-check.js';
+import { CliError, EXIT } from '../errors.js';
+import { publishedPath } from '../published.js';
+import { contextOf, verb } from '../verb.js';
+
+interface ExportFlags {
+  readonly output: string;
+  readonly format: 'parquet' | 'csv';
+  readonly yes?: boolean;
+  readonly dryRun?: boolean;
+}
+
+export function exportCommand(): Command {
+  return verb(
+    'export',
+    'Writes all shipments and invoices as files, a folder per month, for tools other than DuckDB 1.5.',
+    'billsync export --output ./for-finance --format parquet',
+  )
+    .requiredOption('--output <dir>', 'folder to make; shipments/ and invoices/ come to lie in it')
+    .addOption(new Option('--format <format>', 'of the files').choices(['parquet', 'csv']).default('parquet'))
+    .option('--dry-run', 'say what would be written')
+    .option('--yes', 'replace a folder that is there')
+    .action(async (flags: ExportFlags, command: Command) => {
+      const { settings, output } = contextOf(command);
+      await checkEnvironment(settings);
+      const database = publishedPath(settings);
+      if (!existsSync(database)) throw new NotPublishedError(database);
+      const target = resolve(flags.output);
+      await checkTarget(target, flags);
+      if (flags.dryRun === true)
+        return output.note(`Would write shipments and invoices as ${flags.format} to ${target}.`);
+      await exportAll({ database, target, format: flags.format });
+      output.note(`Wrote shipments and invoices as ${flags.format} to ${target}.`);
+    });
+}
+
+const PARTS = ['shipments', 'invoices'] as const;
+
+/** Only the two folders of ours are ever replaced, whatever else lies beside them. */
+async function checkTarget(target: string, flags: ExportFlags): Promise<void> {
+  const there = PARTS.filter((part) => existsSync(join(target, part)));
+  if (there.length === 0 || flags.yes === true) return;
+  throw new CliError(EXIT.usage, `the output folder has ${there.join(' and ')} already`, {
+    subject: target,
+    hint: 'name another, or add --yes to replace them',
+  });
+}
+
+interface Export {
+  readonly database: string;
+  readonly target: string;
+  readonly format: 'parquet' | 'csv';
+}
+
+/** Written beside the target and renamed, so that nobody reads half an export. */
+async function exportAll({ database, target, format }: Export): Promise<void> {
+  await mkdir(dirname(target), { recursive: true });
+  const draft = await mkdtemp(join(dirname(target), `.${basename(target)}-`));
+  try {
+    const instance = await DuckDBInstance.create(database, {
+      access_mode: 'READ_ONLY',
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+    });
+    const connection = await instance.connect();
+    try {
+      for (const what of PARTS) {
+        const sql = await readFile(new URL(`../sql/export-${what}-${format}.sql`, import.meta.url), 'utf8');
+        const variable = await connection.prepare('set variable folder = $folder');
+        variable.bind({ folder: join(draft, what) });
+        await variable.run();
+        await (await connection.prepare(sql)).run();
+        // Without a single row DuckDB makes no folder; its absence would look like a mistake.
+        await mkdir(join(draft, what), { recursive: true });
+      }
+    } finally {
+      connection.closeSync();
+      instance.closeSync();
+    }
+    await mkdir(target, { recursive: true });
+    for (const what of PARTS) {
+      await rm(join(target, what), { recursive: true, force: true });
+      await rename(join(draft, what), join(target, what));
+    }
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}

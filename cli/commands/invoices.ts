@@ -1,0 +1,156 @@
+/** `billsync invoices`: where each invoice stands and why; one in full; and another try for one that is stuck. */
+
+import { listValue } from '@duckdb/node-api';
+import { type Command, Option } from 'commander';
+import { INVOICE_STATES } from '../../contract/names.js';
+import type { ReportRow } from '../../reports/report-result.js';
+import { CliError, EXIT } from '../errors.js';
+import { renderInvoice } from '../invoice-page.js';
+import { type Column, printable } from '../output.js';
+import { openPublished, type PublishedReader } from '../published.js';
+import { collect, contextOf, group, instant, verb, withJson } from '../verb.js';
+
+export function invoicesCommand(): Command {
+  return group('invoices', 'Where each invoice stands, and why.', [
+    listCommand(),
+    showCommand(),
+    retryCommand(),
+  ]);
+}
+
+interface ListFlags {
+  readonly state?: readonly string[];
+  readonly tenant?: readonly string[];
+  readonly since?: string;
+}
+
+function listCommand(): Command {
+  const command = verb(
+    'list',
+    'Lists every invoice ever heard of with its state: draft, finalized, loaded, voided or needs_attention.',
+    'billsync invoices list --state needs_attention',
+  )
+    .addOption(
+      new Option('--state <state>', 'only these (repeatable)')
+        .choices([...INVOICE_STATES])
+        .argParser(stateCollector),
+    )
+    .option('--tenant <tenant>', 'only these, by name or id (repeatable)', collect)
+    .option('--since <instant>', 'only those whose state changed since then', instant);
+  return withJson(command, { ndjson: true }).action(async (flags: ListFlags, command: Command) => {
+    const { settings, output } = contextOf(command);
+    const published = await openPublished(settings);
+    try {
+      const invoices = await published.ask('invoices-list', {
+        states: listOrNull(flags.state),
+        tenants: listOrNull(flags.tenant),
+        since: flags.since ?? null,
+      });
+      output.rows(invoices, COLUMNS, { empty: 'No invoice matches.' });
+    } finally {
+      published.close();
+    }
+  });
+}
+
+/** @throws CliError (exit 3) when no invoice has that id or number */
+export async function findInvoice(published: PublishedReader, wanted: string): Promise<ReportRow> {
+  const found = await published.ask('invoice', { invoice: wanted });
+  const [invoice, ...others] = found;
+  if (invoice === undefined) {
+    throw new CliError(EXIT.nothingMatched, `no invoice has the id or number ${printable(wanted)}`, {
+      hint: '`billsync invoices list` shows all; `billsync backfill ID` fetches one that no event told of',
+    });
+  }
+  if (others.length > 0) {
+    throw new CliError(EXIT.usage, `${found.length} invoices have the number ${printable(wanted)}`, {
+      subject: found.map(({ invoice_id }) => String(invoice_id)).join(', '),
+      hint: 'name one of them by its id',
+    });
+  }
+  return invoice;
+}
+
+function showCommand(): Command {
+  const command = verb(
+    'show <invoice>',
+    'Shows one invoice, by id or number: its life, its events, its files and what is wrong with it.',
+    'billsync invoices show INV-000042\nbillsync invoices show INV-000042 --diff',
+  ).option('--diff', 'rows added, removed and changed in cost between the last two versions');
+  return withJson(command).action(
+    async (wanted: string, flags: { readonly diff?: boolean }, command: Command) => {
+      const { settings, output } = contextOf(command);
+      const published = await openPublished(settings);
+      try {
+        const invoice = await findInvoice(published, wanted);
+        const id = { invoice: String(invoice.invoice_id) };
+        if (flags.diff === true) {
+          const { printDiff } = await import('../invoice-diff.js');
+          return await printDiff({ settings, output, invoice });
+        }
+        const events = await published.ask('invoice-events', id);
+        const files = await published.ask('invoice-files', id);
+        const discrepancies = await published.ask('invoice-discrepancies', id);
+        const page = { invoice, events, files, discrepancies };
+        output.thing({ ...invoice, events, files, discrepancies }, () => renderInvoice(page));
+      } finally {
+        published.close();
+      }
+    },
+  );
+}
+
+function retryCommand(): Command {
+  return verb(
+    'retry <invoice>',
+    'Tries an invoice again that needs attention, once what was wrong has been mended.',
+    'billsync invoices retry INV-000042',
+  )
+    .option('--dry-run', 'say what would be tried')
+    .action(async (wanted: string, flags: { readonly dryRun?: boolean }, command: Command) => {
+      const { settings, output } = contextOf(command);
+      const published = await openPublished(settings);
+      const invoice = await findInvoice(published, wanted).finally(() => published.close());
+      const { retryOne } = await import('../ask-temporal.js');
+      const what = `invoice ${printable(String(invoice.invoice_number))} (${String(invoice.state)})`;
+      if (flags.dryRun === true) return output.note(`Would try ${what} again.`);
+      await retryOne(settings, invoice);
+      output.note(
+        `Trying ${what} again. \`billsync invoices show ${String(invoice.invoice_id)}\` tells how it went.`,
+      );
+    });
+}
+
+const COLUMNS: readonly Column<ReportRow>[] = [
+  { title: 'invoice', value: (row) => text(row.invoice_number) },
+  { title: 'tenant', value: (row) => text(row.tenant) },
+  { title: 'state', value: (row) => text(row.state) },
+  { title: 'since', value: (row) => minute(row.state_since) },
+  { title: 'shipments', value: (row) => text(row.shipments), align: 'right' },
+  { title: 'billing cost', value: (row) => text(row.billing_cost), align: 'right' },
+  { title: 'currency', value: (row) => text(row.currency_code) },
+  { title: 'id', value: (row) => text(row.invoice_id) },
+  { title: 'why', value: (row) => text(row.reason) },
+];
+
+function text(value: unknown): string | null {
+  return value === null || value === undefined ? null : String(value);
+}
+
+/** Seconds are noise in a list; `--json` has them. */
+function minute(value: unknown): string | null {
+  return text(value)?.slice(0, 16).replace('T', ' ') ?? null;
+}
+
+function listOrNull(values: readonly string[] | undefined) {
+  return values === undefined ? null : listValue([...values]);
+}
+
+function stateCollector(value: string, before: readonly string[] | undefined): readonly string[] {
+  if (!INVOICE_STATES.some((state) => state === value)) {
+    throw new CliError(EXIT.usage, `there is no state '${value}'`, {
+      hint: `take ${INVOICE_STATES.join(', ')}`,
+    });
+  }
+  return collect(value, before);
+}

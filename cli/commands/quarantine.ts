@@ -1,0 +1,162 @@
+/** `billsync quarantine`: what was refused, why, and what to do with it. */
+
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { openArchive } from '../../archive/open-archive.js';
+import type { Settings } from '../../config/settings.js';
+import type { Quarantine, QuarantinedThing } from '../../contract/quarantine.js';
+import { openQuarantine } from '../../inbox/quarantine-folder.js';
+import { confirm } from '../confirm.js';
+import { checkEnvironment } from '../environment-check.js';
+import { CliError, EXIT } from '../errors.js';
+import { type Column, paint, printable, renderTable } from '../output.js';
+import { contextOf, group, verb, withJson } from '../verb.js';
+
+export function quarantineCommand(): Command {
+  return group('quarantine', 'Deliveries and files that were refused, kept whole.', [
+    listCommand(),
+    showCommand(),
+    requeueCommand(),
+    discardCommand(),
+  ]);
+}
+
+async function open(settings: Settings): Promise<Quarantine> {
+  await checkEnvironment(settings);
+  return openQuarantine(join(settings.dataDir, 'quarantine'));
+}
+
+function listCommand(): Command {
+  const command = verb('list', 'Lists what was refused, oldest first.', 'billsync quarantine list --json');
+  return withJson(command, { ndjson: true }).action(async (_flags: unknown, command: Command) => {
+    const { settings, output } = contextOf(command);
+    const things = await (await open(settings)).list();
+    output.rows(things.map(asJson), COLUMNS, { empty: 'Nothing is in quarantine.' });
+  });
+}
+
+function showCommand(): Command {
+  const command = verb(
+    'show <id>',
+    'Shows one refused thing: for a file its findings by line, column, rule and value; for a delivery its body.',
+    'billsync quarantine show f-0123456789abcdef',
+  );
+  return withJson(command).action(async (id: string, _flags: unknown, command: Command) => {
+    const { settings, output } = contextOf(command);
+    const { thing, body } = await find(await open(settings), id);
+    const bodyText = body === null ? null : Buffer.from(body).toString('utf8');
+    output.thing({ ...asJson(thing), findings: thing.findings, body: bodyText }, () =>
+      describe(thing, bodyText),
+    );
+  });
+}
+
+interface WriteFlags {
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly note?: string;
+}
+
+function requeueCommand(): Command {
+  return verb(
+    'requeue <id...>',
+    'Takes refused things up again, after what was wrong has been mended.',
+    'billsync quarantine requeue d-0123456789abcdef --dry-run',
+  )
+    .option('--dry-run', 'say what would be taken up')
+    .action(async (ids: readonly string[], flags: WriteFlags, command: Command) => {
+      const { settings, output } = contextOf(command);
+      const quarantine = await open(settings);
+      for (const id of ids) await find(quarantine, id);
+      if (flags.dryRun === true) return output.note(`Would take up again: ${ids.join(', ')}.`);
+      const { requeue } = await import('../requeue.js');
+      for (const line of await requeue({ settings, quarantine, ids })) output.note(line);
+    });
+}
+
+function discardCommand(): Command {
+  return verb(
+    'discard <id...>',
+    'Forgets refused things for good; that it was done, and why, stays on record.',
+    'billsync quarantine discard d-0123456789abcdef --note "a test of ours" --yes',
+  )
+    .option('--note <text>', 'why', '')
+    .option('--dry-run', 'say what would be forgotten')
+    .option('--yes', 'agree beforehand')
+    .action(async (ids: readonly string[], flags: WriteFlags, command: Command) => {
+      const { settings, output } = contextOf(command);
+      const quarantine = await open(settings);
+      for (const id of ids) await find(quarantine, id);
+      if (flags.dryRun === true) return output.note(`Would forget: ${ids.join(', ')}.`);
+      await confirm(`Forget ${ids.length} refused thing(s)?`, flags);
+      const archive = await openArchive(settings);
+      try {
+        for (const quarantineId of ids) {
+          // The fact first: should we die in between, it is discarded again, not lost without a trace.
+          const at = new Date().toISOString();
+          await archive.putFact({ kind: 'discard', at, quarantineId, note: flags.note ?? '' });
+          await quarantine.remove(quarantineId);
+        }
+      } finally {
+        await archive.close();
+      }
+      output.note(`Forgot ${ids.join(', ')}.`);
+    });
+}
+
+async function find(quarantine: Quarantine, id: string) {
+  const found = /^[df]-[0-9a-f]{16}$/.test(id) ? await quarantine.show(id) : null;
+  if (found !== null) return found;
+  throw new CliError(EXIT.nothingMatched, `nothing in quarantine has the id ${printable(id)}`, {
+    hint: '`billsync quarantine list` shows what there is',
+  });
+}
+
+function asJson(thing: QuarantinedThing) {
+  return {
+    quarantine_id: thing.quarantineId,
+    kind: thing.kind,
+    at: thing.at,
+    code: thing.code,
+    reason: thing.reason,
+    invoice_id: thing.invoiceId,
+    event_id: thing.eventId,
+    sha256: thing.sha256,
+    finding_count: thing.findingCount,
+    size_bytes: thing.sizeBytes,
+  };
+}
+
+const COLUMNS: readonly Column<ReturnType<typeof asJson>>[] = [
+  { title: 'id', value: ({ quarantine_id }) => quarantine_id },
+  { title: 'since', value: ({ at }) => at.slice(0, 16).replace('T', ' ') },
+  { title: 'kind', value: ({ kind }) => kind },
+  { title: 'code', value: ({ code }) => code },
+  { title: 'why', value: ({ reason }) => reason },
+];
+
+function describe(thing: QuarantinedThing, body: string | null): string {
+  const facts = Object.entries(asJson(thing)).map(
+    ([name, value]) => `${name.padEnd(13)}  ${printable(value)}`,
+  );
+  const parts = [facts.join('\n')];
+  if (thing.findings.length > 0) {
+    parts.push(
+      `${paint('bold', `${thing.findingCount} finding(s)`)}\n${renderTable(thing.findings, [
+        { title: 'line', value: ({ line }) => line, align: 'right' },
+        { title: 'column', value: ({ column }) => column },
+        { title: 'rule', value: ({ rule }) => rule },
+        { title: 'value', value: ({ value }) => value },
+      ])}`,
+    );
+  }
+  // A body may hold anything; line breaks and tabs are kept, the rest is made visible.
+  if (body !== null)
+    parts.push(
+      body
+        .split('\n')
+        .map((line) => line.split('\t').map(printable).join('\t'))
+        .join('\n'),
+    );
+  return parts.join('\n\n');
+}

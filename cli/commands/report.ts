@@ -1,0 +1,170 @@
+/** `billsync report`: one question answered from the published file, in the form that is needed. */
+
+import { writeFile } from 'node:fs/promises';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { listReports } from '../../reports/catalogue.js';
+import { REPORT_FORMATS, type ReportFormat, renderReport } from '../../reports/render/render-report.js';
+import { DATE_BASES, REPORT_LEVELS } from '../../reports/report-filters.js';
+import type { ReportResult } from '../../reports/report-result.js';
+import { runReport } from '../../reports/run-report.js';
+import { checkEnvironment } from '../environment-check.js';
+import { CliError, EXIT } from '../errors.js';
+import type { Output } from '../output.js';
+import { publishedPath } from '../published.js';
+import { collect, contextOf, positiveInteger, verb, withJson } from '../verb.js';
+
+interface ReportFlags {
+  readonly from?: string;
+  readonly to?: string;
+  readonly by?: string;
+  readonly tenant?: readonly string[];
+  readonly carrier?: readonly string[];
+  readonly zone?: readonly string[];
+  readonly currency?: readonly string[];
+  readonly level?: string;
+  readonly asKnownOn?: string;
+  readonly param?: Readonly<Record<string, string>>;
+  readonly rates?: string;
+  readonly costs?: string;
+  readonly format?: ReportFormat;
+  readonly json?: boolean;
+  readonly ndjson?: boolean;
+  readonly output?: string;
+  readonly limit?: number;
+}
+
+export function reportCommand(): Command {
+  const command = verb(
+    'report [name]',
+    'Answers a question from the published file. Without a name, lists the questions there are.',
+    'billsync report tenants --from 2026-03-01 --to 2026-04-01\n' +
+      'billsync report zones --carrier UPS --format html --output zones.html',
+  )
+    .option('--from <date>', 'first day, YYYY-MM-DD')
+    .option('--to <date>', 'the day after the last one, YYYY-MM-DD')
+    .addOption(new Option('--by <date>', 'which date --from and --to mean').choices([...DATE_BASES]))
+    .option('--tenant <name>', 'only this tenant (repeatable)', collect)
+    .option('--carrier <name>', 'only this carrier (repeatable)', collect)
+    .option('--zone <zone>', 'only this zone, as the carrier wrote it (repeatable)', collect)
+    .option('--currency <code>', 'only this currency (repeatable)', collect)
+    .addOption(
+      new Option('--level <level>', 'invoices of tenants or the partner’s own that sum them').choices([
+        ...REPORT_LEVELS,
+      ]),
+    )
+    .option('--as-known-on <instant>', 'answer as it would have been answered then')
+    .option('--param <name=value>', "one of the report's own parameters (repeatable)", collectParameter)
+    .option('--rates <file>', 'CSV of expected rates, for reports that join it')
+    .option('--costs <file>', 'CSV of your own costs, for reports that join it')
+    .addOption(new Option('--format <format>', 'the form of the answer').choices([...REPORT_FORMATS]))
+    .option('--output <file>', 'write there instead of stdout')
+    .option('--limit <seconds>', 'stop after so long', positiveInteger, 60);
+  return withJson(command, { ndjson: true }).action(
+    async (name: string | undefined, flags: ReportFlags, command: Command) => {
+      const { settings, output } = contextOf(command);
+      if (name === undefined) return await printCatalogue(output);
+      await checkEnvironment(settings);
+      await printReport({ databasePath: publishedPath(settings), name, flags, output });
+    },
+  );
+}
+
+async function printCatalogue(output: Output): Promise<void> {
+  const reports = (await listReports()).map(({ name, title, grain, parameters }) => ({
+    name,
+    title,
+    grain,
+    parameters: parameters.map((parameter) => ({ ...parameter })),
+  }));
+  output.rows(reports, [
+    { title: 'report', value: ({ name }) => name },
+    { title: 'answers', value: ({ title }) => title },
+    { title: 'a row is', value: ({ grain }) => grain },
+  ]);
+}
+
+interface Wanted {
+  readonly databasePath: string;
+  readonly name: string;
+  readonly flags: ReportFlags;
+  readonly output: Output;
+}
+
+async function printReport({ databasePath, name, flags, output }: Wanted): Promise<void> {
+  const result = await runReport({
+    databasePath,
+    name,
+    filters: {
+      from: flags.from,
+      to: flags.to,
+      by: flags.by,
+      tenants: flags.tenant,
+      carriers: flags.carrier,
+      zones: flags.zone,
+      currencies: flags.currency,
+      level: flags.level,
+      asKnownOn: flags.asKnownOn,
+    },
+    parameters: flags.param ?? {},
+    tables: { rates: flags.rates, costs: flags.costs },
+    timeLimitMs: (flags.limit ?? 60) * 1000,
+  });
+  const format = flags.format ?? (output.form === 'table' ? 'table' : output.form);
+  const isTerminal = process.stdout.isTTY === true && flags.output === undefined;
+  const rendered = await renderReport(result, format, {
+    width: isTerminal ? process.stdout.columns : undefined,
+    color: isTerminal && !process.env.NO_COLOR,
+  });
+  if (rendered.isBinary && isTerminal) {
+    throw new CliError(EXIT.usage, `${format} is not for a terminal`, {
+      hint: `add --output ${name}.${rendered.extension}`,
+    });
+  }
+  output.note(headOf(result));
+  if (flags.output === undefined) await written(rendered.body);
+  else {
+    await writeFile(flags.output, rendered.body);
+    output.note(`Wrote ${flags.output}.`);
+  }
+}
+
+/** What has to be known to trust the rows; on stderr, so that stdout stays data. */
+function headOf({ title, head }: ReportResult): string {
+  const { filters } = head;
+  const applied = [
+    filters.from === null && filters.to === null
+      ? null
+      : `${filters.by} from ${filters.from ?? 'the beginning'} to ${filters.to ?? 'the end'}`,
+    listed('tenant', filters.tenants),
+    listed('carrier', filters.carriers),
+    listed('zone', filters.zones),
+    listed('currency', filters.currencies),
+    filters.asKnownOn === null ? null : `as known on ${filters.asKnownOn}`,
+  ].filter((part) => part !== null);
+  const proved = head.provedPercent === null ? '' : `, ${head.provedPercent} % of them proved`;
+  return [
+    title,
+    `  ${applied.length === 0 ? 'everything' : applied.join('; ')}; level ${head.level}; ${head.shipments} shipments${proved}`,
+    `  published ${head.asOf} (number ${head.publication}), instants in ${head.timeZone}`,
+    ...head.notes.map((note) => `  note: ${note}`),
+  ].join('\n');
+}
+
+function listed(name: string, values: readonly string[]): string | null {
+  return values.length === 0 ? null : `${name} ${values.join(', ')}`;
+}
+
+function written(body: string | Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(body, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+function collectParameter(
+  text: string,
+  before: Readonly<Record<string, string>> | undefined,
+): Readonly<Record<string, string>> {
+  const equals = text.indexOf('=');
+  if (equals < 1) throw new InvalidArgumentError('It must be NAME=VALUE.');
+  return { ...before, [text.slice(0, equals)]: text.slice(equals + 1) };
+}

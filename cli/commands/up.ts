@@ -1,0 +1,30 @@
+/** `billsync up`: endpoint, worker, dashboard and, when none is configured, Temporal, in one process. */
+
+import type { Command } from 'commander';
+import { runRole } from '../roles/run-role.js';
+import { startUpRole } from '../roles/up-role.js';
+import { verb } from '../verb.js';
+import { webhookOverrides } from './webhook.js';
+
+interface UpFlags {
+  readonly sandbox?: boolean;
+  readonly host?: string;
+  readonly port?: string;
+}
+
+export function upCommand(): Command {
+  return verb(
+    'up',
+    'Runs everything in one process. Prints `ready` with the addresses on stderr; SIGTERM drains and ends with 0.',
+    'billsync up\nbillsync up --sandbox',
+  )
+    .option('--sandbox', 'play against a billing service of our own, started beside it')
+    .option('--host <address>', 'same as BILLSYNC_WEBHOOK_HOST')
+    .option('--port <port>', 'same as BILLSYNC_WEBHOOK_PORT; 0 takes a free one')
+    .action(async (flags: UpFlags, command: Command) => {
+      const overrides = webhookOverrides(flags);
+      if (flags.sandbox !== true) return runRole(command, 'up', startUpRole, overrides);
+      const { runWithSandbox } = await import('../roles/up-with-sandbox.js');
+      await runWithSandbox(command, overrides);
+    });
+}

@@ -1,0 +1,98 @@
+/** One invoice as a person reads it: what it is, its life in order, its files, and what is wrong. */
+
+import type { ReportCell, ReportRow } from '../reports/report-result.js';
+import { paint, printable, renderTable } from './output.js';
+
+export interface InvoicePage {
+  readonly invoice: ReportRow;
+  readonly events: readonly ReportRow[];
+  readonly files: readonly ReportRow[];
+  readonly discrepancies: readonly ReportRow[];
+}
+
+export function renderInvoice({ invoice, events, files, discrepancies }: InvoicePage): string {
+  const parts = [heading(invoice), facts(invoice), section('Life', lifeOf(invoice, events))];
+  if (files.length > 0) parts.push(section('Files', renderTable(files, FILE_COLUMNS)));
+  if (discrepancies.length > 0) {
+    parts.push(section('Discrepancies', renderTable(discrepancies, DISCREPANCY_COLUMNS)));
+  }
+  return parts.join('\n\n');
+}
+
+function heading(invoice: ReportRow): string {
+  const title = `Invoice ${cell(invoice.invoice_number)}: ${cell(invoice.state)} since ${instant(invoice.state_since)}`;
+  return invoice.reason === null ? paint('bold', title) : `${paint('bold', title)}\n${cell(invoice.reason)}`;
+}
+
+function facts(invoice: ReportRow): string {
+  const currency = cell(invoice.currency_code);
+  const lines: readonly (readonly [string, string])[] = [
+    ['id', cell(invoice.invoice_id)],
+    [
+      'tenant',
+      `${cell(invoice.tenant ?? invoice.partner_tenant_id ?? invoice.tenant_id)} (${cell(invoice.invoice_level)} level)`,
+    ],
+    ['period', `${cell(invoice.invoice_start_date)} to ${cell(invoice.invoice_end_date)}`],
+    ['stated', `${cell(invoice.stated_total_text)} ${currency}, ${cell(invoice.stated_shipments)} shipments`],
+    ['loaded', `${cell(invoice.billing_cost)} ${currency}, ${cell(invoice.shipments)} shipments`],
+    ['proof', cell(invoice.proof)],
+    ['workflow run', cell(invoice.workflow_run_id)],
+  ];
+  return lines.map(([name, value]) => `  ${name.padEnd(12)}  ${value}`).join('\n');
+}
+
+/** Events and our own doings in one order of time. */
+function lifeOf(invoice: ReportRow, events: readonly ReportRow[]): string {
+  const moments: (readonly [string, string])[] = events.map((event) => [
+    instant(event.received_at),
+    `${cell(event.event_type)}, ${cell(event.verdict)}${duplicates(event.duplicates)} (event ${cell(event.event_id)})`,
+  ]);
+  const own: readonly (readonly [ReportCell | undefined, string])[] = [
+    [invoice.first_loaded_at, 'loaded'],
+    [
+      invoice.loaded_at === invoice.first_loaded_at ? null : invoice.loaded_at,
+      `loaded again, version ${cell(invoice.version)}`,
+    ],
+    [invoice.attention_at, 'needed attention'],
+    [invoice.resolved_at, 'attention resolved'],
+    [invoice.voided_at, 'voided: no report counts it from here on'],
+  ];
+  for (const [at, what] of own) if (at !== null && at !== undefined) moments.push([instant(at), what]);
+  moments.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  return moments.map(([at, what]) => `${at}  ${what}`).join('\n');
+}
+
+function duplicates(count: ReportCell | undefined): string {
+  return Number(count) > 0 ? `, ${cell(count)} duplicate(s)` : '';
+}
+
+const FILE_COLUMNS = [
+  { title: 'sha-256', value: (row: ReportRow) => cell(row.file_sha256).slice(0, 16) },
+  { title: 'bytes', value: (row: ReportRow) => cell(row.file_size_bytes), align: 'right' },
+  { title: 'from', value: (row: ReportRow) => cell(row.file_source) },
+  { title: 'had at', value: (row: ReportRow) => instant(row.first_had_at) },
+  { title: 'version', value: (row: ReportRow) => cell(row.version), align: 'right' },
+  { title: 'counts', value: (row: ReportRow) => (row.is_current === true ? 'yes' : 'no') },
+] as const;
+
+const DISCREPANCY_COLUMNS = [
+  { title: 'rule', value: (row: ReportRow) => cell(row.rule) },
+  { title: 'stated', value: (row: ReportRow) => cell(row.stated), align: 'right' },
+  { title: 'found', value: (row: ReportRow) => cell(row.found), align: 'right' },
+] as const;
+
+function section(title: string, body: string): string {
+  const indented = body
+    .split('\n')
+    .map((line) => `  ${line}`)
+    .join('\n');
+  return `${paint('bold', title)}\n${indented}`;
+}
+
+function instant(value: ReportCell | undefined): string {
+  return value === null || value === undefined ? '–' : String(value).replace(/\.\d+Z$/, 'Z');
+}
+
+function cell(value: ReportCell | undefined): string {
+  return printable(value === null || value === undefined ? null : String(value));
+}

@@ -1,0 +1,48 @@
+/** Reads the published file for the commands that look: never the writer's file, so a running worker is never disturbed. */
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DuckDBValue } from '@duckdb/node-api';
+import type { Settings } from '../config/settings.js';
+import { openPublishedFile } from '../reports/published-file.js';
+import { readColumns, readRows } from '../reports/read-rows.js';
+import type { ReportRow } from '../reports/report-result.js';
+import { checkEnvironment } from './environment-check.js';
+
+/** What analysts open. */
+export function publishedPath(settings: Pick<Settings, 'dataDir'>): string {
+  return join(settings.dataDir, 'reports.duckdb');
+}
+
+export type PublishedQuestion =
+  | 'invoices-list'
+  | 'invoice'
+  | 'invoice-events'
+  | 'invoice-files'
+  | 'invoice-discrepancies'
+  | 'events-list'
+  | 'event'
+  | 'publication';
+
+export interface PublishedReader {
+  /** Decimals are exact text, counts numbers, instants ISO 8601 UTC. Values are bound by name. */
+  ask(
+    question: PublishedQuestion,
+    values?: Readonly<Record<string, DuckDBValue>>,
+  ): Promise<readonly ReportRow[]>;
+  close(): void;
+}
+
+/** @throws NotPublishedError (exit 3) when nothing was published yet */
+export async function openPublished(settings: Settings): Promise<PublishedReader> {
+  await checkEnvironment(settings);
+  const file = await openPublishedFile(publishedPath(settings));
+  return {
+    async ask(question, values) {
+      const sql = await readFile(new URL(`./sql/${question}.sql`, import.meta.url), 'utf8');
+      const reader = await file.query(sql, values);
+      return readRows(reader, readColumns(reader, {}));
+    },
+    close: () => file.close(),
+  };
+}

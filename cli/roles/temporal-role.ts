@@ -1,0 +1,17 @@
+/** The embedded Temporal server as a role. */
+
+import { startEmbeddedTemporal } from '../../temporal/embedded.js';
+import { claimDataFolder } from '../../warehouse/data-folder.js';
+import type { RoleContext, RunningRole } from './run-role.js';
+
+export async function startTemporalRole({ settings, log }: RoleContext): Promise<RunningRole> {
+  await claimDataFolder(settings.dataDir, settings.environment);
+  const address = process.env.TEMPORAL_ADDRESS;
+  const server = await startEmbeddedTemporal({
+    dataDir: settings.dataDir,
+    log,
+    ...(address ? { address } : {}),
+    onProgress: (line) => log.info(line),
+  });
+  return { addresses: { temporal: server.address }, close: () => server.stop() };
+}

@@ -1,0 +1,43 @@
+/** Everything in one process: the endpoint first, since the service tells a thing only twice, then the rest. */
+
+import { requireService } from '../../config/load-settings.js';
+import { WarehouseLockedError } from '../../warehouse/errors.js';
+import { lockOwner } from '../../warehouse/lock-file.js';
+import { warehousePaths } from '../../warehouse/paths.js';
+import { startAdminRole } from './admin-role.js';
+import { startParts } from './parts.js';
+import type { RoleContext, RunningRole } from './run-role.js';
+import { startTemporalRole } from './temporal-role.js';
+import { startWebhookRole } from './webhook-role.js';
+import { startWorkerRole } from './worker-role.js';
+
+/** @throws WarehouseLockedError another `up` or `worker` has this data folder */
+export async function startUpRole(context: RoleContext): Promise<RunningRole> {
+  const { settings, log } = context;
+  requireService(settings);
+  await refuseSecond(context);
+  return startParts(log, async (parts) => {
+    const webhook = await startWebhookRole(context);
+    parts.add('webhook', () => webhook.close());
+    let addresses = { ...webhook.addresses };
+    if (!settings.temporalConfigured) {
+      const temporal = await startTemporalRole(context);
+      // The worker and the forwarder say goodbye to it, so it goes last.
+      parts.addLowest('temporal', () => temporal.close());
+      addresses = { ...addresses, ...temporal.addresses };
+    }
+    const admin = await startAdminRole(context);
+    parts.add('admin', () => admin.close());
+    const worker = await startWorkerRole(context);
+    parts.add('worker', () => worker.close());
+    return { addresses: { ...addresses, ...admin.addresses }, close: () => parts.close() };
+  });
+}
+
+/** Before anything listens, so that a second `up` says who is there and not that a port is taken. */
+async function refuseSecond({ settings }: RoleContext): Promise<void> {
+  if (settings.warehouse.kind !== 'duckdb') return;
+  const { lock, database } = warehousePaths(settings);
+  const owner = await lockOwner(lock);
+  if (owner !== null) throw new WarehouseLockedError(database, owner);
+}

@@ -1,0 +1,63 @@
+/** `up --sandbox`: the same role against a billing service of our own, which calls the endpoint like a real one. */
+
+import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { type Sandbox, startSandbox } from '../../sandbox/service.js';
+import { type RoleContext, type RunningRole, runRole } from './run-role.js';
+import { startUpRole } from './up-role.js';
+
+const REGISTRATION = 'billsync up';
+
+/** Its state lies where the `sandbox` verbs look for it, so `billsync sandbox trigger` works beside it. */
+export async function runWithSandbox(
+  command: Command,
+  overrides: Readonly<Record<string, string>>,
+): Promise<void> {
+  const sandbox = await startSandbox({ dataDir: resolve(process.env.SANDBOX_DATA_DIR || 'sandbox-data') });
+  const password = randomBytes(18).toString('base64url');
+  try {
+    await runRole(command, 'up', (context) => startBeside(sandbox, password, context), {
+      ...sandboxSettings(sandbox),
+      BILLSYNC_WEBHOOK_BASIC_AUTH: `sandbox:${password}`,
+      ...overrides,
+    });
+  } finally {
+    await sandbox.close();
+  }
+}
+
+/** What makes billsync a client of that sandbox; secrets stay in this process. */
+export function sandboxSettings(sandbox: Sandbox): Record<string, string> {
+  return {
+    BILLSYNC_ENVIRONMENT: 'test',
+    BILLSYNC_BASE_URL: sandbox.baseUrl,
+    BILLSYNC_AUTH_URL: sandbox.authUrl,
+    BILLSYNC_CLIENT_ID: sandbox.clientId,
+    BILLSYNC_CLIENT_SECRET: sandbox.clientSecret,
+    BILLSYNC_CA_FILE: sandbox.caFile,
+    BILLSYNC_PARTNER_ID: sandbox.partnerId,
+    BILLSYNC_DOWNLOAD_HOSTS: new URL(sandbox.storageUrl).host,
+    BILLSYNC_ALLOW_PRIVATE_HOSTS: 'true',
+  };
+}
+
+async function startBeside(sandbox: Sandbox, password: string, context: RoleContext): Promise<RunningRole> {
+  const running = await startUpRole(context);
+  const settings = {
+    name: REGISTRATION,
+    url: running.addresses.webhook ?? '',
+    headers: { authorization: basicAuth('sandbox', password) },
+  };
+  const known = sandbox.webhooks().find(({ name }) => name === REGISTRATION);
+  if (known === undefined) sandbox.registerWebhook({ ...settings, active: true });
+  else sandbox.editWebhook(known.registrationId, settings);
+  return {
+    addresses: { ...running.addresses, sandbox: sandbox.pageUrl },
+    close: () => running.close(),
+  };
+}
+
+export function basicAuth(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+}

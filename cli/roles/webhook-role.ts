@@ -1,0 +1,93 @@
+/** The endpoint and its forwarder as a role: what is heard is kept first, then handed to Temporal for as long as it takes. */
+
+import { join } from 'node:path';
+import type { Archive } from '../../archive/archive.js';
+import { openArchive } from '../../archive/open-archive.js';
+import { createBillingService } from '../../billing/client.js';
+import { requireService } from '../../config/load-settings.js';
+import type { Settings } from '../../config/settings.js';
+import { openInbox } from '../../inbox/inbox.js';
+import { openQuarantine } from '../../inbox/quarantine-folder.js';
+import type { Logger } from '../../ops/log.js';
+import { openTemporalLink, pause } from '../../temporal/connect.js';
+import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
+import { claimDataFolder } from '../../warehouse/data-folder.js';
+import { startForwarder } from '../../webhook/forwarder.js';
+import { startWebhook } from '../../webhook/server.js';
+import { startParts } from './parts.js';
+import type { RoleContext, RunningRole } from './run-role.js';
+
+export async function startWebhookRole(context: RoleContext): Promise<RunningRole> {
+  const { settings, log, metrics, health, fatal, stopping } = context;
+  await claimDataFolder(settings.dataDir, settings.environment);
+  return startParts(log, async (parts) => {
+    const archive = await openArchive(settings);
+    parts.add('archive', () => archive.close());
+    const inbox = await openInbox(join(settings.dataDir, 'inbox'));
+    const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
+    const partner = learnPartner({ settings, archive, log, stopping });
+    parts.add('billing service', () => partner.close());
+    const temporal = openTemporalLink(settings, { log });
+    parts.add('temporal', () => temporal.close());
+
+    const shared = { settings, inbox, archive, quarantine, partnerIds: partner.ids, log, metrics, health };
+    const forwarder = startForwarder({
+      ...shared,
+      send: (event) => temporal.run((client) => sendInvoiceEvent(client, settings, event)),
+    });
+    parts.add('forwarder', async () => {
+      await forwarder.close();
+    });
+    const server = await startWebhook({
+      ...shared,
+      onFatal: fatal,
+      isOpenAllowed: settings.webhook.open === true,
+    });
+    parts.add('endpoint', () => server.close());
+    return { addresses: { webhook: server.url }, close: () => parts.close() };
+  });
+}
+
+interface PartnerQuestion {
+  readonly settings: Settings;
+  readonly archive: Archive;
+  readonly log: Logger;
+  readonly stopping: AbortSignal;
+}
+
+/** Asks for a token until one tells whose account this is; until then deliveries are kept and judged later. */
+function learnPartner({ settings, archive, log, stopping }: PartnerQuestion) {
+  if (settings.partnerId !== null || !hasService(settings)) {
+    const configured = settings.partnerId === null ? [] : [settings.partnerId];
+    return { ids: () => configured, close: async () => {} };
+  }
+  const service = createBillingService({ settings, archive, log });
+  const learning = (async () => {
+    for (let waitMs = 1_000; service.partnerIds().length === 0; waitMs = Math.min(waitMs * 2, 60_000)) {
+      try {
+        await service.fetchToken({ signal: stopping });
+      } catch (error) {
+        log.warn({ err: error }, 'whose account this is cannot be learned yet');
+        await pause(waitMs, stopping);
+      }
+    }
+  })().catch((error: unknown) => {
+    if (!stopping.aborted) log.error({ err: error }, 'stopped asking whose account this is');
+  });
+  return {
+    ids: () => service.partnerIds(),
+    async close() {
+      await learning;
+      await service.close();
+    },
+  };
+}
+
+function hasService(settings: Settings): boolean {
+  try {
+    requireService(settings);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,4 @@
+-- title: All invoices for other tools as parquet, a folder per month of the invoice date, unknown without one
+-- params: the variable folder, where to write
+copy (select *, coalesce(strftime(invoice_date, '%Y-%m'), 'unknown') as month from invoices)
+to (getvariable('folder')) (format parquet, compression zstd, partition_by (month))

@@ -1,0 +1,13 @@
+-- title: Every invoice ever heard of, newest first
+-- grain: invoice
+-- params: $states varchar[], $tenants varchar[], $since timestamp text; null means all
+select
+    invoice_id, invoice_number, coalesce(tenant, partner_tenant_id, tenant_id) as tenant, invoice_level,
+    state, reason_code, reason, state_since, shipments, billing_cost, currency_code, proof, discrepancies,
+    stated_total_amount, stated_shipments, invoice_date, version, file_sha256,
+    first_heard_at, created_at, finalized_at, loaded_at, voided_at
+from invoices
+where ($states::varchar[] is null or list_contains($states::varchar[], state))
+    and ($tenants::varchar[] is null or list_has_any($tenants::varchar[], [tenant, partner_tenant_id, tenant_id]))
+    and ($since::varchar is null or state_since >= $since::timestamptz at time zone 'UTC')
+order by first_heard_at desc, invoice_number desc, invoice_id
