@@ -1,0 +1,143 @@
+/** What other roles may say to the invoice workflows; every call ends within its deadline, and retries are the caller's. */
+
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import type { InvoiceEvent } from '../contract/invoice-event.js';
+import { type EnvironmentName, invoiceWorkflowId, taskQueues } from '../contract/names.js';
+import type { invoice } from '../workflows/invoice.js';
+import {
+  type InvoiceInput,
+  type InvoiceStatus,
+  invoiceEventSignal,
+  type LookUpRequest,
+  lookUpSignal,
+  retrySignal,
+  statusQuery,
+} from '../workflows/messages.js';
+import type { Pace } from '../workflows/pace.js';
+import { environmentKey, invoiceStateKey, tenantIdKey } from '../workflows/search-attribute-keys.js';
+
+/** The part of the settings that names workflows and queues. */
+export interface InvoiceRoute {
+  readonly environment: EnvironmentName;
+  /** The first wait of drafts, BILLSYNC_OVERDUE_AFTER; missing: the workflow's defaults. */
+  readonly overdueAfter?: readonly string[];
+  /** Instead of the environment's queue; tests that share a server keep apart by it. */
+  readonly queues?: { readonly billing: string; readonly warehouse: string };
+  /** For tests: how patient new runs are. */
+  readonly pace?: Partial<Pace>;
+}
+
+export interface InvoiceAddress {
+  readonly partnerId: string;
+  readonly invoiceId: string;
+}
+
+/** The endpoint's whole forwarding step; the forwarder tries again, for ever. */
+const SEND_DEADLINE_MS = 5_000;
+
+/**
+ * Gives an event to its invoice's workflow, and starts one when none runs. At least once is enough: the workflow
+ * drops what it has seen.
+ *
+ * @throws whatever Temporal says; nothing is retried here beyond the deadline of 5 s
+ */
+export async function sendInvoiceEvent(
+  client: Client,
+  route: InvoiceRoute,
+  event: InvoiceEvent,
+): Promise<void> {
+  const { partnerId, invoice: header } = event;
+  const address = { partnerId, invoiceId: header.invoiceId };
+  await client.connection.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
+    client.workflow.signalWithStart<typeof invoice, [InvoiceEvent]>('invoice', {
+      ...startOptions(route, address, header.tenantId),
+      signal: invoiceEventSignal,
+      signalArgs: [event],
+    }),
+  );
+}
+
+/** Has the service asked about an invoice now, whether or not anything was ever heard of it. */
+export async function lookUpInvoice(
+  client: Client,
+  route: InvoiceRoute,
+  address: InvoiceAddress,
+  request: LookUpRequest,
+): Promise<void> {
+  await client.connection.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
+    client.workflow.signalWithStart<typeof invoice, [LookUpRequest]>('invoice', {
+      ...startOptions(route, address, null),
+      signal: lookUpSignal,
+      signalArgs: [request],
+    }),
+  );
+}
+
+/** Starts a run that asks the service, unless one is open: open runs watch themselves by timers (decision 16). */
+export async function watchInvoice(
+  client: Client,
+  route: InvoiceRoute,
+  address: InvoiceAddress,
+): Promise<void> {
+  const { args, ...options } = startOptions(route, address, null);
+  await client.connection.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
+    client.workflow.start<typeof invoice>('invoice', {
+      ...options,
+      args: [{ ...args[0], lookUp: { cause: 'reconcile' } }],
+      workflowIdConflictPolicy: 'USE_EXISTING',
+    }),
+  );
+}
+
+/** Tries again what needs attention; starts a run when none is open, which then asks the service. */
+export async function retryInvoice(
+  client: Client,
+  route: InvoiceRoute,
+  address: InvoiceAddress,
+  requestedBy: 'person' | 'reconcile' = 'person',
+): Promise<void> {
+  await client.connection.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
+    client.workflow.signalWithStart<typeof invoice, [{ requestedBy: 'person' | 'reconcile' }]>('invoice', {
+      ...startOptions(route, address, null),
+      signal: retrySignal,
+      signalArgs: [{ requestedBy }],
+    }),
+  );
+}
+
+/** What the workflow says of itself; null when no run is known (any more). */
+export async function invoiceStatus(
+  client: Client,
+  route: InvoiceRoute,
+  address: InvoiceAddress,
+): Promise<InvoiceStatus | null> {
+  const workflowId = invoiceWorkflowId({ environment: route.environment, ...address });
+  try {
+    return await client.workflow.getHandle(workflowId).query(statusQuery);
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null;
+    throw error;
+  }
+}
+
+export function invoicePace(route: InvoiceRoute): Partial<Pace> | undefined {
+  if (route.overdueAfter === undefined && route.pace === undefined) return undefined;
+  const overdueAfter = route.overdueAfter as Pace['overdueAfter'] | undefined;
+  return { ...(overdueAfter ? { overdueAfter } : {}), ...route.pace };
+}
+
+function startOptions(route: InvoiceRoute, address: InvoiceAddress, tenantId: string | null) {
+  const { environment } = route;
+  const pace = invoicePace(route);
+  const input: InvoiceInput = { environment, ...address, ...(pace ? { pace } : {}) };
+  return {
+    workflowId: invoiceWorkflowId({ environment, ...address }),
+    taskQueue: (route.queues ?? taskQueues(environment)).billing,
+    args: [input] as [InvoiceInput],
+    typedSearchAttributes: [
+      { key: environmentKey, value: environment },
+      { key: invoiceStateKey, value: 'draft' },
+      ...(tenantId === null ? [] : [{ key: tenantIdKey, value: tenantId }]),
+    ],
+  };
+}

@@ -1,0 +1,439 @@
+/** The invoice workflow on a real server: every order of events, every way in which a file refuses to come. */
+
+import type { WorkflowHandle } from '@temporalio/client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { DownloadCsvResult } from '../../activities/download-csv.js';
+import type { InvoiceEvent } from '../../contract/invoice-event.js';
+import { invoiceWorkflowId } from '../../contract/names.js';
+import {
+  lookUpInvoice,
+  retryInvoice,
+  sendInvoiceEvent,
+  watchInvoice,
+} from '../../temporal/invoice-client.js';
+import type { InvoiceResult, InvoiceStatus } from '../../workflows/messages.js';
+import type { Pace } from '../../workflows/pace.js';
+import {
+  anInvoiceRoute,
+  connectForTests,
+  eventually,
+  type TemporalForTests,
+  withWorkers,
+} from '../support/temporal.js';
+import { aLocation, anEvent, PARTNER_ID } from './invoice-builders.js';
+import { aWorld, inTurn, unreachable, untilCancelled, type World } from './scripted-world.js';
+
+let temporal: TemporalForTests;
+beforeAll(async () => {
+  temporal = await connectForTests();
+});
+afterAll(() => temporal.close());
+
+interface Stage {
+  readonly invoiceId: string;
+  readonly world: World;
+  send(...events: readonly InvoiceEvent[]): Promise<void>;
+  retry(): Promise<void>;
+  lookUp(): Promise<void>;
+  watch(): Promise<void>;
+  result(): Promise<InvoiceResult>;
+  status(): Promise<InvoiceStatus>;
+  handle(): WorkflowHandle;
+  until(state: InvoiceStatus['state']): Promise<unknown>;
+}
+
+/** Plays one invoice with workers running. */
+async function play(
+  world: World,
+  scene: (stage: Stage) => Promise<void>,
+  pace: Partial<Pace> = {},
+): Promise<void> {
+  const route = anInvoiceRoute(pace);
+  const invoiceId = crypto.randomUUID();
+  const address = { partnerId: PARTNER_ID, invoiceId };
+  const { client } = temporal;
+  const handle = () => client.workflow.getHandle(invoiceWorkflowId({ environment: 'test', ...address }));
+  const status = () => handle().query<InvoiceStatus, []>('status');
+  const stage: Stage = {
+    ...{ invoiceId, world, handle, status },
+    async send(...events) {
+      for (const event of events)
+        await sendInvoiceEvent(client, route, { ...event, invoice: { ...event.invoice, invoiceId } });
+    },
+    retry: () => retryInvoice(client, route, address),
+    lookUp: () => lookUpInvoice(client, route, address, { cause: 'person' }),
+    watch: () => watchInvoice(client, route, address),
+    result: () => handle().result() as Promise<InvoiceResult>,
+    until: (state) => eventually(async () => (await status()).state === state),
+  };
+  const activities = { billing: world.activities, warehouse: world.activities };
+  try {
+    await withWorkers(temporal, route.queues, activities, () => scene(stage));
+  } finally {
+    await handle()
+      .terminate()
+      .catch(() => {});
+  }
+}
+
+const created = () => anEvent('invoice_created');
+const finalized = (location = aLocation()) => anEvent('invoice_finalized', { location });
+const voided = () => anEvent('invoice_voided');
+const expired = () => aLocation({ presignedUrlExpiresAt: '2026-01-01T00:00:00Z' });
+
+describe.concurrent('invoice', () => {
+  test('waits after created and loads once finalized', async () => {
+    const world = aWorld();
+    const event = finalized();
+    await play(
+      world,
+      async (stage) => {
+        await stage.send(created());
+        await stage.until('draft');
+        await stage.send(event);
+        expect(await stage.result()).toEqual({ state: 'loaded', sha256: event.export?.fileHashSha256 });
+      },
+      { overdueAfter: ['1 h'] },
+    );
+    expect(world.calls).toEqual(['recordEvent', 'recordEvent', 'downloadCsv', 'loadInvoice']);
+  });
+
+  test('loads one file once, however often and in whatever order it is told', async () => {
+    const world = aWorld();
+    const [one, two] = [created(), finalized()];
+    await play(world, async (stage) => {
+      await stage.send(two, one, two, one, two);
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+      await stage.send(one, two);
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    });
+    expect(world.loads.length).toBe(1);
+  });
+
+  test('voids what was loaded in a short new run', async () => {
+    const world = aWorld();
+    await play(world, async (stage) => {
+      await stage.send(finalized());
+      await stage.result();
+      await stage.send(voided());
+      expect(await stage.result()).toMatchObject({ state: 'voided' });
+      expect(stage.world.ledger.get(stage.invoiceId)?.state).toBe('voided');
+    });
+    expect(world.calls.filter((name) => name === 'voidInvoice')).toHaveLength(1);
+  });
+
+  test('loads nothing when finalized comes after voided', async () => {
+    const world = aWorld();
+    await play(world, async (stage) => {
+      await stage.send(voided(), finalized(), created());
+      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    });
+    expect(world.loads).toEqual([]);
+  });
+
+  test('stops a running download when the invoice is voided, and voids after it has stopped', async () => {
+    const world = aWorld({ downloadCsv: untilCancelled });
+    await play(world, async (stage) => {
+      await stage.send(finalized());
+      await eventually(() => world.calls.includes('downloadCsv'));
+      await stage.send(voided());
+      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    });
+    expect(world.loads).toEqual([]);
+    expect(world.calls.at(-1)).toBe('voidInvoice');
+  });
+
+  test('lets a load in progress end before it voids', async () => {
+    const order: string[] = [];
+    const world = aWorld({
+      loadInvoice: async () => {
+        order.push('load begins');
+        await new Promise((wake) => setTimeout(wake, 600));
+        order.push('load ends');
+        return { outcome: 'loaded', shipments: 2 };
+      },
+      voidInvoice: async () => {
+        order.push('void');
+        return { hadRows: true };
+      },
+    });
+    await play(world, async (stage) => {
+      await stage.send(finalized());
+      await eventually(() => order.length > 0);
+      await stage.send(voided());
+      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    });
+    expect(order).toEqual(['load begins', 'load ends', 'void']);
+  });
+
+  test('regenerates the URL once it has expired', async () => {
+    const world = aWorld();
+    await play(world, async (stage) => {
+      await stage.send(finalized(expired()));
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    });
+    expect(world.calls).toEqual(['recordEvent', 'fetchToken', 'regenerateUrl', 'downloadCsv', 'loadInvoice']);
+    expect(world.loads[0]?.source).toBe('regenerate');
+  });
+
+  test('regenerates the URL when its host is not on the list', async () => {
+    const world = aWorld({
+      downloadCsv: async ({ source, location }) =>
+        source === 'event'
+          ? { outcome: 'host-not-allowed', message: 'storage.example is not on the list' }
+          : { outcome: 'fetched', sha256: location.fileHashSha256, sizeBytes: 1 },
+    });
+    await play(world, async (stage) => {
+      await stage.send(finalized());
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    });
+  });
+
+  test('regenerates a refused URL, at most three URLs to a round of attempts, then backs off', async () => {
+    const refuse = { outcome: 'url-refused', message: 'Storage answered 403.' } as const;
+    const fetched = { outcome: 'fetched', sha256: 'a'.repeat(64), sizeBytes: 1 } as const;
+    const world = aWorld({
+      downloadCsv: inTurn<DownloadCsvResult>(refuse, refuse, refuse, refuse, fetched),
+    });
+    await play(world, async (stage) => {
+      await stage.send(finalized());
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    });
+    const tries = world.calls.filter((name) => name === 'downloadCsv' || name === 'regenerateUrl');
+    expect(tries.slice(0, 5)).toEqual([
+      'downloadCsv',
+      'regenerateUrl',
+      'downloadCsv',
+      'regenerateUrl',
+      'downloadCsv',
+    ]);
+    expect(world.calls.filter((name) => name === 'downloadCsv')).toHaveLength(5);
+  });
+
+  test('downloads wrong bytes again, regenerates, downloads again, then exports (spec 6, rule 8)', async () => {
+    const world = aWorld({ downloadCsv: async () => ({ outcome: 'mismatch', message: 'aa, announced bb' }) });
+    await play(world, async (stage) => {
+      await stage.send(finalized());
+      expect(await stage.result()).toEqual({ state: 'loaded', sha256: 'e'.repeat(64) });
+    });
+    expect(world.calls).toEqual([
+      ...['recordEvent', 'downloadCsv', 'downloadCsv', 'fetchToken', 'regenerateUrl', 'downloadCsv'],
+      ...['exportCsv', 'loadInvoice'],
+    ]);
+    expect(world.loads[0]).toMatchObject({ source: 'export', announcedSha256: null });
+  });
+
+  test('needs attention, with both hashes, when nothing brings the announced bytes', async () => {
+    const world = aWorld({
+      downloadCsv: async () => ({ outcome: 'mismatch', message: 'The SHA-256 is aa, announced was bb.' }),
+      exportCsv: async () => ({ outcome: 'not-found' }),
+    });
+    await play(world, async (stage) => {
+      await stage.send(finalized());
+      await stage.until('needs_attention');
+      expect((await stage.status()).attention).toMatchObject({ code: 'hash-mismatch' });
+    });
+    expect(world.parked[0]?.reason).toContain('The SHA-256 is aa, announced was bb.');
+  });
+
+  test('exports at once when a finalized invoice has no file to regenerate (decision 12)', async () => {
+    const world = aWorld({ regenerateUrl: async () => ({ outcome: 'not-exported' }) });
+    await play(world, async (stage) => {
+      await stage.send(finalized(expired()));
+      expect(await stage.result()).toMatchObject({ state: 'loaded', sha256: 'e'.repeat(64) });
+    });
+  });
+
+  test('needs attention after its patience when the service has no file at all', async () => {
+    const world = aWorld({
+      regenerateUrl: async () => ({ outcome: 'not-exported' }),
+      exportCsv: async () => ({ outcome: 'not-found' }),
+    });
+    await play(world, async (stage) => {
+      await stage.send(finalized(expired()));
+      await stage.until('needs_attention');
+    });
+    expect(world.parked.map(({ code }) => code)).toEqual(['not-exported']);
+  });
+
+  test('finds a finalized event that never came', async () => {
+    const world = aWorld({
+      lookUpInvoice: async () => ({ outcome: 'found', status: 'finalized', header: {} }),
+    });
+    await play(world, async (stage) => {
+      await stage.send(created());
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    });
+    expect(world.calls).toContain('recordDetails');
+  });
+
+  test('finds by the file what the details do not say', async () => {
+    const notYet = { outcome: 'not-exported' } as const;
+    const world = aWorld({
+      lookUpInvoice: async () => ({ outcome: 'found', status: null, header: {} }),
+      regenerateUrl: inTurn<Awaited<ReturnType<World['activities']['regenerateUrl']>>>(notYet, {
+        outcome: 'location',
+        location: aLocation(),
+      }),
+    });
+    await play(world, async (stage) => {
+      await stage.send(created());
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    });
+  });
+
+  test('finds a lost void', async () => {
+    const world = aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'voided', header: {} }) });
+    await play(world, async (stage) => {
+      await stage.send(created());
+      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    });
+  });
+
+  test('finds a void lost after loading when it is looked up (decision 14)', async () => {
+    const world = aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'voided', header: {} }) });
+    await play(world, async (stage) => {
+      await stage.send(finalized());
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+      await stage.lookUp();
+      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    });
+  });
+
+  test('takes a 404 for not yet while only created is known, and asks again', async () => {
+    const world = aWorld({
+      lookUpInvoice: async () => ({ outcome: 'not-found' }),
+      regenerateUrl: async () => ({ outcome: 'not-exported' }),
+    });
+    await play(
+      world,
+      async (stage) => {
+        await stage.send(created());
+        await eventually(() => world.calls.filter((name) => name === 'lookUpInvoice').length >= 3);
+        expect((await stage.status()).state).toBe('draft');
+      },
+      { overdueAfter: ['30 ms'] },
+    );
+  });
+
+  test('says that the service does not know an id nobody told us of', async () => {
+    const world = aWorld({
+      lookUpInvoice: async () => ({ outcome: 'not-found' }),
+      regenerateUrl: async () => ({ outcome: 'not-exported' }),
+    });
+    await play(world, async (stage) => {
+      await stage.lookUp();
+      expect(await stage.result()).toEqual({ state: 'unknown', sha256: null });
+    });
+  });
+
+  test('loads an invoice it never had an event of', async () => {
+    const world = aWorld({
+      lookUpInvoice: async () => ({ outcome: 'found', status: 'finalized', header: {} }),
+    });
+    await play(world, async (stage) => {
+      await stage.watch();
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    });
+  });
+
+  test('keeps a refused file until somebody retries', async () => {
+    const rejected = { outcome: 'rejected', reason: 'line 17, column Billing Cost' } as const;
+    const loaded = { outcome: 'loaded', shipments: 2 } as const;
+    const world = aWorld({
+      loadInvoice: inTurn<Awaited<ReturnType<World['activities']['loadInvoice']>>>(rejected, loaded),
+    });
+    await play(world, async (stage) => {
+      await stage.send(finalized());
+      await stage.until('needs_attention');
+      expect((await stage.status()).attention).toEqual({ code: 'csv-rejected', reason: rejected.reason });
+      await stage.retry();
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    });
+    expect(world.calls).toContain('resumeInvoice');
+  });
+
+  test('tries a refused file again when a new one is announced, and voids it when a void comes', async () => {
+    const world = aWorld({ loadInvoice: async () => ({ outcome: 'rejected', reason: 'line 2' }) });
+    await play(world, async (stage) => {
+      await stage.send(finalized());
+      await stage.until('needs_attention');
+      await stage.send(finalized());
+      await eventually(() => world.parked.length === 2);
+      await stage.send(voided());
+      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    });
+  });
+
+  test('needs attention at once when the client may not regenerate', async () => {
+    const world = aWorld({
+      regenerateUrl: async () => ({ outcome: 'forbidden', message: 'The scope is missing.' }),
+    });
+    await play(world, async (stage) => {
+      await stage.send(finalized(expired()));
+      await stage.until('needs_attention');
+    });
+    expect(world.parked.map(({ code }) => code)).toEqual(['forbidden']);
+  });
+
+  test('outlasts a service that is away, and says what fails meanwhile', async () => {
+    let isAway = true;
+    const world = aWorld({
+      downloadCsv: async ({ location }) =>
+        isAway ? unreachable() : { outcome: 'fetched', sha256: location.fileHashSha256, sizeBytes: 1 },
+    });
+    await play(
+      world,
+      async (stage) => {
+        await stage.send(finalized());
+        const failing = await eventually(async () => (await stage.status()).lastFailure);
+        expect(failing).toMatchObject({ code: 'unreachable', message: 'The service does not answer.' });
+        isAway = false;
+        expect(await stage.result()).toMatchObject({ state: 'loaded' });
+      },
+      { attentionAfter: '1 h' },
+    );
+  });
+
+  test('loads the newer file when another is announced during the load', async () => {
+    const newer = anEvent('invoice_finalized', { at: '2026-03-10T00:00:00Z' });
+    const world = aWorld();
+    const { loadInvoice } = world.activities;
+    let release: () => void = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    world.activities.loadInvoice = async (request) => {
+      if (world.loads.length === 0) await released;
+      return loadInvoice(request);
+    };
+    await play(world, async (stage) => {
+      await stage.send(finalized());
+      await eventually(() => world.calls.includes('downloadCsv'));
+      await stage.send(newer);
+      await eventually(() => world.calls.filter((name) => name === 'recordEvent').length === 2);
+      release();
+      expect(await stage.result()).toEqual({ state: 'loaded', sha256: newer.export?.fileHashSha256 });
+    });
+    expect(world.loads).toHaveLength(2);
+  });
+
+  test('drops a signal that is no event of the invoice, and does not stall', async () => {
+    const world = aWorld();
+    await play(world, async (stage) => {
+      await stage.send(created());
+      for (const junk of [
+        null,
+        7,
+        'text',
+        {},
+        { eventId: 1 },
+        { eventId: 'x', eventType: 'invoice_exploded' },
+      ]) {
+        await stage.handle().signal('invoiceEvent', junk);
+      }
+      await stage.send(finalized());
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    });
+  });
+});

@@ -1,0 +1,185 @@
+/** The lifecycle is a lattice: whatever order and however often events arrive, the end is the same. */
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { InvoiceEvent } from '../../contract/invoice-event.js';
+import { EVENT_TYPES } from '../../contract/names.js';
+import {
+  hear,
+  type Knowledge,
+  learnStatus,
+  NOTHING_KNOWN,
+  nextStep,
+  park,
+  recall,
+  settleLoad,
+  settleVoid,
+  stateOf,
+} from '../../workflows/lifecycle.js';
+import { aLocation, anEvent } from './invoice-builders.js';
+
+const INVOICE_ID = '11111111-1111-1111-1111-111111111111';
+
+/** What matters in the end; the order in which ids were seen does not. */
+function outcome(knowledge: Knowledge) {
+  const { rank, announcement, loadedSha256 } = knowledge;
+  return { rank, announcement, loadedSha256, seen: [...knowledge.seen].sort(), state: stateOf(knowledge) };
+}
+
+/** Acts as the workflow does, after every event: load what is to be loaded, void what is to be voided. */
+function liveThrough(events: readonly InvoiceEvent[]): Knowledge {
+  let knowledge = NOTHING_KNOWN;
+  for (const event of events) {
+    knowledge = hear(knowledge, event);
+    const step = nextStep(knowledge);
+    const hash = knowledge.announcement?.location.fileHashSha256;
+    if (step === 'load' && hash) knowledge = settleLoad(knowledge, { sha256: hash, announcedSha256: hash });
+    if (step === 'void') knowledge = settleVoid(knowledge);
+  }
+  return knowledge;
+}
+
+const anyEvent = fc
+  .record({
+    eventType: fc.constantFrom(...EVENT_TYPES),
+    eventId: fc.uuid(),
+    minute: fc.integer({ min: 0, max: 59 }),
+    file: fc.integer({ min: 0, max: 3 }),
+  })
+  .map(({ eventType, eventId, minute, file }) =>
+    anEvent(eventType, {
+      ...{ invoiceId: INVOICE_ID, eventId, at: `2026-03-09T10:${String(minute).padStart(2, '0')}:00Z` },
+      location: aLocation({
+        presignedUrl: 'https://storage.example/a.csv',
+        presignedUrlExpiresAt: '2026-03-10T10:00:00Z',
+        fileHashSha256: String(file).repeat(64),
+      }),
+    }),
+  );
+
+/** The same events twice: once as they come, once shuffled and with repeats. */
+const eventsInAnyOrder = fc
+  .uniqueArray(anyEvent, { minLength: 1, maxLength: 6, selector: (event) => event.eventId })
+  .chain((events) =>
+    fc.tuple(
+      fc.constant(events),
+      fc.array(fc.constantFrom(...events), { maxLength: 6 }).chain((repeats) =>
+        fc.shuffledSubarray([...events, ...repeats], {
+          minLength: events.length + repeats.length,
+          maxLength: events.length + repeats.length,
+        }),
+      ),
+    ),
+  );
+
+describe('lifecycle', () => {
+  test('ends in the same knowledge for every order and repetition of any events', () => {
+    fc.assert(
+      fc.property(eventsInAnyOrder, ([events, shuffled]) => {
+        const straight = events.reduce(hear, NOTHING_KNOWN);
+        expect(outcome(shuffled.reduce(hear, NOTHING_KNOWN))).toEqual(outcome(straight));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('ends in the same state and file when each event is acted on as it comes', () => {
+    fc.assert(
+      fc.property(eventsInAnyOrder, ([events, shuffled]) => {
+        const [one, other] = [liveThrough(events), liveThrough(shuffled)];
+        expect(stateOf(other)).toBe(stateOf(one));
+        expect(nextStep(other)).toBe(nextStep(one));
+        // Of a voided invoice the rows do not count, so which file they came from does not either.
+        if (stateOf(one) === 'loaded') expect(other.loadedSha256).toBe(one.loadedSha256);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('ends in the same state for every permutation with repeats of the three events', () => {
+    const events = EVENT_TYPES.map((eventType) => anEvent(eventType, { invoiceId: INVOICE_ID }));
+    const [created, finalized, voided] = events as [InvoiceEvent, InvoiceEvent, InvoiceEvent];
+    let orders = 0;
+    for (const first of events)
+      for (const second of events)
+        for (const third of events)
+          for (const fourth of events)
+            for (const fifth of events) {
+              const order = [first, second, third, fourth, fifth];
+              orders += 1;
+              const expected = order.includes(voided)
+                ? 'voided'
+                : order.includes(finalized)
+                  ? 'loaded'
+                  : 'draft';
+              expect(stateOf(liveThrough(order))).toBe(expected);
+            }
+    expect(orders).toBe(243);
+    expect(nextStep(liveThrough([created]))).toBe('wait');
+  });
+
+  test('never leaves voided', () => {
+    fc.assert(
+      fc.property(fc.array(anyEvent, { maxLength: 8 }), (events) => {
+        const voided = hear(NOTHING_KNOWN, anEvent('invoice_voided', { invoiceId: INVOICE_ID }));
+        expect(stateOf(events.reduce(hear, voided))).toBe('voided');
+      }),
+    );
+  });
+
+  test('takes the newest announcement by the stamp of the service, not by arrival', () => {
+    const older = anEvent('invoice_finalized', { invoiceId: INVOICE_ID, at: '2026-03-09T10:00:00Z' });
+    const newer = anEvent('invoice_finalized', { invoiceId: INVOICE_ID, at: '2026-03-09T11:00:00Z' });
+    expect([newer, older].reduce(hear, NOTHING_KNOWN).announcement?.eventId).toBe(newer.eventId);
+  });
+
+  test('loads again when a new file is announced, and not when the same one is', () => {
+    const first = anEvent('invoice_finalized', { invoiceId: INVOICE_ID });
+    const hash = first.export?.fileHashSha256 ?? '';
+    const loaded = settleLoad(hear(NOTHING_KNOWN, first), { sha256: hash, announcedSha256: hash });
+    expect(nextStep(loaded)).toBe('done');
+    const again = anEvent('invoice_finalized', {
+      invoiceId: INVOICE_ID,
+      at: '2026-03-10T10:00:00Z',
+      location: aLocation({ fileHashSha256: hash }),
+    });
+    expect(nextStep(hear(loaded, again))).toBe('done');
+    const other = anEvent('invoice_finalized', { invoiceId: INVOICE_ID, at: '2026-03-11T10:00:00Z' });
+    expect(nextStep(hear(loaded, other))).toBe('load');
+  });
+
+  test('is settled by a file of another hash than announced, once that was decided', () => {
+    const event = anEvent('invoice_finalized', { invoiceId: INVOICE_ID });
+    const announcedSha256 = event.export?.fileHashSha256 ?? '';
+    const settled = settleLoad(hear(NOTHING_KNOWN, event), { sha256: 'f'.repeat(64), announcedSha256 });
+    expect(nextStep(settled)).toBe('done');
+  });
+
+  test('needs no load when the ledger has the announced file', () => {
+    const event = anEvent('invoice_finalized', { invoiceId: INVOICE_ID });
+    const ledger = { rank: 'finalized', loadedSha256: event.export?.fileHashSha256 ?? '' } as const;
+    expect(nextStep(hear(recall(NOTHING_KNOWN, ledger), event))).toBe('done');
+  });
+
+  test('ignores a test event', () => {
+    const event = { ...anEvent('invoice_voided', { invoiceId: INVOICE_ID }), isTestEvent: true };
+    expect(hear(NOTHING_KNOWN, event)).toEqual(NOTHING_KNOWN);
+  });
+
+  test('voids although a person is waited for', () => {
+    const parked = park(hear(NOTHING_KNOWN, anEvent('invoice_finalized')), {
+      code: 'csv-rejected',
+      reason: '',
+    });
+    expect(nextStep(parked)).toBe('attention');
+    expect(nextStep(learnStatus(parked, 'voided'))).toBe('void');
+  });
+
+  test('goes on with what is parked once something new is heard', () => {
+    const parked = park(hear(NOTHING_KNOWN, anEvent('invoice_finalized')), {
+      code: 'csv-rejected',
+      reason: '',
+    });
+    expect(nextStep(hear(parked, anEvent('invoice_finalized')))).toBe('load');
+  });
+});

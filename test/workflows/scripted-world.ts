@@ -1,0 +1,113 @@
+/**
+ * A billing service and a ledger that answer by script: for what no real one can be asked to do on time (a download
+ * that hangs until a void, a hash that stays wrong). The whole chain with real parts is tested in test/worker.
+ */
+
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import type { BillingActivities, WarehouseActivities } from '../../activities/create-activities.js';
+import type { InvoiceLedger } from '../../activities/ledger.js';
+import type { InvoiceState } from '../../contract/names.js';
+import { aLocation } from './invoice-builders.js';
+
+export type World = ReturnType<typeof aWorld>;
+
+type Answers = Partial<BillingActivities & WarehouseActivities>;
+
+/** Every activity does the plain right thing unless `answers` says otherwise; `calls` lists their names in order. */
+export function aWorld(answers: Answers = {}) {
+  const calls: string[] = [];
+  const ledger = new Map<string, { state: InvoiceState; loadedSha256: string | null }>();
+  const parked: { code: string; reason: string }[] = [];
+  const loads: Parameters<WarehouseActivities['loadInvoice']>[0][] = [];
+
+  const read = (invoiceId: string): InvoiceLedger =>
+    ledger.get(invoiceId) ?? { state: null, loadedSha256: null };
+  const write = (invoiceId: string, change: Partial<{ state: InvoiceState; loadedSha256: string }>) => {
+    const before = ledger.get(invoiceId) ?? { state: 'draft' as const, loadedSha256: null };
+    ledger.set(invoiceId, { ...before, ...change });
+  };
+
+  const plain: BillingActivities & WarehouseActivities = {
+    fetchToken: async () => ({ secondsLeft: 3_600 }),
+    regenerateUrl: async () => ({ outcome: 'location', location: aLocation() }),
+    downloadCsv: async ({ location }) => ({
+      outcome: 'fetched',
+      sha256: location.fileHashSha256,
+      sizeBytes: location.fileSizeBytes,
+    }),
+    exportCsv: async () => ({ outcome: 'fetched', sha256: 'e'.repeat(64), sizeBytes: 99 }),
+    lookUpInvoice: async () => ({ outcome: 'found', status: 'draft', header: {} }),
+    recordEvent: async ({ event }) => {
+      const { invoiceId } = event.invoice;
+      const before = read(invoiceId);
+      if (event.eventType === 'invoice_voided') write(invoiceId, { state: 'voided' });
+      else if (before.state === null) write(invoiceId, { state: 'draft' });
+      if (event.eventType === 'invoice_finalized' && read(invoiceId).state === 'draft') {
+        write(invoiceId, { state: 'finalized' });
+      }
+      return { verdict: 'new', ...read(invoiceId) };
+    },
+    recallInvoice: async ({ invoiceId }) => read(invoiceId),
+    recordDetails: async () => {},
+    loadInvoice: async (request) => {
+      loads.push(request);
+      if (read(request.invoiceId).state === 'voided') return { outcome: 'voided' };
+      write(request.invoiceId, { state: 'loaded', loadedSha256: request.sha256 });
+      return { outcome: 'loaded', shipments: 2 };
+    },
+    voidInvoice: async ({ invoiceId }) => {
+      const hadRows = read(invoiceId).loadedSha256 !== null;
+      write(invoiceId, { state: 'voided' });
+      return { hadRows };
+    },
+    parkInvoice: async ({ invoiceId, code, reason }) => {
+      parked.push({ code, reason });
+      write(invoiceId, { state: 'needs_attention' });
+    },
+    resumeInvoice: async ({ invoiceId }) => write(invoiceId, { state: 'finalized' }),
+    publishSnapshot: async () => ({
+      ...{ sequence: 1, publishedAt: '2026-03-09T10:00:00Z', path: '/nowhere', invoices: 0, shipments: 0 },
+    }),
+  };
+
+  const activities = Object.fromEntries(
+    Object.entries({ ...plain, ...answers }).map(([name, activity]) => [
+      name,
+      async (...args: unknown[]) => {
+        calls.push(name);
+        return (activity as (...args: unknown[]) => Promise<unknown>)(...args);
+      },
+    ]),
+  ) as unknown as BillingActivities & WarehouseActivities;
+
+  return { activities, calls, ledger, parked, loads };
+}
+
+/** Answers one after the other; the last one stays. */
+export function inTurn<T>(...answers: readonly T[]): () => Promise<T> {
+  let n = 0;
+  return async () => {
+    const answer = answers[Math.min(n, answers.length - 1)] as T;
+    n += 1;
+    return answer;
+  };
+}
+
+/** An activity that goes on until it is cancelled, then says so as a real download does. */
+export async function untilCancelled(): Promise<never> {
+  const context = Context.current();
+  const beat = setInterval(() => context.heartbeat(), 100);
+  try {
+    return await context.cancelled;
+  } catch (error) {
+    throw error instanceof CancelledFailure ? error : new CancelledFailure('cancelled');
+  } finally {
+    clearInterval(beat);
+  }
+}
+
+/** Trouble of the network kind: tried again by the activity's own retries. */
+export async function unreachable(): Promise<never> {
+  throw ApplicationFailure.create({ type: 'unreachable', message: 'The service does not answer.' });
+}

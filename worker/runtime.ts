@@ -1,0 +1,27 @@
+/** Temporal's runtime, once per process: our log instead of its own, and our signal handling instead of its own. */
+
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import type { Logger } from 'pino';
+
+let isInstalled = false;
+
+/**
+ * To be called before the first worker or native connection. Signals stay ours: a runtime that listens for SIGTERM
+ * would stop workers before the endpoint has drained, and without workers it would ignore the signal altogether.
+ */
+export function installRuntime(log: Logger): void {
+  if (isInstalled) return;
+  isInstalled = true;
+  Runtime.install({ shutdownSignals: [], logger: temporalLogger(log) });
+}
+
+/** Its chatter about states is for our debug level; its warnings are warnings. */
+export function temporalLogger(log: Logger): DefaultLogger {
+  return new DefaultLogger('INFO', ({ level, message, meta }) => {
+    const { error, ...fields } = meta ?? {};
+    const line = { ...fields, ...(error === undefined ? {} : { err: error }) };
+    if (level === 'ERROR') log.error(line, message);
+    else if (level === 'WARN') log.warn(line, message);
+    else log.debug(line, message);
+  });
+}
