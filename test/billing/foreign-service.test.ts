@@ -1,0 +1,107 @@
+/** The client against a service that shares no line with it, and forgives nothing (private CA, three-second tokens). */
+
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Archive } from '../../archive/archive.js';
+import { openFolderArchive } from '../../archive/folder-archive.js';
+import type { BillingService } from '../../billing/billing-service.js';
+import { createBillingService } from '../../billing/client.js';
+import { parseDelivery } from '../../contract/parse-delivery.js';
+import { type ForeignService, startForeignService } from '../support/foreign-service.js';
+import { serviceSettings } from './service-settings.js';
+
+let service: ForeignService;
+let folder: string;
+let archive: Archive;
+let billing: BillingService;
+
+beforeAll(async () => {
+  service = await startForeignService();
+});
+afterAll(async () => {
+  expect(service.complaints).toEqual([]);
+  await service.close();
+});
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billing-foreign-'));
+  archive = await openFolderArchive(join(folder, 'archive'));
+  billing = createBillingService({ settings: serviceSettings(service, { dataDir: folder }), archive });
+});
+afterEach(async () => {
+  await billing.close();
+  await archive.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('against a foreign service', () => {
+  test('gets a token with a secret full of +/=: and learns the partner from it', async () => {
+    expect(billing.partnerIds()).toEqual([]);
+    const { secondsLeft } = await billing.fetchToken();
+    expect(secondsLeft).toBeGreaterThan(2);
+    expect(billing.partnerIds()).toEqual([service.partnerId]);
+  });
+
+  test('reads its events, regenerates, downloads and proves the file', async () => {
+    const { invoiceId } = await service.createInvoice({ rows: 40 });
+    await service.finalize(invoiceId);
+    const parsed = parseDelivery(Buffer.from(service.events.at(-1) ?? ''), { wirePrefix: 'auto' });
+    expect(parsed).toMatchObject({
+      kind: 'event',
+      event: { invoice: { invoiceId }, partnerId: service.partnerId },
+    });
+    const location = await billing.regenerateUrl(invoiceId);
+    const file = await billing.downloadCsv({ invoiceId, location, source: 'regenerate' });
+    expect(file).toMatchObject({
+      sha256: service.exportOf(invoiceId).fileHashSha256.toLowerCase(),
+      scan: { records: 40, findingCount: 0 },
+    });
+    expect(await billing.exportCsv(invoiceId)).toEqual(file);
+    expect((await readFile(await archive.localPath(file.sha256))).length).toBe(file.sizeBytes);
+    expect(await readdir(join(folder, 'tmp'))).toEqual([]);
+  });
+
+  test('keeps working while tokens die every three seconds', async () => {
+    const before = service.tokensGiven();
+    const until = Date.now() + 4_000;
+    while (Date.now() < until) {
+      await Promise.all(Array.from({ length: 5 }, () => billing.fetchToken()));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    expect(service.tokensGiven() - before).toBeLessThanOrEqual(3);
+  });
+
+  test('regenerates once a URL has died, and finds the wrapped details', async () => {
+    const { invoiceId } = await service.createInvoice({ tenant: null });
+    await expect(billing.regenerateUrl(invoiceId)).rejects.toMatchObject({ code: 'not-exported', invoiceId });
+    await service.finalize(invoiceId);
+    const dead = await billing.regenerateUrl(invoiceId);
+    service.expireUrls();
+    await expect(
+      billing.downloadCsv({ invoiceId, location: dead, source: 'regenerate' }),
+    ).rejects.toMatchObject({
+      code: 'url-refused',
+      status: 403,
+    });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const location = await billing.regenerateUrl(invoiceId);
+    await billing.downloadCsv({ invoiceId, location, source: 'regenerate' });
+    expect(await billing.lookUpInvoice(invoiceId)).toMatchObject({
+      status: 'finalized',
+      header: { invoiceId, tenantId: null, totalTransactionCount: 3 },
+    });
+    await service.void(invoiceId);
+    expect(await billing.lookUpInvoice(invoiceId)).toMatchObject({ status: 'voided' });
+  });
+
+  test('does not trust it without its CA', async () => {
+    const stranger = createBillingService({
+      settings: serviceSettings({ ...service, caFile: null }, { dataDir: folder }),
+      archive,
+    });
+    const refused = expect(stranger.fetchToken()).rejects;
+    await refused.toMatchObject({ code: 'unreachable', hint: expect.stringContaining('BILLSYNC_CA_FILE') });
+    await stranger.close();
+  });
+});

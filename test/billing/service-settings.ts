@@ -1,0 +1,36 @@
+/** The settings of a client that talks to a service on this machine. */
+
+import type { BillingServiceOptions } from '../../billing/client.js';
+
+type ClientSettings = BillingServiceOptions['settings'];
+
+/** Loopback is allowed; OAuth unless `apiKey` says otherwise; the partner is learned from the token. */
+export function serviceSettings(
+  service: {
+    readonly baseUrl: string;
+    readonly authUrl: string;
+    readonly caFile: string | null;
+    readonly clientId: string;
+    readonly clientSecret: string;
+  },
+  {
+    dataDir,
+    partnerId = null,
+    ...changes
+  }: { readonly dataDir: string; readonly partnerId?: string | null } & Partial<ClientSettings['service']>,
+): ClientSettings {
+  const { baseUrl, authUrl, caFile, clientId, clientSecret } = service;
+  return {
+    dataDir,
+    partnerId,
+    wirePrefix: 'auto',
+    service: {
+      ...{ baseUrl, authUrl, caFile, clientId, clientSecret },
+      apiKey: null,
+      apiKeyHeader: 'x-api-key',
+      downloadHosts: [],
+      allowPrivateHosts: true,
+      ...changes,
+    },
+  };
+}
