@@ -1,0 +1,178 @@
+/** Builds deliveries and a whole endpoint for tests, so that only the values that matter to a test stand in it. */
+
+import { randomUUID } from 'node:crypto';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Agent, request } from 'undici';
+import type { Archive } from '../../archive/archive.js';
+import { openFolderArchive } from '../../archive/folder-archive.js';
+import type { Settings } from '../../config/settings.js';
+import type { Quarantine } from '../../contract/quarantine.js';
+import { type Inbox, openInbox } from '../../inbox/inbox.js';
+import { openQuarantine } from '../../inbox/quarantine-folder.js';
+import { createHealth, type Health } from '../../ops/health.js';
+import { createLogger, type Logger } from '../../ops/log.js';
+import { createMetrics, type Metrics } from '../../ops/metrics.js';
+
+export const PARTNER = '11111111-1111-1111-1111-111111111111';
+
+export interface DeliveryOver {
+  readonly metadata?: Record<string, unknown>;
+  readonly payload?: Record<string, unknown>;
+}
+
+/** An envelope as the service sends it (spec 2.4 to 2.7), here an invoice_finalized with a presigned URL. */
+export function aDelivery(over: DeliveryOver = {}): { eventId: string; invoiceId: string; body: string } {
+  const eventId = randomUUID();
+  const invoiceId = randomUUID();
+  const envelope = {
+    metadata: {
+      eventId,
+      eventTimestamp: '2026-03-01T00:00:00Z',
+      eventType: 'invoice_finalized',
+      partnerId: PARTNER,
+      payloadSchemaVersion: 'v1',
+      testEvent: false,
+      ...over.metadata,
+    },
+    payload: {
+      serviceInvoiceId: invoiceId,
+      partnerInvoiceId: null,
+      serviceTenantId: '22222222-2222-2222-2222-222222222222',
+      partnerTenantId: 'T-1',
+      invoiceNumber: 'INV-1',
+      invoiceStatus: 'finalized',
+      invoiceStartDate: '2026-02-01',
+      invoiceEndDate: '2026-02-28',
+      invoiceDate: '2026-03-01',
+      invoiceDueDate: '2026-03-16',
+      currencyCode: 'USD',
+      invoiceTotalAmount: 12.34,
+      totalTransactionCount: 3,
+      presignedUrl: `https://storage.example/${invoiceId}.csv?X-Amz-Signature=presigned-secret`,
+      presignedUrlExpiresAt: '2026-03-02T00:00:00Z',
+      fileHashSha256: 'a'.repeat(64),
+      fileSizeBytes: 100,
+      ...over.payload,
+    },
+  };
+  return {
+    eventId: String(envelope.metadata.eventId),
+    invoiceId: String(envelope.payload.serviceInvoiceId),
+    body: JSON.stringify(envelope),
+  };
+}
+
+export function testSettings(dataDir: string, webhook: Partial<Settings['webhook']> = {}): Settings {
+  return {
+    dataDir,
+    environment: 'test',
+    service: {
+      baseUrl: null,
+      authUrl: null,
+      clientId: 'client',
+      clientSecret: 'client+secret/=',
+      apiKey: null,
+      apiKeyHeader: 'x-api-key',
+      caFile: null,
+      downloadHosts: [],
+      allowPrivateHosts: false,
+    },
+    partnerId: PARTNER,
+    wirePrefix: 'auto',
+    webhook: {
+      host: '127.0.0.1',
+      port: 0,
+      path: '/webhooks/billing',
+      tls: true,
+      tlsCert: null,
+      tlsKey: null,
+      credentials: { basicAuth: [{ user: 'hook', password: 'pass:word+/=ü' }], headers: [] },
+      paths: [],
+      ...webhook,
+    },
+    admin: { host: '127.0.0.1', port: 0, basicAuth: null },
+    overdueAfter: ['1h'],
+    reconcileEvery: '1h',
+    recheckLoadedDays: 60,
+    encryptionKeys: [],
+    warehouse: { kind: 'duckdb', path: join(dataDir, 'warehouse.duckdb') },
+    warehouseMemoryLimit: null,
+    archive: { kind: 'folder', path: join(dataDir, 'archive') },
+    temporalConfigured: false,
+    alerts: { file: null, webhookUrl: null, quietWindow: '1h' },
+    log: { level: 'trace', format: 'json' },
+    otlpEndpoint: null,
+  };
+}
+
+export interface Parts {
+  readonly settings: Settings;
+  readonly inbox: Inbox;
+  readonly archive: Archive;
+  readonly quarantine: Quarantine;
+  readonly metrics: Metrics;
+  readonly health: Health;
+  readonly log: Logger;
+  /** Everything that was logged. */
+  readonly logged: string[];
+  readonly partnerIds: () => readonly string[];
+}
+
+/** Everything the endpoint needs, in a fresh folder. */
+export async function openParts(webhook: Partial<Settings['webhook']> = {}): Promise<Parts> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'webhook-'));
+  const settings = testSettings(dataDir, webhook);
+  const logged: string[] = [];
+  return {
+    settings,
+    inbox: await openInbox(join(dataDir, 'inbox')),
+    archive: await openFolderArchive(join(dataDir, 'archive')),
+    quarantine: await openQuarantine(join(dataDir, 'quarantine')),
+    metrics: createMetrics('webhook'),
+    health: createHealth(),
+    log: createLogger(settings, 'webhook', { write: (line) => logged.push(line) }),
+    logged,
+    partnerIds: () => [PARTNER],
+  };
+}
+
+export const insecure = new Agent({ connect: { rejectUnauthorized: false }, connections: 64 });
+export const basic = (user = 'hook', password = 'pass:word+/=ü'): string =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+
+export interface Reply {
+  readonly statusCode: number;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly body: { readonly status?: string; readonly eventId?: string };
+}
+
+/** Sends as the service does, with the right credentials unless told otherwise. */
+export async function deliver(
+  url: string,
+  body: string | Uint8Array | null,
+  options: { method?: string; headers?: Record<string, string> } = {},
+): Promise<Reply> {
+  const response = await request(url, {
+    method: (options.method ?? 'POST') as 'POST',
+    headers: { authorization: basic(), 'content-type': 'application/json', ...options.headers },
+    body,
+    dispatcher: insecure,
+  });
+  const text = await response.body.text();
+  return {
+    statusCode: response.statusCode,
+    headers: response.headers,
+    body: (text === '' ? {} : JSON.parse(text)) as Reply['body'],
+  };
+}
+
+/** Polls until the condition holds. @throws Error the deadline passed */
+export async function eventually(holds: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
+  const untilMs = Date.now() + withinMs;
+  while (!(await holds())) {
+    if (Date.now() > untilMs) throw new Error(`Not within ${withinMs} ms: ${holds}`);
+    await new Promise((wake) => setTimeout(wake, 10));
+  }
+}

@@ -1,0 +1,394 @@
+/** The endpoint answers as interface.md says, keeps what it answered for, and tells a stranger nothing. */
+
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { connect as connectTcp } from 'node:net';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { gzipSync } from 'node:zlib';
+import { generate } from 'selfsigned';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Settings } from '../../config/settings.js';
+import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.js';
+import { aDelivery, basic, deliver, eventually, openParts, type Parts } from './a-delivery.js';
+
+const open: Webhook[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((webhook) => webhook.close()));
+});
+
+async function start(
+  webhook: Partial<Settings['webhook']> = {},
+  over: Partial<WebhookDeps> = {},
+): Promise<Parts & { url: string; port: number }> {
+  const parts = await openParts(webhook);
+  const started = await startWebhook({ ...parts, ...over });
+  open.push(started);
+  return { ...parts, url: started.url, port: started.port };
+}
+
+describe('answers', () => {
+  test('a delivery is accepted once it is on disk, and a duplicate afterwards', async () => {
+    const { url, inbox, archive } = await start();
+    const { eventId, body } = aDelivery();
+    expect(await deliver(url, body)).toMatchObject({
+      statusCode: 200,
+      body: { status: 'accepted', eventId },
+    });
+    expect(await inbox.has({ kind: 'event', eventId })).toBe('pending');
+    expect(await deliver(url, body)).toMatchObject({
+      statusCode: 200,
+      body: { status: 'duplicate', eventId },
+    });
+    await eventually(async () => {
+      for await (const fact of archive.facts())
+        if (fact.kind === 'duplicate' && fact.eventId === eventId) return true;
+      return false;
+    });
+  });
+
+  test('of 40 deliveries of one event at once exactly one is accepted, the others are duplicates', async () => {
+    const { url } = await start();
+    const { body } = aDelivery();
+    const replies = await Promise.all(Array.from({ length: 40 }, () => deliver(url, body)));
+    const statuses = replies.map((reply) => reply.body.status);
+    expect(statuses.filter((status) => status === 'accepted')).toHaveLength(1);
+    expect(statuses.filter((status) => status === 'duplicate')).toHaveLength(39);
+  });
+
+  test('a test event is ignored, kept, and shadows no real event of its id', async () => {
+    const { url, inbox } = await start();
+    const eventId = randomUUID();
+    const body = aDelivery({ metadata: { eventId, testEvent: true }, payload: { fileSizeBytes: 'x' } }).body;
+    for (let i = 0; i < 2; i += 1) {
+      expect(await deliver(url, body)).toMatchObject({
+        statusCode: 200,
+        body: { status: 'ignored', eventId },
+      });
+    }
+    expect(await inbox.has({ kind: 'test', eventId })).toBe('pending');
+    expect((await deliver(url, aDelivery({ metadata: { eventId } }).body)).body.status).toBe('accepted');
+  });
+
+  test.each([
+    ['unknown-event-type', { eventType: 'invoice_paid' }],
+    ['unknown-schema-version', { payloadSchemaVersion: 'v2' }],
+    ['foreign-partner', { partnerId: '99999999-9999-9999-9999-999999999999' }],
+  ])('%s is quarantined with 202, a second time it is a duplicate', async (code, metadata) => {
+    const { url, quarantine } = await start();
+    const { eventId, body } = aDelivery({ metadata });
+    expect(await deliver(url, body)).toMatchObject({
+      statusCode: 202,
+      body: { status: 'quarantined', eventId },
+    });
+    expect(await deliver(url, body)).toMatchObject({
+      statusCode: 200,
+      body: { status: 'duplicate', eventId },
+    });
+    const things = await quarantine.list();
+    expect(things).toMatchObject([{ kind: 'delivery', code, eventId }]);
+    const shown = await quarantine.show(things[0]?.quarantineId ?? '');
+    expect(Buffer.from(shown?.body ?? []).toString()).not.toContain('presigned-secret');
+  });
+
+  test('while no partner is known nobody is foreign', async () => {
+    const { url } = await start({}, { partnerIds: () => [] });
+    const { body } = aDelivery({ metadata: { partnerId: randomUUID() } });
+    expect((await deliver(url, body)).body.status).toBe('accepted');
+  });
+
+  test.each([
+    ['no JSON', '{"metadata":'],
+    ['nothing', ''],
+    ['no envelope', '[1]'],
+    ['a payload without its currency', aDelivery({ payload: { currencyCode: undefined } }).body],
+  ])('%s is refused with 400 without a reason, and kept', async (_name, body) => {
+    const { url, quarantine } = await start();
+    const reply = await deliver(url, body);
+    expect(reply).toMatchObject({ statusCode: 400, body: { status: 'rejected' } });
+    expect(Object.keys(reply.body)).toEqual(['status']);
+    expect(await quarantine.list()).toHaveLength(1);
+  });
+
+  test.each(['POST', 'PUT', 'PATCH'])(
+    '%s is taken with any content type whose body is JSON',
+    async (method) => {
+      const { url } = await start();
+      for (const type of [
+        'text/plain',
+        'application/x-www-form-urlencoded',
+        'garbage;;',
+        'application/json; charset=x',
+      ]) {
+        const reply = await deliver(url, aDelivery().body, { method, headers: { 'content-type': type } });
+        expect(reply.body.status).toBe('accepted');
+      }
+    },
+  );
+
+  test.each(['GET', 'DELETE', 'OPTIONS', 'HEAD'])(
+    '%s on the endpoint is 405 and says what is allowed',
+    async (method) => {
+      const { url } = await start();
+      const reply = await deliver(url, null, { method });
+      expect(reply.statusCode).toBe(405);
+      expect(reply.headers.allow).toBe('POST, PUT, PATCH');
+    },
+  );
+
+  test('an unknown path is 404, a path below the endpoint is taken', async () => {
+    const { url } = await start();
+    expect((await deliver(new URL('/other', url).href, '{}')).statusCode).toBe(404);
+    expect((await deliver(new URL('/webhooks/billingX', url).href, '{}')).statusCode).toBe(404);
+    expect((await deliver(`${url}/tenant-a/?x=1`, aDelivery().body)).body.status).toBe('accepted');
+    expect((await deliver(`${url}/`, aDelivery().body)).body.status).toBe('accepted');
+  });
+
+  test('a Content-Encoding is 415, identity is none', async () => {
+    const { url } = await start();
+    const { body } = aDelivery();
+    const headers = { 'content-encoding': 'gzip' };
+    expect((await deliver(url, gzipSync(body), { headers })).statusCode).toBe(415);
+    expect((await deliver(url, body, { headers: { 'content-encoding': 'identity' } })).statusCode).toBe(200);
+  });
+
+  test('GET /healthz is 200 without credentials', async () => {
+    const { url } = await start();
+    const reply = await deliver(new URL('/healthz', url).href, null, {
+      method: 'GET',
+      headers: { authorization: '' },
+    });
+    expect(reply).toMatchObject({ statusCode: 200, body: { status: 'ok' } });
+    expect((await deliver(new URL('/healthz', url).href, '{}')).headers.allow).toBe('GET, HEAD');
+  });
+});
+
+describe('credentials', () => {
+  test('wrong or missing ones are 401 with a challenge, before the body is read', async () => {
+    const { url, quarantine } = await start();
+    for (const authorization of [
+      '',
+      'Basic',
+      'Bearer x',
+      basic('hook', 'wrong'),
+      basic('x'),
+      `${basic()}AA`,
+    ]) {
+      const reply = await deliver(url, 'no json', { headers: { authorization } });
+      expect(reply).toMatchObject({ statusCode: 401, body: { status: 'unauthorized' } });
+      expect(reply.headers['www-authenticate']).toContain('Basic realm=');
+    }
+    expect(await quarantine.list()).toEqual([]);
+  });
+
+  test('two passwords are good during a rotation, and every header is required', async () => {
+    const { url } = await start({
+      credentials: {
+        basicAuth: [
+          { user: 'a', password: 'old' },
+          { user: 'a', password: 'new' },
+        ],
+        headers: [
+          { name: 'X-One', value: '1' },
+          { name: 'X-Two', value: 'zw\u00f6lf' },
+        ],
+      },
+    });
+    const headers = { 'x-one': '1', 'x-two': Buffer.from('zw\u00f6lf').toString('latin1') };
+    const send = (over: Record<string, string>): Promise<{ statusCode: number }> =>
+      deliver(url, aDelivery().body, { headers: { ...headers, ...over } });
+    expect((await send({ authorization: basic('a', 'old') })).statusCode).toBe(200);
+    expect((await send({ authorization: basic('a', 'new') })).statusCode).toBe(200);
+    expect((await send({ authorization: basic('a', 'old'), 'x-two': 'zwei' })).statusCode).toBe(401);
+    expect((await send({ authorization: basic('a', 'other') })).statusCode).toBe(401);
+  });
+
+  test('a further path has credentials of its own', async () => {
+    const own = { basicAuth: [{ user: 'acme', password: 'own' }], headers: [] };
+    const { url } = await start({ paths: [{ path: '/webhooks/billing/acme', credentials: own }] });
+    const send = (path: string, authorization: string): Promise<{ statusCode: number }> =>
+      deliver(url + path, aDelivery().body, { headers: { authorization } });
+    expect((await send('/acme', basic('acme', 'own'))).statusCode).toBe(200);
+    expect((await send('/acme/finalized', basic('acme', 'own'))).statusCode).toBe(200);
+    expect((await send('/%61cme', basic())).statusCode).toBe(401);
+    expect((await send('/acme', basic())).statusCode).toBe(401);
+    expect((await send('', basic('acme', 'own'))).statusCode).toBe(401);
+    expect((await send('/other', basic())).statusCode).toBe(200);
+  });
+
+  test('without credentials only this machine is listened to, unless that is allowed', async () => {
+    const none = { host: '0.0.0.0', credentials: { basicAuth: [], headers: [] } };
+    const closed = await start(none);
+    expect(new URL(closed.url).hostname).toBe('127.0.0.1');
+    expect(closed.logged.join('')).toContain('listens on 127.0.0.1, not on 0.0.0.0');
+    expect((await deliver(closed.url, aDelivery().body)).statusCode).toBe(200);
+    const allowed = await start(none, { isOpenAllowed: true });
+    expect(new URL(allowed.url).hostname).toBe('localhost');
+  });
+});
+
+describe('limits', () => {
+  test('a body over the limit is 413, announced or not', async () => {
+    const { url } = await start({}, { limits: { bodyBytes: 1_000 } });
+    expect((await deliver(url, 'x'.repeat(2_000))).statusCode).toBe(413);
+    const { port } = new URL(url);
+    const reply = await raw(Number(port), [
+      `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nauthorization: ${basic()}\r\ntransfer-encoding: chunked\r\n\r\n`,
+      `7d0\r\n${'x'.repeat(2_000)}\r\n0\r\n\r\n`,
+    ]);
+    expect(reply).toMatch(/^HTTP\/1.1 413/);
+  });
+
+  test('headers over the limit are 431', async () => {
+    const { port } = await start();
+    const head = `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(20_000)}\r\n\r\n`;
+    expect(await raw(port, [head])).toMatch(/^HTTP\/1.1 431/);
+  });
+
+  test('a sender that drips its body is answered with 408', async () => {
+    const { port } = await start({}, { limits: { requestMs: 500 } });
+    const head = `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nauthorization: ${basic()}\r\ncontent-length: 100\r\n\r\n`;
+    expect(await raw(port, [head, '{'])).toMatch(/^HTTP\/1.1 408/);
+  });
+
+  test('a body that ends early is not acted on', async () => {
+    const { port, inbox } = await start();
+    const { body } = aDelivery();
+    const head = `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nauthorization: ${basic()}\r\ncontent-length: ${body.length + 1}\r\n\r\n`;
+    await raw(port, [head, body], { hangUp: true });
+    expect(await inbox.pending()).toEqual([]);
+  });
+
+  test('what is no HTTP is 400', async () => {
+    const { port } = await start();
+    expect(await raw(port, ['nonsense\r\n\r\n'])).toMatch(/^HTTP\/1.1 400/);
+  });
+});
+
+describe('a disk that cannot be written', () => {
+  test('is answered with 503 and seen in /healthz and health, until it works again', async () => {
+    const { url, settings, health } = await start();
+    const inbox = join(settings.dataDir, 'inbox');
+    // A file where the folder was: not even root can write there.
+    await rename(join(inbox, 'tmp'), join(inbox, 'away'));
+    await writeFile(join(inbox, 'tmp'), '');
+    const { body } = aDelivery();
+    const reply = await deliver(url, body);
+    expect(reply).toMatchObject({ statusCode: 503, body: { status: 'unavailable' } });
+    expect(reply.headers['retry-after']).toBe('5');
+    const healthz = new URL('/healthz', url).href;
+    expect((await deliver(healthz, null, { method: 'GET' })).statusCode).toBe(503);
+    expect(health.report()).toMatchObject({ isReady: false, components: { inbox: { isHealthy: false } } });
+    await rename(join(inbox, 'tmp'), join(inbox, 'file'));
+    await rename(join(inbox, 'away'), join(inbox, 'tmp'));
+    expect((await deliver(url, body)).body.status).toBe('accepted');
+    expect((await deliver(healthz, null, { method: 'GET' })).statusCode).toBe(200);
+    expect(health.report().isReady).toBe(true);
+  });
+});
+
+describe('TLS', () => {
+  test('a self-signed certificate is made once, kept privately, and warned about', async () => {
+    const { settings, port, logged } = await start();
+    const keys = join(settings.dataDir, 'keys');
+    expect((await readdir(keys)).sort()).toEqual(['webhook-cert.pem', 'webhook-key.pem']);
+    const cert = await readFile(join(keys, 'webhook-cert.pem'), 'utf8');
+    expect(logged.join('')).toContain('self-signed');
+    await connects(port, cert);
+    open.push(await startWebhook({ ...(await openParts()), settings }));
+    expect(await readFile(join(keys, 'webhook-cert.pem'), 'utf8')).toBe(cert);
+  });
+
+  test('a changed certificate is used without a restart, half of a pair is not', async () => {
+    const [first, second] = [await aPair(), await aPair()];
+    const parts = await openParts();
+    const folder = join(parts.settings.dataDir, 'tls');
+    await mkdir(folder);
+    const [tlsCert, tlsKey] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    await writeFile(tlsCert, first.cert);
+    await writeFile(tlsKey, first.key);
+    await chmod(tlsKey, 0o600);
+    const settings = { ...parts.settings, webhook: { ...parts.settings.webhook, tlsCert, tlsKey } };
+    const webhook = await startWebhook({ ...parts, settings });
+    open.push(webhook);
+    await connects(webhook.port, first.cert);
+    await writeFile(tlsCert, second.cert);
+    await eventually(() => parts.logged.join('').includes('the old one stays'));
+    await connects(webhook.port, first.cert);
+    await writeFile(tlsKey, second.key);
+    await eventually(() => parts.logged.join('').includes('was reloaded'));
+    await connects(webhook.port, second.cert);
+  });
+
+  test('plain HTTP is spoken behind a proxy, and a missing certificate is a sentence', async () => {
+    const { url } = await start({ tls: false });
+    expect(url).toMatch(/^http:/);
+    expect((await deliver(url, aDelivery().body)).statusCode).toBe(200);
+    await expect(start({ tlsCert: '/nowhere/cert.pem', tlsKey: '/nowhere/key.pem' })).rejects.toThrow(
+      'cannot be read: /nowhere/cert.pem',
+    );
+  });
+
+  test('a taken port is a sentence', async () => {
+    const { port } = await start();
+    await expect(start({ port })).rejects.toThrow(`127.0.0.1:${port} is taken`);
+  });
+});
+
+test('nothing secret is logged', async () => {
+  const { url, logged } = await start();
+  await deliver(url, aDelivery().body);
+  await deliver(url, aDelivery({ metadata: { eventType: 'x?password=pass:word+/=ü' } }).body);
+  await deliver(url, 'https://x.example/?sig=presigned-secret');
+  expect(logged.join('')).toContain('quarantined');
+  for (const secret of ['presigned-secret', 'pass:word', basic()])
+    expect(logged.join('')).not.toContain(secret);
+});
+
+/** Speaks bytes over TLS and returns what came back until the end. */
+function raw(port: number, parts: readonly string[], options: { hangUp?: boolean } = {}): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+      for (const part of parts) socket.write(part, 'latin1');
+      if (options.hangUp === true) setTimeout(() => socket.destroy(), 100);
+    });
+    let reply = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => {
+      reply += chunk;
+    });
+    socket
+      .on('close', () => resolve(reply))
+      .on('error', (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error);
+      });
+  });
+}
+
+function connects(port: number, ca: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', ca, servername: 'localhost' }, () => {
+      socket.destroy();
+      resolve();
+    }).on('error', reject);
+  });
+}
+
+async function aPair(): Promise<{ cert: string; key: string }> {
+  const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    extensions: [
+      { name: 'basicConstraints', cA: true },
+      { name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }] },
+    ],
+  });
+  return { cert, key };
+}
+
+test('a stranger who only opens connections is cut off', async () => {
+  const { port } = await start({}, { limits: { connections: 3 } });
+  const sockets = Array.from({ length: 6 }, () => connectTcp(port, '127.0.0.1').on('error', () => undefined));
+  await eventually(() => sockets.filter((socket) => socket.destroyed || socket.readableEnded).length >= 3);
+  for (const socket of sockets) socket.destroy();
+});

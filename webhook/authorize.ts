@@ -1,0 +1,47 @@
+/** Decides whether a sender knows the credentials of a door, in a time that tells nothing about how nearly it did. */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { WebhookCredentials } from '../config/settings.js';
+
+export type Authorize = (headers: IncomingHttpHeaders) => boolean;
+
+/**
+ * Makes the check of one door. Any of the Basic pairs is good (two during a rotation), every header is required; a
+ * door with both asks for both, a door with neither is open.
+ */
+export function createAuthorize(credentials: WebhookCredentials): Authorize {
+  const pairs = credentials.basicAuth.map(({ user, password }) => digest(Buffer.from(`${user}:${password}`)));
+  const required = credentials.headers.map(({ name, value }) => ({
+    name: name.toLowerCase(),
+    value: digest(Buffer.from(value.trim())),
+  }));
+  return (headers) => {
+    const given = digest(basicCredentials(headers.authorization));
+    // Every comparison is made, whatever the first ones said.
+    const matches = pairs.map((pair) => timingSafeEqual(pair, given));
+    const present = required.map(({ name, value }) =>
+      timingSafeEqual(value, digest(headerBytes(headers[name]))),
+    );
+    return (pairs.length === 0 || matches.includes(true)) && !present.includes(false);
+  };
+}
+
+export function isOpen(credentials: WebhookCredentials): boolean {
+  return credentials.basicAuth.length === 0 && credentials.headers.length === 0;
+}
+
+/** `timingSafeEqual` throws on unequal lengths; digests have one length, and hide how long the secret is. */
+function digest(bytes: Uint8Array): Buffer {
+  return createHash('sha256').update(bytes).digest();
+}
+
+function basicCredentials(header: string | undefined): Buffer {
+  const encoded = /^basic +([A-Za-z0-9+/_-]+=*) *$/i.exec(header ?? '')?.[1];
+  return Buffer.from(encoded ?? '', 'base64');
+}
+
+/** Node reads header bytes as Latin-1; as bytes again they compare with the UTF-8 of the settings. */
+function headerBytes(value: string | string[] | undefined): Buffer {
+  return Buffer.from((Array.isArray(value) ? value.join(', ') : (value ?? '')).trim(), 'latin1');
+}

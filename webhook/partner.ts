@@ -1,0 +1,10 @@
+/** Whose invoices are ours: an event for another partner must never reach a total (decision 20). */
+
+import type { InvoiceEvent } from '../contract/invoice-event.js';
+
+/** @param partnerIds ours; empty when they are not known yet, then nobody is called foreign */
+export function isForeign(event: InvoiceEvent, partnerIds: readonly string[]): boolean {
+  if (partnerIds.length === 0) return false;
+  const asked = event.partnerId.toLowerCase();
+  return !partnerIds.some((partnerId) => partnerId.toLowerCase() === asked);
+}

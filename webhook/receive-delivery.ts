@@ -1,0 +1,150 @@
+/** What becomes of a delivery at the door: kept on disk first, answered afterwards, acted on by the forwarder. */
+
+import type { Archive } from '../archive/archive.js';
+import type { Settings } from '../config/settings.js';
+import type { InvoiceEvent } from '../contract/invoice-event.js';
+import { type ParsedDelivery, parseDelivery } from '../contract/parse-delivery.js';
+import type { Quarantine } from '../contract/quarantine.js';
+import type { DeliveryKind, Inbox } from '../inbox/inbox.js';
+import type { Alerts } from '../ops/alerts.js';
+import type { Logger } from '../ops/log.js';
+import type { Metrics } from '../ops/metrics.js';
+import { isForeign } from './partner.js';
+
+export interface ReceiveDeps {
+  readonly settings: Pick<Settings, 'wirePrefix'>;
+  readonly inbox: Inbox;
+  readonly archive: Archive;
+  readonly quarantine: Quarantine;
+  /** Empty until a token was had: then the forwarder checks (decision 20). */
+  readonly partnerIds: () => readonly string[];
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  readonly alerts?: Alerts;
+  readonly now?: () => Date;
+}
+
+export interface Answer {
+  readonly statusCode: 200 | 202 | 400;
+  readonly status: 'accepted' | 'duplicate' | 'ignored' | 'quarantined' | 'rejected';
+  readonly eventId: string | null;
+}
+
+export interface Receiver {
+  /** Resolves once what the answer says is durable. @throws FsyncError, or the system's error: nothing was promised */
+  receive(body: Uint8Array): Promise<Answer>;
+  /** Waits for the notes that no answer waits for. */
+  settle(): Promise<void>;
+}
+
+/** Notes nobody waits for (a count, a copy of rubbish) are given up when an archive is slower than its senders. */
+const MOST_NOTES = 1_000;
+
+export function createReceiver(deps: ReceiveDeps): Receiver {
+  const { inbox, archive, quarantine, log, now = () => new Date() } = deps;
+  const notes = new Set<Promise<void>>();
+
+  async function receive(body: Uint8Array): Promise<Answer> {
+    const receivedAt = now().toISOString();
+    const parsed = parseDelivery(body, { wirePrefix: deps.settings.wirePrefix });
+    if (parsed.kind === 'unusable') return reject(parsed, body, receivedAt);
+    if (parsed.kind === 'unsupported') return refuse(parsed, null, body, receivedAt);
+    if (parsed.kind === 'test') {
+      await keep('test', parsed, body, receivedAt);
+      // Also the second time: whoever presses the test button again wants to see what a test event does.
+      return { statusCode: 200, status: 'ignored', eventId: parsed.eventId };
+    }
+    if (isForeign(parsed.event, deps.partnerIds()))
+      return refuse(foreign(parsed.event), parsed.event, body, receivedAt);
+    const kept = await keep('event', parsed.event, body, receivedAt, parsed.event.invoice.invoiceId);
+    return { statusCode: 200, status: kept, eventId: parsed.event.eventId };
+  }
+
+  async function keep(
+    kind: DeliveryKind,
+    { eventId }: { readonly eventId: string },
+    body: Uint8Array,
+    receivedAt: string,
+    invoiceId: string | null = null,
+    code: string | null = null,
+  ): Promise<'accepted' | 'duplicate'> {
+    const kept = await inbox.accept({ kind, eventId, receivedAt, invoiceId, code }, body);
+    if (kept === 'duplicate') note(() => archive.putFact({ kind: 'duplicate', at: receivedAt, eventId }));
+    return kept;
+  }
+
+  async function refuse(
+    { eventId, code, message }: { readonly eventId: string; readonly code: string; readonly message: string },
+    event: InvoiceEvent | null,
+    body: Uint8Array,
+    receivedAt: string,
+  ): Promise<Answer> {
+    const invoiceId = event?.invoice.invoiceId ?? null;
+    if ((await inbox.has({ kind: 'refused', eventId })) === 'no') {
+      await quarantineBody({ code, reason: message, eventId, invoiceId, at: receivedAt }, body);
+    }
+    const kept = await keep('refused', { eventId }, body, receivedAt, invoiceId, code);
+    if (kept === 'duplicate') return { statusCode: 200, status: 'duplicate', eventId };
+    deps.alerts?.raise({
+      key: `quarantine/${code}`,
+      title: `A delivery was quarantined: ${code}.`,
+      detail: `${message} See billsync quarantine list; after a fix, billsync quarantine requeue.`,
+    });
+    return { statusCode: 202, status: 'quarantined', eventId };
+  }
+
+  /** The sender did something wrong; the bytes are kept so that somebody can see what. */
+  async function reject(
+    parsed: Extract<ParsedDelivery, { kind: 'unusable' }>,
+    body: Uint8Array,
+    receivedAt: string,
+  ): Promise<Answer> {
+    const { code, message, eventId, envelope } = parsed;
+    await quarantineBody({ code, reason: message, eventId, invoiceId: null, at: receivedAt }, body);
+    if (eventId !== null && envelope !== null) {
+      note(async () => {
+        await archive.putEvent({
+          eventId,
+          receivedAt,
+          verdict: 'quarantined',
+          reason: code,
+          event: null,
+          envelope,
+        });
+      });
+    }
+    return { statusCode: 400, status: 'rejected', eventId: null };
+  }
+
+  async function quarantineBody(
+    what: { code: string; reason: string; eventId: string | null; invoiceId: string | null; at: string },
+    body: Uint8Array,
+  ): Promise<void> {
+    await quarantine.put({ ...what, kind: 'delivery', sha256: null, findings: [], findingCount: 0 }, body);
+    deps.metrics.quarantined.inc({ code: what.code });
+    log.warn({ code: what.code, eventId: what.eventId, reason: what.reason }, 'a delivery was quarantined');
+  }
+
+  function note(write: () => Promise<void>): void {
+    if (notes.size >= MOST_NOTES) return;
+    const writing = write()
+      .catch((error: unknown) => log.warn({ err: error }, 'a note about a delivery could not be archived'))
+      .finally(() => notes.delete(writing));
+    notes.add(writing);
+  }
+
+  return {
+    receive,
+    async settle() {
+      await Promise.all(notes);
+    },
+  };
+}
+
+function foreign(event: InvoiceEvent): { eventId: string; code: string; message: string } {
+  return {
+    eventId: event.eventId,
+    code: 'foreign-partner',
+    message: `The delivery is for partner ${event.partnerId}, which is not ours (BILLSYNC_PARTNER_ID).`,
+  };
+}

@@ -1,0 +1,292 @@
+/**
+ * The endpoint: HTTPS, credentials, limits, and one answer per delivery (interface: what the endpoint answers).
+ *
+ * It answers from disk alone. Neither Temporal nor the billing service is ever waited for, since the service gives
+ * 30 seconds and one retry and cannot be asked again.
+ */
+
+import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Settings } from '../config/settings.js';
+import type { DurablePoint } from '../inbox/durable-point.js';
+import { FsyncError, systemCode } from '../ops/durable-files.js';
+import type { Health } from '../ops/health.js';
+import { isOpen } from './authorize.js';
+import { createDoors, pathnameOf } from './doors.js';
+import { createReceiver, type ReceiveDeps } from './receive-delivery.js';
+import { prepareTlsFiles, readTlsFiles, reloadTlsFiles, type TlsFiles } from './tls-files.js';
+
+export interface WebhookDeps extends Omit<ReceiveDeps, 'settings'> {
+  readonly settings: Pick<Settings, 'webhook' | 'dataDir' | 'wirePrefix'>;
+  readonly health?: Health;
+  /** Called after the answer when the disk lied (FsyncError); the process ends unless told otherwise. */
+  readonly onFatal?: (error: FsyncError) => void;
+  /** Lets a door without credentials be heard from other machines. Anybody could then void an invoice. */
+  readonly isOpenAllowed?: boolean;
+  readonly limits?: Partial<WebhookLimits>;
+  /** Called at D3 of the fault matrix. */
+  readonly durablePoint?: DurablePoint;
+}
+
+export interface WebhookLimits {
+  readonly bodyBytes: number;
+  readonly headerBytes: number;
+  /** For headers and body together; 408 after it. */
+  readonly requestMs: number;
+  readonly connections: number;
+}
+
+export interface Webhook {
+  readonly url: string;
+  readonly port: number;
+  /** Takes no more connections, finishes what it began. */
+  close(): Promise<void>;
+}
+
+/** The settings cannot be served as they are, or the address cannot be had. */
+export class WebhookStartError extends Error {
+  override readonly name = 'WebhookStartError';
+  readonly code = 'webhook_start';
+}
+
+const LIMITS: WebhookLimits = {
+  bodyBytes: 1024 * 1024,
+  headerBytes: 16 * 1024,
+  requestMs: 15_000,
+  connections: 1_024,
+};
+/** The method is not in the specification (4.6), so all that carry a body are taken. */
+const METHODS = ['POST', 'PUT', 'PATCH'] as const;
+
+/** Opens the endpoint. @throws WebhookStartError the port is taken, or the certificate cannot be used */
+export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
+  const limits = { ...LIMITS, ...deps.limits };
+  const tls = deps.settings.webhook.tls ? await prepareTlsFiles(deps.settings, deps.log) : null;
+  const pair = tls === null ? null : await loadPair(tls);
+  const app = fastify({
+    serverFactory: (handler) => createServer(handler, pair, limits),
+    bodyLimit: limits.bodyBytes,
+    clientErrorHandler: answerBrokenRequest,
+    frameworkErrors: (_error, _request, reply) => void answer(reply, 400, { status: 'rejected' }),
+  });
+  const receiver = createReceiver(deps);
+  addDoors(app, deps);
+  addDeliveries(app, deps, receiver.receive);
+  addHealth(app, deps);
+
+  const host = listeningHost(deps);
+  await listen(app, host, deps.settings.webhook.port);
+  const { port } = app.server.address() as AddressInfo;
+  const stopReload =
+    tls !== null && app.server instanceof HttpsServer
+      ? reloadTlsFiles(app.server, tls, deps.log)
+      : () => undefined;
+  return {
+    url: `${tls === null ? 'http' : 'https'}://${nameOf(host)}:${port}${deps.settings.webhook.path}`,
+    port,
+    async close() {
+      stopReload();
+      await app.close();
+      await receiver.settle();
+    },
+  };
+}
+
+/** Judges everything that needs no body, before a byte of it is read. */
+function addDoors(app: FastifyInstance, { settings, metrics }: WebhookDeps): void {
+  const doorOf = createDoors(settings.webhook);
+  app.addHook('onRequest', async (request, reply) => {
+    const pathname = pathnameOf(request.raw.url);
+    const door = pathname === null ? null : doorOf(pathname);
+    if (door === null) {
+      if (pathname !== '/healthz') return answer(reply, 404, { status: 'not found' });
+      if (['GET', 'HEAD'].includes(request.method)) return;
+      return answer(reply.header('allow', 'GET, HEAD'), 405, { status: 'method not allowed' });
+    }
+    if (!METHODS.some((method) => method === request.method)) {
+      return answer(reply.header('allow', METHODS.join(', ')), 405, { status: 'method not allowed' });
+    }
+    if (!door.authorize(request.headers)) {
+      metrics.deliveries.inc({ status: 'unauthorized' });
+      return answer(reply.header('www-authenticate', 'Basic realm="billsync", charset="UTF-8"'), 401, {
+        status: 'unauthorized',
+      });
+    }
+    const encoding = request.headers['content-encoding'];
+    if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
+      return answer(reply, 415, { status: 'unsupported content encoding' });
+    }
+    // Any content type is taken whose body is JSON, also none and one that is no content type at all.
+    request.raw.headers['content-type'] = 'application/octet-stream';
+  });
+}
+
+function addDeliveries(
+  app: FastifyInstance,
+  deps: WebhookDeps,
+  receive: ReturnType<typeof createReceiver>['receive'],
+): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  const deliver = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { statusCode, status, eventId } = await receive(bodyOf(request));
+    deps.metrics.deliveries.inc({ status });
+    deps.health?.set('inbox', { isHealthy: true });
+    deps.alerts?.resolve('inbox/unwritable');
+    reply.raw.once('finish', () => deps.durablePoint?.('D3'));
+    return reply.code(statusCode).send(eventId === null ? { status } : { status, eventId });
+  };
+  // The hook has found the door already.
+  app.route({ method: [...METHODS], url: '/*', handler: deliver });
+  app.addHook('onResponse', async (request, reply) => {
+    if (request.method !== 'GET') deps.metrics.acknowledgeSeconds.observe(reply.elapsedTime / 1_000);
+  });
+  app.setErrorHandler((error, _request, reply) => answerFailure(error, reply, deps));
+}
+
+/** A request that cannot be kept is answered with 503, so that the service tries again. */
+function answerFailure(error: unknown, reply: FastifyReply, deps: WebhookDeps): FastifyReply {
+  const statusCode = statusOf(error);
+  if (statusCode !== null && statusCode < 500) {
+    deps.metrics.deliveries.inc({ status: 'rejected' });
+    return answer(reply, statusCode, { status: statusCode === 413 ? 'too large' : 'rejected' });
+  }
+  deps.metrics.deliveries.inc({ status: 'unavailable' });
+  deps.log.error({ err: error }, 'a delivery could not be kept');
+  deps.health?.set('inbox', { isHealthy: false, detail: 'The inbox cannot be written.' });
+  deps.alerts?.raise({
+    key: 'inbox/unwritable',
+    title: 'The inbox cannot be written; deliveries are answered with 503.',
+    detail: `${systemCode(error) ?? 'The reason is in the log.'} Make room on the disk of the data folder.`,
+  });
+  if (error instanceof FsyncError) reply.raw.once('close', () => endAfter(error, deps));
+  return answer(reply.header('retry-after', '5'), 503, { status: 'unavailable' });
+}
+
+function endAfter(error: FsyncError, deps: WebhookDeps): void {
+  if (deps.onFatal !== undefined) {
+    deps.onFatal(error);
+    return;
+  }
+  deps.log.fatal({ err: error }, 'the disk did not keep what it was given; ending, to start clean');
+  process.exit(1);
+}
+
+/** `GET /healthz`: 200 while the next delivery could be kept. */
+function addHealth(app: FastifyInstance, { inbox, health, alerts }: WebhookDeps): void {
+  app.get('/healthz', async (_request, reply) => {
+    try {
+      await inbox.probe();
+    } catch (error) {
+      if (systemCode(error) === null) throw error;
+      health?.set('inbox', { isHealthy: false, detail: 'The inbox cannot be written.' });
+      return reply.code(503).send({ status: 'unavailable' });
+    }
+    health?.set('inbox', { isHealthy: true });
+    alerts?.resolve('inbox/unwritable');
+    return reply.send({ status: 'ok' });
+  });
+}
+
+function createServer(
+  handler: RequestListener,
+  pair: { cert: Buffer; key: Buffer } | null,
+  limits: WebhookLimits,
+): Server {
+  const options = {
+    maxHeaderSize: limits.headerBytes,
+    requestTimeout: limits.requestMs,
+    headersTimeout: limits.requestMs,
+    keepAliveTimeout: 10_000,
+    // Node looks for slow requests only every 30 s by default.
+    connectionsCheckingInterval: Math.min(1_000, limits.requestMs),
+  };
+  const server =
+    pair === null
+      ? createHttpServer(options, handler)
+      : createHttpsServer({ ...options, ...pair, handshakeTimeout: limits.requestMs }, handler);
+  server.maxConnections = limits.connections;
+  return server;
+}
+
+/** Requests so broken that they never became one: too slow, too long a header, no HTTP at all. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const reason =
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? '408 Request Timeout'
+      : error.code === 'HPE_HEADER_OVERFLOW'
+        ? '431 Request Header Fields Too Large'
+        : '400 Bad Request';
+  const body = JSON.stringify({ status: 'rejected' });
+  socket.end(
+    `HTTP/1.1 ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
+
+/** Closing the connection keeps an unread body from being taken for the next request. */
+function answer(reply: FastifyReply, statusCode: number, body: { readonly status: string }): FastifyReply {
+  return reply.code(statusCode).header('connection', 'close').send(body);
+}
+
+function bodyOf(request: FastifyRequest): Uint8Array {
+  return request.body instanceof Uint8Array ? request.body : new Uint8Array();
+}
+
+function statusOf(error: unknown): number | null {
+  if (typeof error !== 'object' || error === null || !('statusCode' in error)) return null;
+  return typeof error.statusCode === 'number' ? error.statusCode : null;
+}
+
+async function loadPair(tls: TlsFiles): Promise<{ cert: Buffer; key: Buffer }> {
+  try {
+    return await readTlsFiles(tls);
+  } catch (error) {
+    throw new WebhookStartError(
+      `The certificate or key of the endpoint cannot be read: ${tls.certPath}, ${tls.keyPath}.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+async function listen(app: FastifyInstance, host: string, port: number): Promise<void> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const reason = systemCode(error) === 'EADDRINUSE' ? 'is taken' : `cannot be had (${systemCode(error)})`;
+    throw new WebhookStartError(
+      `The endpoint's address ${host}:${port} ${reason}; set BILLSYNC_WEBHOOK_PORT.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** Without credentials only this machine is listened to: a stranger could otherwise void invoices. */
+function listeningHost({ settings, log, isOpenAllowed = false }: WebhookDeps): string {
+  const { host, credentials } = settings.webhook;
+  if (!isOpen(credentials)) return host;
+  if (isOpenAllowed || ['127.0.0.1', '::1', 'localhost'].includes(host)) {
+    log.warn(
+      'the endpoint asks for no credentials; set BILLSYNC_WEBHOOK_BASIC_AUTH or BILLSYNC_WEBHOOK_HEADERS',
+    );
+    return host;
+  }
+  log.warn(
+    `the endpoint has no credentials and therefore listens on 127.0.0.1, not on ${host}; set BILLSYNC_WEBHOOK_BASIC_AUTH or BILLSYNC_WEBHOOK_HEADERS`,
+  );
+  return '127.0.0.1';
+}
+
+function nameOf(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
+}
