@@ -7,7 +7,7 @@ import type { BillingService } from '../billing/billing-service.js';
 import type { Settings } from '../config/settings.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import type { Alerts } from '../ops/alerts.js';
-import type { Publication, Warehouse } from '../warehouse/warehouse.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
 
 /** The worker of the `billing` queue; any number of them run side by side. */
 export interface BillingDependencies {
@@ -24,8 +24,6 @@ export interface WarehouseDependencies {
   readonly alerts: Alerts;
   readonly log: Logger;
   readonly settings: Settings;
-  /** Publishes now, with everything committed before the call in it. */
-  readonly publish: () => Promise<Publication>;
   /** Starts and signals other workflows, with our codec. */
   readonly client: () => Client;
   readonly now: () => Date;

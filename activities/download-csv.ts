@@ -1,6 +1,12 @@
 /** Downloads an announced CSV into the archive and proves it by size and SHA-256 (spec 6, rule 8). */
 
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import {
+  HashMismatchError,
+  HostNotAllowedError,
+  SizeMismatchError,
+  UrlRefusedError,
+} from '../billing/errors.js';
 import type { ExportLocation } from '../contract/invoice-event.js';
 import type { BillingDependencies } from './dependencies.js';
 import { translated } from './failures.js';
@@ -20,13 +26,6 @@ export type DownloadCsvResult =
   /** The bytes are not the announced ones; the message names both hashes or sizes. */
   | { readonly outcome: 'mismatch'; readonly message: string };
 
-const OUTCOME_OF_ERROR: ReadonlyMap<string, 'url-refused' | 'host-not-allowed' | 'mismatch'> = new Map([
-  ['UrlRefusedError', 'url-refused'],
-  ['HostNotAllowedError', 'host-not-allowed'],
-  ['HashMismatchError', 'mismatch'],
-  ['SizeMismatchError', 'mismatch'],
-]);
-
 export function downloadCsv({ service }: BillingDependencies) {
   return (request: DownloadCsvRequest): Promise<DownloadCsvResult> =>
     translated(async () => {
@@ -37,9 +36,13 @@ export function downloadCsv({ service }: BillingDependencies) {
         });
         return { outcome: 'fetched', sha256, sizeBytes };
       } catch (error) {
-        const outcome = error instanceof Error ? OUTCOME_OF_ERROR.get(error.name) : undefined;
-        if (outcome === undefined || !(error instanceof Error)) throw error;
-        return { outcome, message: error.message };
+        if (error instanceof HashMismatchError || error instanceof SizeMismatchError) {
+          return { outcome: 'mismatch', message: error.message };
+        }
+        if (error instanceof UrlRefusedError || error instanceof HostNotAllowedError) {
+          return { outcome: error.code, message: error.message };
+        }
+        throw error;
       }
     });
 }

@@ -1,6 +1,7 @@
 /** The last resort: has the service export an invoice's CSV (spec 4.5), which nothing announces a hash for. */
 
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import { UnknownInvoiceError } from '../billing/errors.js';
 import type { BillingDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 
@@ -18,7 +19,7 @@ export function exportCsv({ service }: BillingDependencies) {
         });
         return { outcome: 'fetched', sha256, sizeBytes };
       } catch (error) {
-        if (error instanceof Error && error.name === 'UnknownInvoiceError') return { outcome: 'not-found' };
+        if (error instanceof UnknownInvoiceError) return { outcome: 'not-found' };
         throw error;
       }
     });

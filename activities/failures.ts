@@ -9,7 +9,7 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 
 /** Trying again with the same settings and the same bytes gives the same answer. */
-const HOPELESS = new Set(['invalid-answer', 'address-refused', 'redirect', 'foreign-environment']);
+const HOPELESS = new Set(['not-configured', 'address-refused', 'redirect']);
 
 /** Runs an activity's body and translates whatever it throws. Cancellation passes as it is. */
 export async function translated<T>(body: () => Promise<T>): Promise<T> {

@@ -1,8 +1,9 @@
 /** Checks at the start of work that the service lets us in; the token itself stays in this process (spec 5). */
 
 import { cancellationSignal } from '@temporalio/activity';
+import { CredentialsRefusedError } from '../billing/errors.js';
 import type { BillingDependencies } from './dependencies.js';
-import { codeOf, translated } from './failures.js';
+import { translated } from './failures.js';
 
 export interface FetchTokenResult {
   /** null with an API key, which does not expire. */
@@ -20,8 +21,8 @@ export function fetchToken({ service, alerts }: BillingDependencies) {
         alerts.resolve(ALERT_KEY);
         return { secondsLeft };
       } catch (error) {
-        if (/unauthori[sz]ed|invalid-client|invalid-token|credentials/.test(codeOf(error))) {
-          const detail = error instanceof Error ? error.message : String(error);
+        if (error instanceof CredentialsRefusedError) {
+          const detail = [error.message, error.hint].filter(Boolean).join(' ');
           alerts.raise({ key: ALERT_KEY, title: 'The billing service refuses our credentials', detail });
         }
         throw error;

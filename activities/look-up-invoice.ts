@@ -1,6 +1,7 @@
 /** Asks the service what it knows of an invoice (spec 4.4): how an event that never came is found. */
 
 import { cancellationSignal } from '@temporalio/activity';
+import { UnknownInvoiceError } from '../billing/errors.js';
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { WebhookStatus } from '../contract/names.js';
 import type { BillingDependencies } from './dependencies.js';
@@ -22,7 +23,7 @@ export function lookUpInvoice({ service }: BillingDependencies) {
         const { status, header } = await service.lookUpInvoice(invoiceId, { signal: cancellationSignal() });
         return { outcome: 'found', status, header };
       } catch (error) {
-        if (error instanceof Error && error.name === 'UnknownInvoiceError') return { outcome: 'not-found' };
+        if (error instanceof UnknownInvoiceError) return { outcome: 'not-found' };
         throw error;
       }
     });

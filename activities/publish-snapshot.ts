@@ -4,6 +4,10 @@ import type { Publication } from '../warehouse/warehouse.js';
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 
-export function publishSnapshot({ publish }: WarehouseDependencies) {
-  return (): Promise<Publication> => translated(() => publish());
+export function publishSnapshot({ warehouse }: WarehouseDependencies) {
+  return (): Promise<Publication> =>
+    translated(async () => {
+      await warehouse.ingestArchive();
+      return warehouse.publish();
+    });
 }

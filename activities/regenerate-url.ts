@@ -1,9 +1,10 @@
 /** Asks the service for a fresh presigned URL of an invoice's file (spec 4.3). */
 
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
+import { NotExportedError, RefusedError } from '../billing/errors.js';
 import type { ExportLocation } from '../contract/invoice-event.js';
 import type { BillingDependencies } from './dependencies.js';
-import { codeOf, translated } from './failures.js';
+import { translated } from './failures.js';
 
 export type RegenerateUrlResult =
   | { readonly outcome: 'location'; readonly location: ExportLocation }
@@ -24,16 +25,9 @@ export function regenerateUrl({ service }: BillingDependencies) {
         const location = await service.regenerateUrl(invoiceId, { signal: cancellationSignal() });
         return { outcome: 'location', location };
       } catch (error) {
-        if (!(error instanceof Error)) throw error;
-        if (error.name === 'NotExportedError') return { outcome: 'not-exported' };
-        const isRefusal = error.name === 'RefusedError';
-        if (!isRefusal || activityInfo().attempt < REFUSALS_BELIEVED_AFTER) throw error;
-        const outcome = isForbidden(error) ? 'forbidden' : 'refused';
-        return { outcome, message: error.message };
+        if (error instanceof NotExportedError) return { outcome: 'not-exported' };
+        if (!(error instanceof RefusedError) || activityInfo().attempt < REFUSALS_BELIEVED_AFTER) throw error;
+        return { outcome: error.code, message: error.message };
       }
     });
-}
-
-function isForbidden(error: Error): boolean {
-  return codeOf(error) === 'forbidden' || ('status' in error && error.status === 403);
 }

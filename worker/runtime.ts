@@ -18,7 +18,7 @@ export function installRuntime(log: Logger): void {
 /** Its chatter about states is for our debug level; its warnings are warnings. */
 export function temporalLogger(log: Logger): DefaultLogger {
   return new DefaultLogger('INFO', ({ level, message, meta }) => {
-    const { error, ...fields } = meta ?? {};
+    const { error, taskToken: _, ...fields } = meta ?? {};
     const line = { ...fields, ...(error === undefined ? {} : { err: error }) };
     if (level === 'ERROR') log.error(line, message);
     else if (level === 'WARN') log.warn(line, message);

@@ -38,6 +38,8 @@ export interface FileRequest {
 }
 
 const ROUNDS = 3;
+/** What only a person can change: settings, or a storage that sends us where a stranger must not. */
+const HOPELESS = new Set(['not-configured', 'address-refused', 'redirect']);
 
 export async function getFile(
   activities: InvoiceActivities,
@@ -46,7 +48,8 @@ export async function getFile(
   try {
     return await series(activities, request);
   } catch (error) {
-    return { outcome: 'later', ...failureOf(error) };
+    const failure = failureOf(error);
+    return { outcome: HOPELESS.has(failure.code) ? 'person' : 'later', ...failure };
   }
 }
 

@@ -64,13 +64,16 @@ export function anInvoiceRoute(pace: Partial<Pace> = {}): InvoiceRoute & { reado
   };
 }
 
-/** Runs both workers on the route's queues while `test` runs, and shuts them down after it. */
-export async function withWorkers<T>(
+export interface RunningWorkers {
+  stop(): Promise<void>;
+}
+
+/** Both workers on the route's queues, until `stop`. Starting a pair costs half a second: share it within a file. */
+export async function startWorkers(
   temporal: TemporalForTests,
   queues: QueueNames,
   activities: { readonly billing: BillingActivities; readonly warehouse: WarehouseActivities },
-  test: () => Promise<T>,
-): Promise<T> {
+): Promise<RunningWorkers> {
   const workers = await createWorkers({
     connection: temporal.native,
     namespace: NAMESPACE,
@@ -79,8 +82,13 @@ export async function withWorkers<T>(
     dataConverter: createDataConverter(TEST_KEYS),
     ...activities,
   });
-  const [billing, warehouse] = workers;
-  return billing.runUntil(warehouse.runUntil(test));
+  const runs = workers.map((worker) => worker.run());
+  return {
+    async stop() {
+      for (const worker of workers) worker.shutdown();
+      await Promise.all(runs);
+    },
+  };
 }
 
 /** Asks until the answer is truthy; fails with what was last seen. */

@@ -17,17 +17,28 @@ import {
   anInvoiceRoute,
   connectForTests,
   eventually,
+  type RunningWorkers,
+  startWorkers,
   type TemporalForTests,
-  withWorkers,
 } from '../support/temporal.js';
 import { aLocation, anEvent, PARTNER_ID } from './invoice-builders.js';
-import { aWorld, inTurn, unreachable, untilCancelled, type World } from './scripted-world.js';
+import { activitiesOf, aWorld, inTurn, unreachable, untilCancelled, type World } from './scripted-world.js';
 
 let temporal: TemporalForTests;
+let workers: RunningWorkers;
+const route = anInvoiceRoute();
+/** Which world an invoice lives in: one pair of workers serves every test of this file. */
+const worlds = new Map<string, World>();
+
 beforeAll(async () => {
   temporal = await connectForTests();
+  const activities = activitiesOf((invoiceId) => worlds.get(invoiceId));
+  workers = await startWorkers(temporal, route.queues, { billing: activities, warehouse: activities });
 });
-afterAll(() => temporal.close());
+afterAll(async () => {
+  await workers.stop();
+  await temporal.close();
+});
 
 interface Stage {
   readonly invoiceId: string;
@@ -42,14 +53,15 @@ interface Stage {
   until(state: InvoiceStatus['state']): Promise<unknown>;
 }
 
-/** Plays one invoice with workers running. */
+/** Plays one invoice in its world. */
 async function play(
   world: World,
   scene: (stage: Stage) => Promise<void>,
   pace: Partial<Pace> = {},
 ): Promise<void> {
-  const route = anInvoiceRoute(pace);
   const invoiceId = crypto.randomUUID();
+  worlds.set(invoiceId, world);
+  const own = { ...route, pace: { ...route.pace, ...pace } };
   const address = { partnerId: PARTNER_ID, invoiceId };
   const { client } = temporal;
   const handle = () => client.workflow.getHandle(invoiceWorkflowId({ environment: 'test', ...address }));
@@ -57,18 +69,18 @@ async function play(
   const stage: Stage = {
     ...{ invoiceId, world, handle, status },
     async send(...events) {
-      for (const event of events)
-        await sendInvoiceEvent(client, route, { ...event, invoice: { ...event.invoice, invoiceId } });
+      for (const event of events) {
+        await sendInvoiceEvent(client, own, { ...event, invoice: { ...event.invoice, invoiceId } });
+      }
     },
-    retry: () => retryInvoice(client, route, address),
-    lookUp: () => lookUpInvoice(client, route, address, { cause: 'person' }),
-    watch: () => watchInvoice(client, route, address),
+    retry: () => retryInvoice(client, own, address),
+    lookUp: () => lookUpInvoice(client, own, address, { cause: 'person' }),
+    watch: () => watchInvoice(client, own, address),
     result: () => handle().result() as Promise<InvoiceResult>,
     until: (state) => eventually(async () => (await status()).state === state),
   };
-  const activities = { billing: world.activities, warehouse: world.activities };
   try {
-    await withWorkers(temporal, route.queues, activities, () => scene(stage));
+    await scene(stage);
   } finally {
     await handle()
       .terminate()

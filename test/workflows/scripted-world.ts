@@ -3,7 +3,7 @@
  * that hangs until a void, a hash that stays wrong). The whole chain with real parts is tested in test/worker.
  */
 
-import { Context } from '@temporalio/activity';
+import { activityInfo, Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { BillingActivities, WarehouseActivities } from '../../activities/create-activities.js';
 import type { InvoiceLedger } from '../../activities/ledger.js';
@@ -82,6 +82,24 @@ export function aWorld(answers: Answers = {}) {
   ) as unknown as BillingActivities & WarehouseActivities;
 
   return { activities, calls, ledger, parked, loads };
+}
+
+/** Activities that act in the world of the invoice whose workflow calls them. */
+export function activitiesOf(
+  worldOf: (invoiceId: string) => World | undefined,
+): BillingActivities & WarehouseActivities {
+  const names = Object.keys(aWorld().activities);
+  const entries = names.map((name) => [
+    name,
+    async (...args: unknown[]) => {
+      const invoiceId = activityInfo().workflowExecution?.workflowId.split('/').at(-1) ?? '';
+      const world = worldOf(invoiceId);
+      if (world === undefined) throw new Error(`No world for ${invoiceId}.`);
+      const activity = world.activities[name as keyof World['activities']];
+      return (activity as (...args: unknown[]) => Promise<unknown>)(...args);
+    },
+  ]);
+  return Object.fromEntries(entries);
 }
 
 /** Answers one after the other; the last one stays. */

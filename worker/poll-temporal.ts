@@ -1,0 +1,149 @@
+/**
+ * Keeps the two Temporal workers running for as long as the process does: starts without Temporal, waits for it,
+ * survives its restarts, follows it to another address.
+ */
+
+import type { Client } from '@temporalio/client';
+import { NativeConnection, type Worker } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import type { BillingActivities, WarehouseActivities } from '../activities/create-activities.js';
+import type { Settings } from '../config/settings.js';
+import type { Health } from '../ops/health.js';
+import { createDataConverter } from '../temporal/codec.js';
+import { connectTemporal, pause, temporalTarget } from '../temporal/connect.js';
+import { encryptionKeys } from '../temporal/encryption-keys.js';
+import { createWorkers, type QueueNames } from './create-workers.js';
+import { workflowBundle } from './workflow-bundle.js';
+
+export interface PollOptions {
+  readonly settings: Settings;
+  readonly queues: QueueNames;
+  readonly billing: BillingActivities;
+  readonly warehouse: WarehouseActivities;
+  readonly log: Logger;
+  readonly health: Health;
+  /** Told of every new connection: activities that start workflows use its client. */
+  readonly onConnected: (client: Client) => Promise<void>;
+}
+
+export interface Polling {
+  /** Resolves when both workers poll for the first time. */
+  readonly ready: Promise<void>;
+  /** Takes no more tasks, lets running activities end within their grace, and disconnects. */
+  close(): Promise<void>;
+}
+
+const LOOK_EVERY_MS = 2_000;
+const LONGEST_PAUSE_MS = 5_000;
+
+export function pollTemporal(options: PollOptions): Polling {
+  const { log, health } = options;
+  const closing = new AbortController();
+  let reportReady: () => void = () => {};
+  const ready = new Promise<void>((resolve) => {
+    reportReady = resolve;
+  });
+  const away = (detail: string): void => health.set('temporal', { isHealthy: false, detail });
+  away('not connected yet');
+
+  const loop = async (): Promise<void> => {
+    for (let failures = 0; !closing.signal.aborted; ) {
+      try {
+        await serve(options, closing.signal, () => {
+          failures = 0;
+          reportReady();
+        });
+      } catch (error) {
+        if (closing.signal.aborted) return;
+        const detail = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+        if (failures % 20 === 0) log.warn({ detail }, 'Temporal is away; trying again');
+        away(detail);
+        await pause(Math.min(250 * 2 ** failures, LONGEST_PAUSE_MS), closing.signal).catch(() => {});
+        failures += 1;
+      }
+    }
+  };
+  const looping = loop();
+  return {
+    ready,
+    async close() {
+      closing.abort(new Error('closing'));
+      await looping;
+    },
+  };
+}
+
+/** One connection's life: ends when the signal aborts, when Temporal moves, or with the error of a worker. */
+async function serve(options: PollOptions, signal: AbortSignal, onReady: () => void): Promise<void> {
+  const { settings, log, health } = options;
+  const connection = await connectTemporal(settings, { log });
+  let native: NativeConnection | undefined;
+  try {
+    const target = await temporalTarget(settings);
+    native = await NativeConnection.connect(target.connection);
+    const workers = await createWorkers({
+      connection: native,
+      namespace: target.namespace,
+      queues: options.queues,
+      bundle: await workflowBundle(),
+      dataConverter: createDataConverter(await encryptionKeys(settings, target)),
+      billing: options.billing,
+      warehouse: options.warehouse,
+    });
+    const running = runAll(workers);
+    running.catch(() => {}); // Awaited below; a failure before that must not count as unhandled.
+    try {
+      await options.onConnected(connection.client);
+      health.set('temporal', { isHealthy: true });
+      log.info({ address: target.address, queues: options.queues }, 'worker is polling');
+      onReady();
+      await Promise.race([running, watch(options, connection, signal)]);
+    } finally {
+      stopAll(workers);
+      await running;
+    }
+  } finally {
+    await native?.close().catch((error: unknown) => log.debug({ err: error }, 'connection closed badly'));
+    await connection.close();
+  }
+}
+
+/** Says in health whether Temporal answers; returns when it has moved or we are closing. */
+async function watch(
+  { settings, health, log }: PollOptions,
+  connection: { readonly client: Client; readonly namespace: string; readonly address: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, namespace, address } = connection;
+  let wasHealthy = true;
+  while (!signal.aborted) {
+    const isHealthy = await client.connection
+      .withDeadline(Date.now() + 2_000, () => client.workflowService.describeNamespace({ namespace }))
+      .then(() => true)
+      .catch(() => false);
+    if (isHealthy !== wasHealthy)
+      log[isHealthy ? 'info' : 'warn']({ address, isHealthy }, 'Temporal changed');
+    wasHealthy = isHealthy;
+    health.set('temporal', isHealthy ? { isHealthy } : { isHealthy, detail: `${address} does not answer` });
+    const target = await temporalTarget(settings).catch(() => null);
+    if (target !== null && target.address !== address) return;
+    await pause(LOOK_EVERY_MS, signal).catch(() => {});
+  }
+}
+
+/** Both run or neither: a half-served invoice would wait for the other queue without a word. */
+async function runAll(workers: readonly Worker[]): Promise<void> {
+  const runs = workers.map((worker) =>
+    worker.run().catch((error: unknown) => {
+      stopAll(workers);
+      throw error;
+    }),
+  );
+  const outcomes = await Promise.allSettled(runs);
+  const failure = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failure !== undefined) throw failure.reason;
+}
+
+function stopAll(workers: readonly Worker[]): void {
+  for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+}

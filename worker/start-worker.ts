@@ -1,0 +1,110 @@
+/** The worker role, wired: archive, warehouse with its publisher, billing service, and both task queues. */
+
+import { join } from 'node:path';
+import type { Client } from '@temporalio/client';
+import { createBillingActivities, createWarehouseActivities } from '../activities/create-activities.js';
+import type { Archive } from '../archive/archive.js';
+import { openArchive } from '../archive/open-archive.js';
+import type { BillingService } from '../billing/billing-service.js';
+import { createBillingService } from '../billing/client.js';
+import type { Settings } from '../config/settings.js';
+import { taskQueues } from '../contract/names.js';
+import type { Quarantine } from '../contract/quarantine.js';
+import { openQuarantine } from '../inbox/quarantine-folder.js';
+import { type Alerts, createAlerts } from '../ops/alerts.js';
+import type { Health } from '../ops/health.js';
+import type { Logger } from '../ops/log.js';
+import type { Metrics } from '../ops/metrics.js';
+import { createScrub } from '../ops/scrub.js';
+import { openWarehouse } from '../warehouse/open-warehouse.js';
+import { startPublisher } from '../warehouse/publisher.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
+import type { QueueNames } from './create-workers.js';
+import { pollTemporal } from './poll-temporal.js';
+import { installRuntime } from './runtime.js';
+
+export interface WorkerOptions {
+  readonly settings: Settings;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly health: Health;
+  /** Stands in the warehouse's lock file, `up` or `worker`. */
+  readonly role?: string;
+  /** Instead of the environment's; tests that share a server keep apart by them. */
+  readonly queues?: QueueNames;
+  /** Shared with the endpoint when both run in one process. */
+  readonly alerts?: Alerts;
+  /** The warehouse cannot go on: end the process, a new start repairs or says what to do. */
+  readonly onFatal?: (error: Error) => void;
+}
+
+export interface RunningWorker {
+  /** Resolves when the worker polls Temporal for the first time; it starts and waits without. */
+  readonly ready: Promise<void>;
+  /** Of the account, once a token was had. */
+  partnerIds(): readonly string[];
+  readonly archive: Archive;
+  readonly warehouse: Warehouse;
+  readonly service: BillingService;
+  readonly quarantine: Quarantine;
+  /** Drains, publishes what is not published yet, and closes in order. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/** @throws WarehouseLockedError and whatever else keeps the warehouse or archive from opening; never for Temporal */
+export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+  const { settings, log, metrics, health } = options;
+  installRuntime(log);
+  const closers: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    // Newest first: polling, then publisher, then what they write to.
+    for (let closer = closers.pop(); closer !== undefined; closer = closers.pop()) await closer();
+  };
+  try {
+    const alerts = options.alerts ?? createAlerts({ settings, log, metrics, scrub: createScrub(settings) });
+    if (options.alerts === undefined) closers.push(() => alerts.close());
+    const archive = await openArchive(settings);
+    closers.push(() => archive.close());
+    const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
+    const warehouse = await openWarehouse({
+      ...{ settings, archive, log, metrics, role: options.role ?? 'worker' },
+      onFatal(error) {
+        health.set('warehouse', { isHealthy: false, detail: error.message });
+        alerts.raise({ key: 'warehouse', title: 'The warehouse cannot go on', detail: error.message });
+        options.onFatal?.(error);
+      },
+    });
+    closers.push(() => warehouse.close());
+    health.set('warehouse', { isHealthy: true });
+    const publisher = startPublisher(warehouse, { log, metrics });
+    closers.push(() => publisher.close());
+    const service = createBillingService({ settings, archive, log });
+    closers.push(() => service.close());
+
+    let client: Client | null = null;
+    const polling = pollTemporal({
+      ...{ settings, log, health, queues: options.queues ?? taskQueues(settings.environment) },
+      billing: createBillingActivities({ service, alerts, log }),
+      warehouse: createWarehouseActivities({
+        ...{ warehouse, archive, quarantine, alerts, log, settings },
+        client: () => {
+          if (client === null) throw new Error('An activity runs without a connection to Temporal.');
+          return client;
+        },
+        now: () => new Date(),
+      }),
+      async onConnected(connected) {
+        client = connected;
+      },
+    });
+    closers.push(() => polling.close());
+    return {
+      ready: polling.ready,
+      partnerIds: () => service.partnerIds(),
+      ...{ archive, warehouse, service, quarantine, close },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
