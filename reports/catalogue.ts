@@ -9,6 +9,7 @@
  *   the default may be left out when the query treats null as "not given"
  * - `means` how to read the numbers; `cannot say` what they must not be taken for
  * - `units` comma-separated `column unit`; the unit `money` is the row's `currency_code`
+ * - `detail` columns that only the wide forms show: a terminal leaves them out when they do not fit
  * - `chart` what an HTML page draws: `bar|line|heatmap|waterfall` and its columns as `role=column`
  * - `source` the tables it needs beside the published ones: `rates`, `costs`
  */
@@ -46,6 +47,7 @@ export interface ReportDefinition {
   readonly cannotSay: string;
   /** Unit by column name. */
   readonly units: Readonly<Record<string, string>>;
+  readonly details: readonly string[];
   readonly charts: readonly ChartSpec[];
   /** Optional tables from CSV that the report joins. */
   readonly sources: readonly ('rates' | 'costs')[];
@@ -92,6 +94,7 @@ export function parseReport(name: string, sql: string): ReportDefinition {
     means: one('means'),
     cannotSay: one('cannot say'),
     units: Object.fromEntries(listOf(one('units')).map((item) => splitOnce(item, ' '))),
+    details: listOf(one('detail')),
     charts: (header.get('chart') ?? []).filter((line) => line !== '').map((line) => chartOf(name, line)),
     sources: listOf(one('source')).map((item) => sourceOf(name, item)),
     sql,

@@ -26,6 +26,8 @@ export type SessionStatement =
   | 'base-as-known-on'
   | 'filtered-shipments'
   | 'selected-shipments'
+  | 'selected-invoices'
+  | 'voided-shipments'
   | 'head'
   | 'publication'
   | 'rates'

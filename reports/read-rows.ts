@@ -1,12 +1,12 @@
 /** Turns what DuckDB answered into report rows without ever passing a decimal through a float (hazard 7). */
 
 import { type DuckDBResultReader, DuckDBTypeId } from '@duckdb/node-api';
+import type { ReportDefinition } from './catalogue.js';
 import type { ColumnType, ReportCell, ReportColumn, ReportRow } from './report-result.js';
 
-/** @param units unit by column name, from the report's header */
 export function readColumns(
   reader: DuckDBResultReader,
-  units: Readonly<Record<string, string>>,
+  report: Pick<ReportDefinition, 'units' | 'details'>,
 ): ReportColumn[] {
   const names = reader.columnNames();
   return reader.columnTypes().map((duckType, index) => {
@@ -14,7 +14,14 @@ export function readColumns(
     const type = columnType(duckType.typeId, name);
     const scale = 'scale' in duckType && typeof duckType.scale === 'number' ? duckType.scale : 0;
     const align = type === 'count' || type === 'decimal' ? 'right' : 'left';
-    return { name, type, scale: type === 'decimal' ? scale : 0, unit: units[name] ?? null, align };
+    return {
+      name,
+      type,
+      scale: type === 'decimal' ? scale : 0,
+      unit: report.units[name] ?? null,
+      align,
+      isDetail: report.details.includes(name),
+    };
   });
 }
 

@@ -42,6 +42,8 @@ export function headNotes(about: {
   /** true when the level was asked for, false when it was chosen here. */
   readonly chosen: boolean;
   readonly filters: AppliedFilters;
+  /** true: the report shows states of invoices, which are published as they are now only. */
+  readonly readsInvoices: boolean;
 }): string[] {
   const { counts, level } = about;
   const of = (name: string): LevelCount | undefined =>
@@ -52,11 +54,11 @@ export function headNotes(about: {
   const notes: string[] = [];
   if (level === 'tenant' && partner) {
     notes.push(
-      `${amount(partner)} at partner level are left out: a partner-level invoice sums the shipments of all tenants, and adding both counts twice (--level partner or all shows them).`,
+      `Left out: ${amount(partner)} at partner level. A partner-level invoice sums the shipments of all tenants, and adding both counts twice; the level partner or all shows them.`,
     );
   }
   if (level === 'partner' && (tenant ?? unknown)) {
-    notes.push(`${amount(tenant, unknown)} at tenant level are left out, so that nothing is counted twice.`);
+    notes.push(`Left out: ${amount(tenant, unknown)} at tenant level, so that nothing is counted twice.`);
   }
   if (level === 'partner' && !about.chosen)
     notes.push('Only partner-level invoices exist, so these are reported.');
@@ -65,20 +67,26 @@ export function headNotes(about: {
   }
   if (level !== 'partner' && unknown) {
     notes.push(
-      `${amount(unknown)} are of unknown level (imported without details) and counted with the tenants.`,
+      `Counted with the tenants: ${amount(unknown)} whose level is unknown (imported without details).`,
     );
   }
   const selected = counts.filter((count) => levelsOf(level).includes(count.level));
   const weightless = selected.reduce((sum, count) => sum + count.shipments - count.weighed, 0);
   if (weightless > 0)
-    notes.push(`${plural(weightless, 'shipment')} have no weight; their cost is in cost_per_lb.`);
+    notes.push(`Without weight: ${plural(weightless, 'shipment')}; averages per lb contain their cost.`);
   const contradicted = selected.reduce((sum, count) => sum + count.contradictedInvoices, 0);
   if (contradicted > 0) {
     notes.push(
-      `${plural(contradicted, 'invoice')} contradict their own header or event; "billsync report proof" says how.`,
+      `Contradicted by their own header or event: ${plural(contradicted, 'invoice')}; the report proof says how.`,
     );
   }
-  if (about.filters.asKnownOn !== null) notes.push(`Answered as it was known on ${about.filters.asKnownOn}.`);
+  if (about.filters.asKnownOn !== null) {
+    notes.push(
+      about.readsInvoices
+        ? `Shipments are as they were known on ${about.filters.asKnownOn}; states of invoices are those of the publication.`
+        : `Answered as it was known on ${about.filters.asKnownOn}.`,
+    );
+  }
   return notes;
 }
 

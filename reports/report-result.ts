@@ -14,6 +14,8 @@ export interface ReportColumn {
   /** `money` is the row's `currency_code`; null when the column has no unit. */
   readonly unit: string | null;
   readonly align: 'left' | 'right';
+  /** true: a terminal may leave it out when it does not fit; files always hold it. */
+  readonly isDetail: boolean;
 }
 
 export type ReportCell = string | number | boolean | null;

@@ -58,9 +58,11 @@ async function answer(
   const level = filters.level ?? chooseLevel(counts);
   await setVariable(file, 'levels', levelsOf(level));
   await file.apply('selected-shipments');
+  await file.apply('selected-invoices');
+  await file.apply('voided-shipments');
 
   const reader = await file.query(report.sql, values.bound);
-  const columns = readColumns(reader, report.units);
+  const columns = readColumns(reader, report);
   const rows = readRows(reader, columns);
   const selected = counts.filter((count) => levelsOf(level).includes(count.level));
   return {
@@ -82,7 +84,13 @@ async function answer(
       rows: rows.length,
       shipments: selected.reduce((sum, count) => sum + count.shipments, 0),
       provedPercent: provedPercent(selected),
-      notes: headNotes({ counts, level, chosen: filters.level !== null, filters }),
+      notes: headNotes({
+        counts,
+        level,
+        chosen: filters.level !== null,
+        filters,
+        readsInvoices: report.sql.includes('selected_invoices'),
+      }),
     },
   };
 }

@@ -94,7 +94,7 @@ function barOption({ rows, key, value, unit }: Drawing): [EChartsCoreOption, num
   const height = 70 + shown.length * 26;
   const option = {
     ...frame(),
-    grid: { left: 10, right: 110, top: 10, bottom: 34, containLabel: true },
+    grid: { left: 10, right: 110, top: 10, bottom: 34 },
     xAxis: { ...valueAxis(unit), axisLabel: { color: INK, formatter: short } },
     yAxis: { ...categoryAxis(shown.map((row) => label(row[key]))), inverse: true },
     series: [
@@ -121,7 +121,7 @@ function lineOption({ rows, key, value, unit, spec }: Drawing): [EChartsCoreOpti
   const option = {
     ...frame(),
     legend: { show: seriesColumn !== undefined, top: 0, textStyle: { color: INK }, type: 'plain' },
-    grid: { left: 10, right: 30, top: seriesColumn === undefined ? 30 : 60, bottom: 10, containLabel: true },
+    grid: { left: 10, right: 30, top: seriesColumn === undefined ? 30 : 60, bottom: 10 },
     xAxis: categoryAxis(keys),
     yAxis: { ...valueAxis(unit), nameLocation: 'end', axisLabel: { color: INK, formatter: short } },
     series: series.map(([name, members], index) => {
@@ -166,7 +166,7 @@ function heatmapOption({ rows, key, value, unit, spec }: Drawing): [EChartsCoreO
   const sizes = cells.map((cell) => cell[2] ?? 0);
   const option = {
     ...frame(),
-    grid: { left: 10, right: 20, top: 10, bottom: 60, containLabel: true },
+    grid: { left: 10, right: 20, top: 10, bottom: 60 },
     xAxis: categoryAxis(columns),
     yAxis: { ...categoryAxis(lines), inverse: true },
     visualMap: {
@@ -218,7 +218,7 @@ function waterfallOption({ rows, key, value, unit }: Drawing): [EChartsCoreOptio
   });
   const option = {
     ...frame(),
-    grid: { left: 10, right: 20, top: 40, bottom: 10, containLabel: true },
+    grid: { left: 10, right: 20, top: 40, bottom: 10 },
     xAxis: categoryAxis(bars.map((bar) => bar.name)),
     yAxis: { ...valueAxis(unit), nameLocation: 'end', axisLabel: { color: INK, formatter: short } },
     series: [

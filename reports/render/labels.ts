@@ -7,12 +7,18 @@ export function columnLabel(column: ReportColumn): string {
   const words = column.name.replaceAll('_', ' ');
   const label = words.charAt(0).toUpperCase() + words.slice(1);
   const unit = column.unit;
-  if (unit === null || unit.startsWith('money') || new RegExp(`\\b${escapeRegExp(unit)}\\b`).test(words))
+  const isSaid = unit === '%' && words.includes('percent');
+  if (
+    unit === null ||
+    isSaid ||
+    unit.startsWith('money') ||
+    new RegExp(`\\b${escapeRegExp(unit)}\\b`).test(words)
+  )
     return label;
   return `${label} (${unit})`;
 }
 
-/** Digits grouped by a thin no-break space-free comma: 1,234,567.8900. Nothing is rounded. */
+/** Digits are grouped by commas, 1,234,567.8900; nothing is rounded. */
 export function cellLabel(cell: ReportCell, column: ReportColumn): string {
   if (cell === null) return '';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
@@ -59,7 +65,14 @@ export function grouped(digits: string): string {
   return [whole.replace(/\B(?=(\d{3})+(?!\d))/g, ','), ...fraction].join('.');
 }
 
-const INSTANT: ReportColumn = { name: 'as_of', type: 'instant', scale: 0, unit: null, align: 'left' };
+const INSTANT: ReportColumn = {
+  name: 'as_of',
+  type: 'instant',
+  scale: 0,
+  unit: null,
+  align: 'left',
+  isDetail: false,
+};
 
 function escapeRegExp(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/%]/g, '\\$&');

@@ -1,66 +1,113 @@
-/** Draws a result for the terminal: fits the width, numbers aligned at their point, text cut with an ellipsis. */
+/** Draws a result for the terminal: fits its width, numbers aligned at their point, a bar where it helps. */
 
-import Table from 'cli-table3';
+import stringWidth from 'string-width';
 import type { ReportColumn, ReportResult, ReportRow } from '../report-result.js';
 import { cellLabel, columnLabel } from './labels.js';
 
 export interface TableOptions {
-  /** Columns of the terminal; undefined when nobody looks at it, then nothing is cut. */
+  /** Columns of the terminal; undefined when nobody looks at it, then nothing is cut or left out. */
   readonly width?: number | undefined;
   readonly color?: boolean | undefined;
 }
 
+interface Column {
+  readonly column: ReportColumn;
+  readonly head: readonly string[];
+  readonly cells: readonly string[];
+  readonly width: number;
+}
+
+const GAP = '  ';
 const LEAST_TEXT_WIDTH = 8;
-const LEAST_BAR_WIDTH = 8;
-/** Border and padding that every column costs. */
-const COLUMN_OVERHEAD = 3;
+const LEAST_BAR_WIDTH = 6;
+const MOST_BAR_WIDTH = 24;
 
 export function renderTable(result: ReportResult, options: TableOptions = {}): string {
   if (result.rows.length === 0) return 'No rows.\n';
-  const bar = barOf(result);
-  const cells = result.rows.map((row) =>
-    result.columns.map((column) => visible(cellLabel(row[column.name] ?? null, column))),
-  );
-  const heads = result.columns.map(columnLabel);
-  const natural = heads.map((_, index) =>
-    Math.max(longestWord(heads[index] ?? ''), ...cells.map((row) => (row[index] ?? '').length)),
-  );
-  const widths = fitted(natural, result.columns, options.width);
-  const left = options.width === undefined ? 0 : options.width - lineWidth(widths) - COLUMN_OVERHEAD;
-  const barWidth = bar && left >= LEAST_BAR_WIDTH ? Math.min(left, 24) : 0;
-  const table = new Table({
-    head: barWidth > 0 ? [...heads, ''] : heads,
-    colWidths: [...widths, ...(barWidth > 0 ? [barWidth] : [])].map((width) => width + 2),
-    colAligns: [
-      ...result.columns.map((column) => column.align),
-      ...(barWidth > 0 ? (['left'] as const) : []),
-    ],
-    wordWrap: true,
-    style: { head: options.color ? ['bold'] : [], border: options.color ? ['gray'] : [] },
-    chars: SPARE_LINES,
-  });
-  for (const [index, row] of cells.entries()) {
-    const cut = row.map((cell, column) => shortened(cell, widths[column] ?? cell.length));
-    const source = result.rows[index];
-    table.push(barWidth > 0 && bar && source ? [...cut, drawn(bar(source), barWidth)] : cut);
+  const columns = fitted(result, options.width);
+  const bars = barsOf(result, options.width === undefined ? undefined : options.width - lineWidth(columns));
+  const heads = Math.max(...columns.map((column) => column.head.length));
+  const bold = (text: string): string => (options.color ? `\u001b[1m${text}\u001b[22m` : text);
+  const lines: string[] = [];
+  for (let line = 0; line < heads; line += 1) {
+    // Heads stand on the rule: short ones leave their upper lines empty.
+    lines.push(bold(joined(columns, (column) => column.head[line - heads + column.head.length] ?? '')));
   }
-  return `${table.toString()}\n`;
+  lines.push(joined(columns, (column) => '─'.repeat(column.width)));
+  for (const index of result.rows.keys()) {
+    const bar = bars ? GAP + (bars[index] ?? '') : '';
+    lines.push(joined(columns, (column) => column.cells[index] ?? '') + bar);
+  }
+  return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;
 }
 
-/** No line between rows: a report is read across, and twice as much of it fits. */
-const SPARE_LINES = { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' };
+/** Detail columns go first, then text is shortened; numbers are never cut. */
+function fitted(result: ReportResult, width: number | undefined): Column[] {
+  const all = result.columns.map((column) => measured(result, column));
+  if (width === undefined || lineWidth(all) <= width) return all;
+  const columns = all.filter(({ column }) => !column.isDetail);
+  const widths = columns.map((column) => column.width);
+  const total = (): number => widths.reduce((sum, each) => sum + each + GAP.length, -GAP.length);
+  while (total() > width) {
+    let widest = -1;
+    for (const [index, { column }] of columns.entries()) {
+      const size = widths[index] ?? 0;
+      const isWider = widest < 0 || size > (widths[widest] ?? 0);
+      if (column.type === 'text' && size > LEAST_TEXT_WIDTH && isWider) widest = index;
+    }
+    if (widest < 0) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  return columns.map((column, index) => ({
+    ...column,
+    width: widths[index] ?? column.width,
+    cells: column.cells.map((cell) => shortened(cell, widths[index] ?? column.width)),
+  }));
+}
 
-/** How long a row's bar is, 0 to 1, within its currency; undefined when the report has no bar chart. */
-function barOf(result: ReportResult): ((row: ReportRow) => number) | undefined {
+function measured(result: ReportResult, column: ReportColumn): Column {
+  const cells = result.rows.map((row) => visible(cellLabel(row[column.name] ?? null, column)));
+  const label = columnLabel(column);
+  const widest = cells.reduce((most, cell) => Math.max(most, stringWidth(cell)), 0);
+  const width = Math.max(widest, ...label.split(' ').map((word) => word.length));
+  return { column, cells, width, head: wrapped(label, width) };
+}
+
+function wrapped(label: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of label.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width)
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+function joined(columns: readonly Column[], of: (column: Column) => string): string {
+  return columns.map((column) => padded(of(column), column)).join(GAP);
+}
+
+function padded(text: string, { column, width }: Column): string {
+  const space = ' '.repeat(Math.max(0, width - stringWidth(text)));
+  return column.align === 'right' ? space + text : text + space;
+}
+
+function lineWidth(columns: readonly Column[]): number {
+  return columns.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length);
+}
+
+/** A bar for each row, as long as its share of its currency's largest; undefined when there is no room or no chart. */
+function barsOf(result: ReportResult, room: number | undefined): string[] | undefined {
   const value = result.charts.find((chart) => chart.kind === 'bar')?.roles.value;
-  if (value === undefined) return undefined;
+  const width = Math.min(MOST_BAR_WIDTH, (room ?? 0) - GAP.length);
+  if (value === undefined || width < LEAST_BAR_WIDTH) return undefined;
   const size = (row: ReportRow): number => Math.max(0, Number(row[value] ?? 0));
   const largest = new Map<unknown, number>();
   for (const row of result.rows) {
-    const currency = row.currency_code;
-    largest.set(currency, Math.max(largest.get(currency) ?? 0, size(row)));
+    largest.set(row.currency_code, Math.max(largest.get(row.currency_code) ?? 0, size(row)));
   }
-  return (row) => size(row) / (largest.get(row.currency_code) || 1);
+  return result.rows.map((row) => drawn(size(row) / (largest.get(row.currency_code) || 1), width));
 }
 
 function drawn(share: number, width: number): string {
@@ -69,42 +116,19 @@ function drawn(share: number, width: number): string {
   return '█'.repeat(Math.floor(eighths / 8)) + (part > 0 ? ('▏▎▍▌▋▊▉'[part - 1] ?? '') : '');
 }
 
-/** Text gives way before numbers do; numbers are never cut. */
-function fitted(
-  natural: readonly number[],
-  columns: readonly ReportColumn[],
-  width: number | undefined,
-): number[] {
-  const widths = [...natural];
-  if (width === undefined) return widths;
-  while (lineWidth(widths) > width) {
-    let widest = -1;
-    for (const [index, column] of columns.entries()) {
-      const size = widths[index] ?? 0;
-      if (column.type !== 'text' || size <= LEAST_TEXT_WIDTH) continue;
-      if (widest < 0 || size > (widths[widest] ?? 0)) widest = index;
-    }
-    if (widest < 0) break;
-    widths[widest] = (widths[widest] ?? 0) - 1;
-  }
-  return widths;
-}
-
-function lineWidth(widths: readonly number[]): number {
-  return widths.reduce((sum, width) => sum + width + COLUMN_OVERHEAD, 1);
-}
-
-function longestWord(text: string): number {
-  return Math.max(...text.split(' ').map((word) => word.length));
-}
-
 function shortened(text: string, width: number): string {
-  return text.length > width ? `${text.slice(0, width - 1)}…` : text;
+  if (stringWidth(text) <= width) return text;
+  let kept = '';
+  for (const letter of text) {
+    if (stringWidth(kept + letter) > width - 1) break;
+    kept += letter;
+  }
+  return `${kept}…`;
 }
 
 /** Control characters must not reach a terminal: they could move the cursor or change its title. */
 function visible(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (letter) =>
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (letter) =>
     letter === '\n' ? '⏎' : `\\x${letter.charCodeAt(0).toString(16).padStart(2, '0')}`,
   );
 }

@@ -47,3 +47,41 @@ create or replace temp macro normal_zone(zone) as
             then regexp_extract(trim(zone), '([1-9][0-9]*|0)$', 1)
         else upper(regexp_replace(trim(zone), '^zone[\s_#:.-]+', '', 'i'))
     end;
+
+-- A date's month, as 2026-03.
+create or replace temp macro month_of(day) as strftime(day, '%Y-%m');
+
+-- Whole pounds as carriers rate them: every begun pound counts.
+create or replace temp macro rated_lb(weight, unit) as
+    cast(ceil(lb_of(weight, unit)) as integer);
+
+-- A number of a zone, when it is one.
+create or replace temp macro zone_number(zone) as try_cast(normal_zone(zone) as integer);
+
+-- a mean of whole numbers, two decimals.
+create or replace temp macro mean_of(total, n) as
+    cast(rounded_quotient(cast(total as hugeint) * 100, n) as decimal(36, 0)) * cast(0.01 as decimal(2, 2));
+
+-- Whether a shipment passes every filter but the level. The filters are session variables, bound one by one by the
+-- runner, so that no value ever becomes part of a query; null means "all", the empty zone means "none given".
+create or replace temp macro passes_filters(tenant, carrier, zone, currency, ship_date, invoice_date) as
+    (
+        getvariable('date_from') is null
+        or case when getvariable('date_basis') = 'invoice-date' then invoice_date else ship_date end
+        >= cast(getvariable('date_from') as date)
+    )
+    and (
+        getvariable('date_to') is null
+        or case when getvariable('date_basis') = 'invoice-date' then invoice_date else ship_date end
+        < cast(getvariable('date_to') as date)
+    )
+    and (getvariable('tenants') is null or list_contains(cast(getvariable('tenants') as varchar[]), tenant))
+    and (getvariable('carriers') is null or list_contains(cast(getvariable('carriers') as varchar[]), carrier))
+    and (
+        getvariable('zones') is null
+        or list_contains(cast(getvariable('zones') as varchar[]), coalesce(zone, ''))
+    )
+    and (
+        getvariable('currencies') is null
+        or list_contains(cast(getvariable('currencies') as varchar[]), currency)
+    );

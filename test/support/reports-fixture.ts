@@ -8,7 +8,12 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from '@duckdb/node-api';
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBPreparedStatement,
+  type DuckDBValue,
+} from '@duckdb/node-api';
 
 export interface FixtureShipment {
   readonly tenant: string;
@@ -270,7 +275,9 @@ async function insertPublication(connection: DuckDBConnection, publishedAt: stri
   });
 }
 
-/** Column names are those above; every value is bound, text is cast to the column's type by DuckDB. */
+const prepared = new WeakMap<DuckDBConnection, Map<string, DuckDBPreparedStatement>>();
+
+/** Column names are those above, always the same for a table; every value is bound, text is cast to the column's type by DuckDB. */
 async function insert(
   connection: DuckDBConnection,
   table: string,
@@ -278,7 +285,12 @@ async function insert(
 ): Promise<void> {
   const names = Object.keys(row);
   const marks = names.map((name) => `$${name}`).join(', ');
-  const statement = await connection.prepare(`insert into ${table} (${names.join(', ')}) values (${marks})`);
+  const known = prepared.get(connection) ?? new Map<string, DuckDBPreparedStatement>();
+  prepared.set(connection, known);
+  const statement =
+    known.get(table) ??
+    (await connection.prepare(`insert into ${table} (${names.join(', ')}) values (${marks})`));
+  known.set(table, statement);
   statement.bind({ ...row });
   await statement.run();
 }

@@ -1,0 +1,99 @@
+-- title: How complete is each month, and what is still to be billed?
+-- grain: month of ship date, currency
+-- means: billed_by_0 is what the invoices of the same month billed, billed_by_1 that and the month after, and so on;
+--   empty: that month has not come yet. completion_percent comes from how earlier months grew (chain ladder: each
+--   step's growth is the sum of what months had after it over the sum before it, six decimals). estimated_total is
+--   billed over completion; estimated_unbilled is what it says is missing. The date filters mean the ship date here
+--   unless asked otherwise. Months older than six count as complete.
+-- cannot say: it is an estimate from habit. The newest month is not over, a new carrier or tenant has no habit yet;
+--   without one, completion is 100 % and nothing is estimated.
+-- units: billed_by_0 money, billed_by_1 money, billed_by_2 money, billed_by_3 money, billed_by_4 money,
+--   billed_by_5 money, billed_by_6 money, billing_cost money, completion_percent %, estimated_total money,
+--   estimated_unbilled money
+-- chart: bar key=ship_month value=estimated_unbilled
+with recursive amounts as (
+    select
+        cast(date_trunc('month', ship_date) as date) as start,
+        currency_code,
+        least(greatest(date_diff('month', ship_date, invoice_generation_date), 0), 6) as age,
+        sum(billing_cost) as amount
+    from selected_shipments
+    group by all
+),
+months as (
+    select
+        start,
+        currency_code,
+        least(greatest(
+            date_diff('month', start, (select max(invoice_generation_date) from selected_shipments)), 0
+        ), 6) as observed,
+        sum(amount) as billing_cost
+    from amounts
+    group by all
+),
+ages as (
+    select m.start, m.currency_code, m.observed, unnest(range(0, m.observed + 1)) as age from months as m
+),
+triangle as (
+    select a.start, a.currency_code, a.observed, a.age, coalesce(sum(x.amount), 0) as billed
+    from ages as a
+    left join amounts as x on x.start = a.start and x.currency_code = a.currency_code and x.age <= a.age
+    group by all
+),
+growth as (
+    select
+        t.currency_code,
+        t.age,
+        cast(
+            rounded_quotient(ten_thousandths(sum(n.billed)) * 1000000, ten_thousandths(sum(t.billed))) as decimal(30, 0)
+        )
+        * cast(0.000001 as decimal(6, 6)) as factor
+    from triangle as t
+    join triangle as n on n.start = t.start and n.currency_code = t.currency_code and n.age = t.age + 1
+    group by all
+),
+-- From the oldest age back: what is left to grow is this step's growth times what is left after it.
+remaining as (
+    select currency_code, 6 as age, cast(1 as decimal(18, 6)) as factor
+    from (select distinct currency_code from months)
+    union all
+    select
+        r.currency_code,
+        r.age - 1,
+        cast(round(r.factor * cast(coalesce(case when g.factor > 0 then g.factor end, 1) as decimal(18, 6)), 6) as decimal(18, 6))
+    from remaining as r
+    left join growth as g on g.currency_code = r.currency_code and g.age = r.age - 1
+    where r.age > 0
+),
+wide as (
+    select
+        start,
+        currency_code,
+        max(billed) filter (where age = 0) as billed_by_0,
+        max(billed) filter (where age = 1) as billed_by_1,
+        max(billed) filter (where age = 2) as billed_by_2,
+        max(billed) filter (where age = 3) as billed_by_3,
+        max(billed) filter (where age = 4) as billed_by_4,
+        max(billed) filter (where age = 5) as billed_by_5,
+        max(billed) filter (where age = 6) as billed_by_6
+    from triangle
+    group by all
+)
+select
+    month_of(m.start) as ship_month,
+    m.currency_code,
+    w.billed_by_0,
+    w.billed_by_1,
+    w.billed_by_2,
+    w.billed_by_3,
+    w.billed_by_4,
+    w.billed_by_5,
+    w.billed_by_6,
+    m.billing_cost,
+    percent_of(1, r.factor) as completion_percent,
+    cast(round(m.billing_cost * cast(r.factor as decimal(12, 6)), 4) as decimal(38, 4)) as estimated_total,
+    cast(round(m.billing_cost * cast(r.factor as decimal(12, 6)), 4) as decimal(38, 4)) - m.billing_cost as estimated_unbilled
+from months as m
+join wide as w on w.start = m.start and w.currency_code = m.currency_code
+join remaining as r on r.currency_code = m.currency_code and r.age = m.observed
+order by m.currency_code, m.start

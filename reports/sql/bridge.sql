@@ -1,0 +1,88 @@
+-- title: Why did cost change between two periods: volume, price or mix?
+-- grain: step of the bridge, currency
+-- params: $first_from date: start of the first period; without it the month before the last one with shipments
+--   $first_to date: its end, exclusive
+--   $second_from date: start of the second period; without it the last month with shipments
+--   $second_to date: its end, exclusive
+-- means: volume is the change in shipments at the first period's mean cost. price is, for every carrier, service, zone
+--   and begun pound that both periods have, the second period's shipments at the second mean less the same at the
+--   first. mix is the rest: shipments that moved between cells, cells that came and went. The three add up exactly.
+-- cannot say: whether mix was a choice; destinations and promised dates are not in an invoice file.
+-- units: amount money
+-- chart: waterfall key=step value=amount
+with latest as (
+    select date_trunc('month', max(report_date)) as start from selected_shipments
+),
+periods as (
+    select
+        coalesce(cast($first_from as date), cast(start - interval 1 month as date)) as first_from,
+        coalesce(cast($first_to as date), cast($second_from as date), cast(start as date)) as first_to,
+        coalesce(cast($second_from as date), cast(start as date)) as second_from,
+        coalesce(cast($second_to as date), cast(start + interval 1 month as date)) as second_to
+    from latest
+),
+cells as (
+    select
+        s.currency_code,
+        s.carrier,
+        s.service_level,
+        s.zone,
+        rated_lb(s.billable_weight, s.billable_weight_unit) as lb,
+        count(*) filter (where s.report_date >= p.first_from and s.report_date < p.first_to) as n1,
+        coalesce(sum(s.billing_cost) filter (where s.report_date >= p.first_from and s.report_date < p.first_to), 0)
+            as c1,
+        count(*) filter (where s.report_date >= p.second_from and s.report_date < p.second_to) as n2,
+        coalesce(sum(s.billing_cost) filter (where s.report_date >= p.second_from and s.report_date < p.second_to), 0)
+            as c2
+    from selected_shipments as s
+    cross join periods as p
+    group by all
+),
+totals as (
+    select
+        currency_code,
+        sum(n1) as n1,
+        sum(c1) as c1,
+        sum(n2) as n2,
+        sum(c2) as c2,
+        coalesce(
+            sum(
+                c2 - cast(rounded_quotient(n2 * ten_thousandths(c1), n1) as decimal(34, 0))
+                * cast(0.0001 as decimal(4, 4))
+            ) filter (where n1 > 0 and n2 > 0),
+            0
+        ) as price
+    from cells
+    group by currency_code
+    having sum(n1) + sum(n2) > 0
+),
+parts as (
+    select
+        *,
+        case
+            when n1 = 0 or n2 = 0 then c2 - c1
+            else cast(rounded_quotient((n2 - n1) * ten_thousandths(c1), n1) as decimal(34, 0))
+                * cast(0.0001 as decimal(4, 4))
+        end as volume
+    from totals
+)
+select
+    steps.step,
+    parts.currency_code,
+    case steps.step
+        when 'first period' then parts.c1
+        when 'volume' then parts.volume
+        when 'price' then parts.price
+        when 'mix' then parts.c2 - parts.c1 - parts.volume - parts.price
+        else parts.c2
+    end as amount,
+    case steps.step when 'first period' then parts.n1 when 'second period' then parts.n2 when 'volume' then parts.n2 - parts.n1 end
+        as shipments,
+    case steps.step when 'first period' then periods.first_from when 'second period' then periods.second_from end
+        as period_from,
+    case steps.step when 'first period' then periods.first_to when 'second period' then periods.second_to end
+        as period_to
+from parts
+cross join periods
+cross join (values (1, 'first period'), (2, 'volume'), (3, 'price'), (4, 'mix'), (5, 'second period')) as steps (place, step)
+order by parts.currency_code, steps.place

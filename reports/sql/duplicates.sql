@@ -1,0 +1,72 @@
+-- title: Which shipments were charged more than once?
+-- grain: carrier, tracking number, currency
+-- params: $limit integer = 1000: at most so many, the most money first
+-- means: all lines of one tracking number are read together, within and across invoices and tenants. A credit takes
+--   away one charge of the same amount. Of the charges that remain the largest is taken as the rightful one, the others,
+--   less credits that match no charge, are money_at_risk. same_amount: two remaining charges are equal to the cent.
+-- cannot say: whether a second, different charge is an adjustment or a reused tracking number. It says where to look.
+-- units: charged money, credited money, money_at_risk money
+-- chart: bar key=tracking_number value=money_at_risk
+-- detail: first_ship_date, last_ship_date
+with lines as (
+    select
+        *,
+        row_number() over (
+            partition by carrier, tracking_number, currency_code, billing_cost order by invoice_id, row_number
+        ) as place
+    from selected_shipments
+    where billing_cost <> 0
+),
+counts as (
+    select carrier, tracking_number, currency_code, billing_cost, count(*) as n from lines group by all
+),
+remaining as (
+    select
+        l.*,
+        coalesce(l.place > o.n, true) as is_unpaired
+    from lines as l
+    left join counts as o
+        on o.carrier = l.carrier and o.tracking_number = l.tracking_number and o.currency_code = l.currency_code
+        and o.billing_cost = -l.billing_cost
+),
+numbers as (
+    select
+        carrier,
+        tracking_number,
+        currency_code,
+        count(*) as lines,
+        count(*) filter (where is_unpaired and billing_cost > 0) as unpaired_charges,
+        count(distinct billing_cost) filter (where is_unpaired and billing_cost > 0) as distinct_charges,
+        count(distinct invoice_id) as invoices,
+        count(distinct tenant) as tenants,
+        sum(billing_cost) filter (where billing_cost > 0) as charged,
+        coalesce(sum(billing_cost) filter (where billing_cost < 0), 0) as credited,
+        sum(billing_cost) filter (where is_unpaired and billing_cost > 0)
+            - max(billing_cost) filter (where is_unpaired and billing_cost > 0)
+            + coalesce(sum(billing_cost) filter (where is_unpaired and billing_cost < 0), 0) as money_at_risk,
+        min(ship_date) as first_ship_date,
+        max(ship_date) as last_ship_date,
+        string_agg(distinct invoice_number, ', ' order by invoice_number) as invoice_numbers,
+        string_agg(distinct tenant, ', ' order by tenant) as tenant_names
+    from remaining
+    group by all
+)
+select
+    carrier,
+    tracking_number,
+    currency_code,
+    case when tenants > 1 then 'across tenants' when invoices > 1 then 'across invoices' else 'within an invoice' end
+        as scope,
+    distinct_charges < unpaired_charges as same_amount,
+    lines,
+    charged,
+    credited,
+    money_at_risk,
+    first_ship_date,
+    last_ship_date,
+    invoice_numbers,
+    tenant_names
+from numbers
+where unpaired_charges > 1 and money_at_risk > 0
+order by currency_code, money_at_risk desc, carrier, tracking_number
+limit $limit

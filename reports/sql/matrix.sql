@@ -1,0 +1,23 @@
+-- title: Who ships what with whom: tenant by carrier by service?
+-- grain: tenant, carrier, service level, currency
+-- means: share_of_cost is of the tenant's cost in that currency. Credits are included in billing_cost and shown apart.
+-- cannot say: surcharges, dimensional weight, destination and margin are not in an invoice file.
+-- units: credits money, billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb,
+--   share_of_cost %
+-- chart: heatmap key=carrier y=tenant value=billing_cost
+select
+    tenant,
+    carrier,
+    service_level,
+    currency_code,
+    count(distinct invoice_id) as invoices,
+    count(*) as shipments,
+    coalesce(sum(billing_cost) filter (where billing_cost < 0), 0) as credits,
+    sum(billing_cost) as billing_cost,
+    per(sum(billing_cost), count(*)) as cost_per_shipment,
+    sum_lb(billable_weight, billable_weight_unit) as billable_weight_lb,
+    per(sum(billing_cost), sum_lb(billable_weight, billable_weight_unit)) as cost_per_lb,
+    percent_of(sum(billing_cost), sum(sum(billing_cost)) over (partition by tenant, currency_code)) as share_of_cost
+from selected_shipments
+group by tenant, carrier, service_level, currency_code
+order by currency_code, tenant, sum(billing_cost) desc, carrier, service_level

@@ -1,0 +1,51 @@
+-- title: What would one carrier's shipments cost at another's prices?
+-- grain: carrier, other carrier, currency
+-- params: $min_shipments integer = 3: the other carrier's price of a cell counts from so many shipments on
+--   $same_service integer = 1: 1 compares only equal names of service (any case); 0 takes any service of the cell
+-- means: each shipment is priced anew at the other carrier's median (a price really billed) for the same zone and
+--   begun pound. Only what is covered is compared: coverage says how much that is, saving is negative when dearer.
+-- cannot say: whether the other carrier would give that price for more volume, or be as fast; zones of two carriers
+--   are not quite the same distance. Credits, lines of zero, without zone or weight are left out.
+-- units: coverage_percent %, covered_cost money, repriced_cost money, saving money, saving_percent %
+-- chart: bar key=carrier value=saving
+with cells as (
+    select
+        carrier,
+        case when $same_service = 1 then lower(coalesce(service_level, '')) else '' end as service,
+        zone,
+        rated_lb(billable_weight, billable_weight_unit) as lb,
+        currency_code,
+        count(*) as shipments,
+        sum(billing_cost) as billing_cost,
+        quantile_disc(billing_cost, 0.5) as median
+    from selected_shipments
+    where billing_cost > 0 and billable_weight is not null and zone is not null
+    group by all
+),
+carriers as (
+    select carrier, currency_code, sum(shipments) as shipments from cells group by all
+)
+select
+    a.carrier,
+    b.carrier as other_carrier,
+    a.currency_code,
+    any_value(a.shipments) as shipments,
+    coalesce(sum(x.shipments) filter (where y.median is not null), 0) as covered_shipments,
+    percent_of(
+        coalesce(sum(x.shipments) filter (where y.median is not null), 0), any_value(a.shipments)
+    ) as coverage_percent,
+    coalesce(sum(x.billing_cost) filter (where y.median is not null), 0) as covered_cost,
+    coalesce(sum(cast(x.shipments * y.median as decimal(38, 4))), 0) as repriced_cost,
+    coalesce(sum(x.billing_cost - cast(x.shipments * y.median as decimal(38, 4))), 0) as saving,
+    percent_of(
+        sum(x.billing_cost - cast(x.shipments * y.median as decimal(38, 4))),
+        sum(x.billing_cost) filter (where y.median is not null)
+    ) as saving_percent
+from carriers as a
+join carriers as b on b.currency_code = a.currency_code and b.carrier <> a.carrier
+join cells as x on x.carrier = a.carrier and x.currency_code = a.currency_code
+left join cells as y
+    on y.carrier = b.carrier and y.currency_code = a.currency_code and y.service = x.service and y.zone = x.zone
+    and y.lb = x.lb and y.shipments >= $min_shipments
+group by a.carrier, b.carrier, a.currency_code
+order by a.currency_code, a.carrier, b.carrier
