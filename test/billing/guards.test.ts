@@ -1,0 +1,131 @@
+/** Which addresses are dialled, which hosts are believed, how long a host is left alone, how many at once. */
+
+import { describe, expect, test } from 'vitest';
+import { mayDial } from '../../billing/address-guard.js';
+import { isListedHost } from '../../billing/host-list.js';
+import { createLimiter } from '../../billing/limiter.js';
+import { readRetryAfter } from '../../billing/retry-after.js';
+
+describe('mayDial', () => {
+  const refusedAlways = [
+    '169.254.169.254',
+    '169.254.1.1',
+    '0.0.0.0',
+    '224.0.0.1',
+    '255.255.255.255',
+    '240.0.0.1',
+    '100.100.100.200',
+  ];
+  const refusedAlways6 = [
+    '::',
+    'fe80::1',
+    'ff02::1',
+    '::ffff:169.254.169.254',
+    '64:ff9b::a9fe:a9fe',
+    'fd00:ec2::254',
+    'nonsense',
+    '',
+  ];
+  const privateOnes = [
+    '127.0.0.1',
+    '127.8.8.8',
+    '10.0.0.1',
+    '172.16.0.1',
+    '192.168.1.1',
+    '100.64.0.1',
+    '::1',
+    'fd12::1',
+    '::ffff:10.0.0.1',
+    '::ffff:7f00:1',
+  ];
+
+  test.each(['8.8.8.8', '1.1.1.1', '2606:4700:4700::1111', '::ffff:8.8.8.8', '64:ff9b::808:808'])(
+    'dials %s',
+    (address) => {
+      expect(mayDial(address, { allowPrivateHosts: false })).toBe(true);
+    },
+  );
+  test.each([...refusedAlways, ...refusedAlways6])('never dials %j', (address) => {
+    expect(mayDial(address, { allowPrivateHosts: false })).toBe(false);
+    expect(mayDial(address, { allowPrivateHosts: true })).toBe(false);
+  });
+  test.each(privateOnes)('dials %s only when private hosts are allowed', (address) => {
+    expect(mayDial(address, { allowPrivateHosts: false })).toBe(false);
+    expect(mayDial(address, { allowPrivateHosts: true })).toBe(true);
+  });
+});
+
+describe('isListedHost', () => {
+  const entries = ['files.example.com', '.storage.example', 'local.example:8443', ''];
+
+  test.each([
+    ['https://files.example.com/a?x=1', true],
+    ['https://FILES.example.com:443/a', true],
+    ['https://eu.storage.example/a', true],
+    ['https://local.example:8443/a', true],
+    ['http://files.example.com/a', false],
+    ['https://files.example.com:8443/a', false],
+    ['https://storage.example/a', false],
+    ['https://evilstorage.example/a', false],
+    ['https://files.example.com.evil.example/a', false],
+    ['https://files.example.com@evil.example/a', false],
+    ['https://user@files.example.com/a', false],
+    ['https://local.example/a', false],
+    ['nonsense', false],
+  ])('%s: %s', (url, isListed) => {
+    expect(isListedHost(url, entries)).toBe(isListed);
+  });
+
+  test('an empty list believes nobody', () => {
+    expect(isListedHost('https://files.example.com/a', [])).toBe(false);
+  });
+});
+
+test.each([
+  ['7', 7],
+  ['0', 0],
+  ['Sun, 01 Nov 2026 00:00:30 GMT', 30],
+  ['Sat, 31 Oct 2026 00:00:00 GMT', 0],
+  ['soon', null],
+  ['', null],
+  [undefined, null],
+])('readRetryAfter reads %j as %j', (header, seconds) => {
+  expect(readRetryAfter(header, new Date('2026-11-01T00:00:00Z'))).toBe(seconds);
+});
+
+describe('createLimiter', () => {
+  test('runs at most so many per key, in order, and survives failures', async () => {
+    const limit = createLimiter(2);
+    let running = 0;
+    let most = 0;
+    const order: number[] = [];
+    const run = (index: number) =>
+      limit('a', undefined, async () => {
+        most = Math.max(most, ++running);
+        order.push(index);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        running--;
+        if (index === 1) throw new Error('one fails');
+      });
+    const results = await Promise.allSettled([0, 1, 2, 3, 4, 5].map(run));
+    expect(most).toBe(2);
+    expect(order).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+    expect(await limit('a', undefined, async () => 'free')).toBe('free');
+  });
+
+  test('keys do not wait for each other, and an abort leaves the line', async () => {
+    const limit = createLimiter(1);
+    let release = () => {};
+    const held = limit('a', undefined, () => new Promise<void>((resolve) => (release = resolve)));
+    expect(await limit('b', undefined, async () => 'at once')).toBe('at once');
+    const controller = new AbortController();
+    const waiting = limit('a', controller.signal, async () => 'never');
+    const next = limit('a', undefined, async () => 'next');
+    controller.abort(new Error('left'));
+    await expect(waiting).rejects.toThrow('left');
+    release();
+    await held;
+    expect(await next).toBe('next');
+  });
+});

@@ -1,0 +1,346 @@
+/** The client against the sandbox over real HTTPS, with the faults of the matrix switched on by name. */
+
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Archive, Fact } from '../../archive/archive.js';
+import { openFolderArchive } from '../../archive/folder-archive.js';
+import type { BillingService } from '../../billing/billing-service.js';
+import { type BillingServiceOptions, createBillingService } from '../../billing/client.js';
+import { type Sandbox, startSandbox } from '../../sandbox/service.js';
+import { serviceSettings } from './service-settings.js';
+
+let sandbox: Sandbox;
+let folder: string;
+let archive: Archive;
+let billing: BillingService;
+let invoiceId: string;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ seed: 7 });
+});
+afterAll(() => sandbox.close());
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billing-client-'));
+  archive = await openFolderArchive(join(folder, 'archive'));
+  billing = client();
+  invoiceId = (await sandbox.createInvoice({ shipments: 400 })).invoiceId;
+  await sandbox.finalize(invoiceId);
+});
+afterEach(async () => {
+  sandbox.faults.clear();
+  await billing.close();
+  expect(await readdir(join(folder, 'tmp')).catch(() => [])).toEqual([]);
+  await archive.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function client(
+  changes: Partial<BillingServiceOptions['settings']['service']> = {},
+  options: Partial<BillingServiceOptions> & { readonly partnerId?: string } = {},
+): BillingService {
+  const { partnerId = null, ...rest } = options;
+  const settings = serviceSettings(sandbox, { dataDir: folder, partnerId, ...changes });
+  return createBillingService({ settings, archive, ...rest });
+}
+function fault(
+  name: string,
+  endpoint: string,
+  params: Record<string, string | number | boolean> = {},
+  count = 1,
+) {
+  sandbox.faults.add({ name, count, target: { endpoint: endpoint as 'storage' }, params });
+}
+async function download(options: Parameters<BillingService['downloadCsv']>[1] = {}) {
+  const location = await billing.regenerateUrl(invoiceId);
+  return billing.downloadCsv({ invoiceId, location, source: 'regenerate' }, options);
+}
+async function factsOf(kind: Fact['kind']): Promise<Fact[]> {
+  const facts: Fact[] = [];
+  for await (const fact of archive.facts()) if (fact.kind === kind) facts.push(fact);
+  return facts;
+}
+
+describe('credentials', () => {
+  test('ping proves a token, which names the partner', async () => {
+    expect(billing.partnerIds()).toEqual([]);
+    expect((await billing.fetchToken()).secondsLeft).toBeGreaterThan(3_500);
+    expect(billing.partnerIds()).toEqual([sandbox.partnerId]);
+  });
+
+  test('an API key needs no token', async () => {
+    const withKey = client(
+      { apiKey: sandbox.apiKey, clientId: null, clientSecret: null },
+      { partnerId: sandbox.partnerId },
+    );
+    expect(await withKey.fetchToken()).toEqual({ secondsLeft: null });
+    expect(withKey.partnerIds()).toEqual([sandbox.partnerId]);
+    expect(await withKey.regenerateUrl(invoiceId)).toMatchObject({ fileSizeBytes: expect.any(Number) });
+    await withKey.close();
+  });
+
+  test.each([
+    ['a wrong secret', { clientSecret: 'wrong-s3cret' }],
+    ['a wrong API key', { apiKey: 'wrong-s3cret' }],
+  ])('%s is named as such, without being shown', async (_, changes) => {
+    const stranger = client(changes);
+    const error = await stranger.fetchToken().catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      name: 'CredentialsRefusedError',
+      code: 'credentials-refused',
+      status: 401,
+    });
+    expect(String(error)).not.toContain('s3cret');
+    await stranger.close();
+  });
+
+  test('a token that was withdrawn is replaced once, then the call goes on (spec 7: 401)', async () => {
+    await billing.fetchToken();
+    sandbox.revokeTokens();
+    expect(await billing.lookUpInvoice(invoiceId)).toMatchObject({ status: 'finalized' });
+    fault('unauthorized', 'details', {}, 2);
+    await expect(billing.lookUpInvoice(invoiceId)).rejects.toMatchObject({ code: 'credentials-refused' });
+  });
+
+  test('a call without settings names them', async () => {
+    const unset = client({ baseUrl: null });
+    await expect(unset.fetchToken()).rejects.toMatchObject({
+      code: 'not-configured',
+      settings: ['BILLSYNC_BASE_URL'],
+    });
+    const halfSet = client({ clientId: null, clientSecret: null });
+    await expect(halfSet.fetchToken()).rejects.toThrow('BILLSYNC_CLIENT_ID and BILLSYNC_CLIENT_SECRET');
+    await Promise.all([unset.close(), halfSet.close()]);
+  });
+});
+
+describe('the API', () => {
+  test('404 means not exported, or not known (spec 7)', async () => {
+    const draft = await sandbox.createInvoice();
+    await expect(billing.regenerateUrl(draft.invoiceId)).rejects.toMatchObject({ name: 'NotExportedError' });
+    const nobody = '99999999-9999-4999-8999-999999999999';
+    await expect(billing.lookUpInvoice(nobody)).rejects.toMatchObject({ name: 'UnknownInvoiceError' });
+    await expect(billing.exportCsv(nobody)).rejects.toMatchObject({ name: 'UnknownInvoiceError' });
+  });
+
+  test.each([
+    ['bad-request', { name: 'RefusedError', code: 'refused', status: 400 }],
+    ['forbidden', { name: 'RefusedError', code: 'forbidden', status: 403 }],
+    ['server-error', { code: 'server-fault', status: 500 }],
+    ['redirect', { code: 'redirect', status: 302 }],
+    ['html-body', { code: 'unexpected-answer' }],
+    ['gzip', { code: 'unexpected-answer', message: expect.stringContaining('gzip') }],
+  ])('%s becomes an error of its own', async (name, expected) => {
+    fault(name, 'regenerate');
+    await expect(billing.regenerateUrl(invoiceId)).rejects.toMatchObject(expected);
+    expect(await billing.regenerateUrl(invoiceId)).toMatchObject({ fileHashSha256: expect.any(String) });
+  });
+
+  test.each(['too-many-requests', 'unavailable'])(
+    '%s carries Retry-After, and the host is left alone so long',
+    async (name) => {
+      await billing.fetchToken();
+      fault(name, 'regenerate', { retryAfterSeconds: 1 });
+      await expect(billing.regenerateUrl(invoiceId)).rejects.toMatchObject({
+        code: 'overloaded',
+        retryAfterSeconds: 1,
+      });
+      const startedAt = performance.now();
+      await billing.regenerateUrl(invoiceId);
+      expect(performance.now() - startedAt).toBeGreaterThan(800);
+    },
+  );
+
+  test('a longer Retry-After is answered without asking again', async () => {
+    fault('too-many-requests', 'ping', { retryAfterSeconds: 60 });
+    await expect(billing.fetchToken()).rejects.toMatchObject({ retryAfterSeconds: 60 });
+    const again = billing.regenerateUrl(invoiceId).catch((error: unknown) => error);
+    expect(await again).toMatchObject({ code: 'overloaded', retryAfterSeconds: expect.any(Number) });
+  });
+
+  test.each(['connection-reset', 'execute-then-drop'])(
+    '%s once is repeated at once, for ever is unreachable',
+    async (name) => {
+      fault(name, 'regenerate');
+      expect(await billing.regenerateUrl(invoiceId)).toMatchObject({ fileSizeBytes: expect.any(Number) });
+      fault(name, 'regenerate', {}, 10);
+      await expect(billing.regenerateUrl(invoiceId)).rejects.toMatchObject({ code: 'unreachable' });
+    },
+  );
+
+  test('an abort ends a call that hangs, with the reason it was given', async () => {
+    await billing.fetchToken();
+    fault('hang', 'details');
+    const reason = new Error('enough');
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(reason), 100);
+    await expect(billing.lookUpInvoice(invoiceId, { signal: controller.signal })).rejects.toBe(reason);
+  });
+
+  test('nobody there is unreachable', async () => {
+    const nowhere = client({ baseUrl: 'https://127.0.0.1:9', authUrl: 'https://127.0.0.1:9' });
+    await expect(nowhere.fetchToken()).rejects.toMatchObject({
+      code: 'unreachable',
+      systemCode: 'ECONNREFUSED',
+    });
+    await nowhere.close();
+  });
+
+  test('private addresses are refused unless they are allowed, plain http always', async () => {
+    const strict = client({ allowPrivateHosts: false });
+    await expect(strict.fetchToken()).rejects.toMatchObject({
+      code: 'address-refused',
+      address: '127.0.0.1',
+    });
+    const byName = client({
+      allowPrivateHosts: false,
+      authUrl: sandbox.authUrl.replace('127.0.0.1', 'localhost'),
+    });
+    await expect(byName.fetchToken()).rejects.toMatchObject({ code: 'address-refused', host: 'localhost' });
+    const plain = client({ authUrl: sandbox.authUrl.replace('https:', 'http:') });
+    await expect(plain.fetchToken()).rejects.toMatchObject({ code: 'host-not-allowed' });
+    await Promise.all([strict.close(), byName.close(), plain.close()]);
+  });
+});
+
+describe('downloadCsv', () => {
+  test('archives the file under its hash, with its scan, and a fact that says where it came from', async () => {
+    const seen: number[] = [];
+    const file = await download({ onProgress: ({ bytesDone }) => seen.push(bytesDone) });
+    expect(file.scan).toMatchObject({ records: 400, findingCount: 0, endsWithLineEnd: true });
+    const [fact] = await factsOf('file');
+    expect(fact).toMatchObject({
+      invoiceId,
+      sha256: file.sha256,
+      sizeBytes: file.sizeBytes,
+      source: 'regenerate',
+    });
+    expect(fact?.kind === 'file' && fact.from).toMatch(/^https:\/\/[^?]+$/);
+  });
+
+  test('does not download again what the archive has', async () => {
+    const file = await download();
+    fault('hang', 'storage', {}, 100);
+    expect(await download()).toEqual(file);
+  });
+
+  test('takes a URL of a webhook only from a listed host', async () => {
+    const location = await billing.regenerateUrl(invoiceId);
+    const request = { invoiceId, location, source: 'event' } as const;
+    await expect(billing.downloadCsv(request)).rejects.toMatchObject({ code: 'host-not-allowed' });
+    expect(billing.mayDownloadFrom(location.presignedUrl)).toBe(false);
+    const listing = client({ downloadHosts: [new URL(sandbox.storageUrl).host] });
+    expect(listing.mayDownloadFrom(location.presignedUrl)).toBe(true);
+    expect(await listing.downloadCsv(request)).toMatchObject({ sha256: location.fileHashSha256 });
+    await listing.close();
+  });
+
+  test.each([
+    ['wrong-hash', 'regenerate', {}, 'hash-mismatch'],
+    ['wrong-size', 'regenerate', { by: 1 }, 'size-mismatch'],
+    ['wrong-size', 'regenerate', { by: -1 }, 'size-mismatch'],
+    ['corrupt-body', 'storage', {}, 'hash-mismatch'],
+    ['cut-off-body', 'storage', { clean: true }, 'size-mismatch'],
+    ['cut-off-body', 'storage', { clean: false }, 'unreachable'],
+    ['gzip', 'storage', {}, 'hash-mismatch'],
+    ['redirect', 'storage', {}, 'redirect'],
+    ['forbidden', 'storage', {}, 'url-refused'],
+    ['unauthorized', 'storage', {}, 'url-refused'],
+    ['not-found', 'storage', {}, 'url-refused'],
+    ['bad-request', 'storage', {}, 'url-refused'],
+    ['too-many-requests', 'storage', {}, 'overloaded'],
+    ['unavailable', 'storage', {}, 'overloaded'],
+    ['server-error', 'storage', {}, 'server-fault'],
+    ['connection-reset', 'storage', {}, 'unreachable'],
+    ['html-body', 'storage', {}, 'size-mismatch'],
+    ['expired-url', 'regenerate', {}, 'url-refused'],
+  ])(
+    '%s at %s (%j) is %s, leaves nothing behind, and the next attempt succeeds',
+    async (name, endpoint, params, code) => {
+      fault(name, endpoint, params);
+      const error = await download().catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code });
+      expect(String(error)).not.toMatch(/Signature|Expires=/);
+      expect(await readdir(join(folder, 'tmp'))).toEqual([]);
+      expect(await factsOf('file')).toEqual([]);
+      expect((await download()).scan.records).toBe(400);
+    },
+  );
+
+  test('a body without a length, or late, is as good as any', async () => {
+    fault('no-content-length', 'storage');
+    fault('delay', 'storage', { delayMs: 50 });
+    expect((await download()).scan.records).toBe(400);
+  });
+
+  test('stops at the first byte too many', async () => {
+    const location = await billing.regenerateUrl(invoiceId);
+    fault('no-content-length', 'storage');
+    const short = { ...location, fileSizeBytes: 100 };
+    const error = await billing
+      .downloadCsv({ invoiceId, location: short, source: 'regenerate' })
+      .catch((e: unknown) => e);
+    expect(error).toMatchObject({ code: 'size-mismatch', expectedBytes: 100 });
+  });
+
+  test('a drip ends when it falls below the least throughput, or at the total deadline', async () => {
+    fault('slow-drip', 'storage', { bytes: 5, everyMs: 20 }, 2);
+    const location = await billing.regenerateUrl(invoiceId);
+    const request = { invoiceId, location, source: 'regenerate' } as const;
+    const impatient = client({}, { limits: { throughputWindowMs: 200 } });
+    await expect(impatient.downloadCsv(request)).rejects.toMatchObject({
+      code: 'deadline-exceeded',
+      message: expect.stringContaining('bytes a second'),
+    });
+    const bounded = client({}, { limits: { totalDeadlineMs: 200, leastBytesPerSecond: 0 } });
+    await expect(bounded.downloadCsv(request)).rejects.toMatchObject({ code: 'deadline-exceeded' });
+    await Promise.all([impatient.close(), bounded.close()]);
+  });
+
+  test('an abort ends it with its reason', async () => {
+    fault('slow-drip', 'storage', { bytes: 5, everyMs: 20 });
+    const controller = new AbortController();
+    const reason = new Error('voided meanwhile');
+    setTimeout(() => controller.abort(reason), 150);
+    await expect(download({ signal: controller.signal })).rejects.toBe(reason);
+  });
+
+  test('many at once end in one file', async () => {
+    const location = await billing.regenerateUrl(invoiceId);
+    const request = { invoiceId, location, source: 'regenerate' } as const;
+    const files = await Promise.all(Array.from({ length: 12 }, () => billing.downloadCsv(request)));
+    expect(new Set(files.map(({ sha256 }) => sha256)).size).toBe(1);
+  });
+});
+
+describe('exportCsv (spec 4.5)', () => {
+  test('archives what the API gives, without an announced hash', async () => {
+    const file = await billing.exportCsv(invoiceId);
+    expect(file).toEqual(await download());
+    expect(
+      (await factsOf('file')).map((fact) => fact.kind === 'file' && [fact.source, fact.from !== null]),
+    ).toEqual([
+      ['export', false],
+      ['regenerate', true],
+    ]);
+  });
+
+  test('works after the export to storage failed (spec 6, rule 6)', async () => {
+    sandbox.faults.add({ name: 'export-failure', count: 1 });
+    const failed = await sandbox.createInvoice({ shipments: 5 });
+    await sandbox.finalize(failed.invoiceId);
+    await expect(billing.regenerateUrl(failed.invoiceId)).rejects.toMatchObject({ code: 'not-exported' });
+    expect((await billing.exportCsv(failed.invoiceId)).scan.records).toBe(5);
+  });
+
+  test('replaces a refused token once, and names what cannot be', async () => {
+    await billing.fetchToken();
+    fault('unauthorized', 'export-csv');
+    expect((await billing.exportCsv(invoiceId)).scan.records).toBe(400);
+    fault('gzip', 'export-csv');
+    await expect(billing.exportCsv(invoiceId)).rejects.toMatchObject({ code: 'unexpected-answer' });
+    fault('cut-off-body', 'export-csv', { clean: false });
+    await expect(billing.exportCsv(invoiceId)).rejects.toMatchObject({ code: 'unreachable' });
+  });
+});

@@ -1,0 +1,83 @@
+/** Tokens are had one at a time, early enough, and survive an authorization server that is away for a moment. */
+
+import { describe, expect, test } from 'vitest';
+import { TokenSource } from '../../billing/token-source.js';
+
+function source({ lifeSeconds = 100 }: { readonly lifeSeconds?: number } = {}) {
+  const world = { nowMs: 0, fetched: 0, fails: false };
+  const tokens = new TokenSource({
+    fetch: async () => {
+      world.fetched++;
+      await Promise.resolve();
+      if (world.fails) throw new Error('away');
+      return { accessToken: `token-${world.fetched}==`, expiresInSeconds: lifeSeconds, partnerIds: [] };
+    },
+    monotonicMs: () => world.nowMs,
+  });
+  return { world, tokens };
+}
+
+describe('TokenSource', () => {
+  test('asks once for many callers and keeps the text verbatim', async () => {
+    const { world, tokens } = source();
+    const texts = await Promise.all(Array.from({ length: 50 }, () => tokens.token()));
+    expect(new Set(texts)).toEqual(new Set(['token-1==']));
+    expect(world.fetched).toBe(1);
+  });
+
+  test.each([
+    [100, 79_000, 81_000],
+    [3_600, 3_539_000, 3_541_000],
+    [3, 2_300, 2_500],
+  ])(
+    'renews a token of %i s when a fifth of its life or a minute is left',
+    async (lifeSeconds, beforeMs, afterMs) => {
+      const { world, tokens } = source({ lifeSeconds });
+      await tokens.token();
+      world.nowMs = beforeMs;
+      expect(await tokens.token()).toBe('token-1==');
+      world.nowMs = afterMs;
+      expect(await tokens.token()).toBe('token-2==');
+      expect(tokens.secondsLeft()).toBeCloseTo(lifeSeconds, 5);
+    },
+  );
+
+  test('a token without life still serves the caller that waited for it', async () => {
+    const { world, tokens } = source({ lifeSeconds: 0 });
+    expect(await tokens.token()).toBe('token-1==');
+    expect(await tokens.token()).toBe('token-2==');
+    expect(world.fetched).toBe(2);
+  });
+
+  test('drops a refused token once, however many callers report it', async () => {
+    const { world, tokens } = source();
+    const refused = await tokens.token();
+    tokens.drop(refused);
+    const fresh = await tokens.token();
+    tokens.drop(refused);
+    expect(await tokens.token()).toBe(fresh);
+    expect(world.fetched).toBe(2);
+  });
+
+  test('uses the old token while the service is away, until that dies', async () => {
+    const { world, tokens } = source();
+    await tokens.token();
+    world.fails = true;
+    world.nowMs = 90_000;
+    expect(await tokens.token()).toBe('token-1==');
+    world.nowMs = 101_000;
+    await expect(tokens.token()).rejects.toThrow('away');
+    world.fails = false;
+    expect(await tokens.token()).toBe('token-4==');
+  });
+
+  test('an abort ends one waiting, not the request that others wait for', async () => {
+    const { tokens } = source();
+    const controller = new AbortController();
+    const aborted = tokens.token(controller.signal);
+    const other = tokens.token();
+    controller.abort(new Error('mine'));
+    await expect(aborted).rejects.toThrow('mine');
+    expect(await other).toBe('token-1==');
+  });
+});
