@@ -63,6 +63,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   reports: ['contract', 'config', 'ops'],
   dashboard: ['contract', 'config', 'ops', 'reports'],
   sandbox: [],
+  conformance: [],
 };
 
 interface Import {

@@ -1,0 +1,173 @@
+/** What the shapes that the specification does not show turned out to be, as far as this service lets them be seen. */
+import { parse } from 'lossless-json';
+import { type Answer, glimpse } from './http.js';
+import { SkippedRuleError } from './rule.js';
+import { findApiKeyHeader } from './rules/authorization.js';
+import { type Stage, skip } from './stage.js';
+import { approvedInvoice, download } from './stories.js';
+import { typeSketch } from './type-sketch.js';
+
+export interface Finding {
+  readonly section: string;
+  /** What the specification leaves open. */
+  readonly question: string;
+  /** What was seen; null when it could not be. */
+  readonly found: string | null;
+  /** Why it could not be seen. */
+  readonly reason: string | null;
+}
+
+interface Question {
+  readonly section: string;
+  readonly question: string;
+  readonly look: (stage: Stage) => Promise<string>;
+}
+
+const UNKNOWN_INVOICE = '00000000-0000-4000-8000-000000000000';
+/** What every HTTP client and server says; the rest of a delivery's headers may be a signature. */
+const ORDINARY_HEADERS = ['host', 'connection', 'content-length', 'content-type', 'user-agent', 'accept'];
+
+const QUESTIONS: readonly Question[] = [
+  {
+    section: '4.4',
+    question: 'Response body of get invoice details',
+    look: async (stage) => describe(await stage.service.details(await invoiceId(stage))),
+  },
+  {
+    section: '4.5',
+    question: 'Response format and headers of export-csv',
+    look: async (stage) => {
+      const { status, headers } = await stage.service.exportCsv(await invoiceId(stage));
+      return `${status}, ${headersOf(headers, /^(content-|etag|transfer|accept-ranges|cache)/)}`;
+    },
+  },
+  {
+    section: '4.3',
+    question: 'How object storage serves the file, and what it calls its parameters',
+    look: async (stage) => {
+      const { url, answer } = await stage.tell(download);
+      const names = [...new URL(url).searchParams.keys()].join(', ');
+      return `query ${names}; ${headersOf(answer.headers, /^(content-|etag|accept-ranges|server|last-mod)/)}`;
+    },
+  },
+  {
+    section: '4.6',
+    question: 'HTTP method and content type of the delivery',
+    look: async (stage) => {
+      const { method, headers } = (await stage.tell(approvedInvoice)).finalized;
+      return `${method}, ${String(headers['content-type'])}`;
+    },
+  },
+  {
+    section: '5',
+    question: 'Signing of webhook deliveries',
+    look: async (stage) => {
+      const { headers } = (await stage.tell(approvedInvoice)).finalized;
+      const own = ['authorization', 'x-partner-system'];
+      const further = Object.keys(headers).filter((name) => ![...ORDINARY_HEADERS, ...own].includes(name));
+      return further.length === 0
+        ? 'no header that could be a signature'
+        : `further headers: ${further.join(', ')}`;
+    },
+  },
+  {
+    section: '5',
+    question: 'How an API key is presented',
+    look: ({ service }) =>
+      findApiKeyHeader(service, service.apiKey ?? skip('no API key was given (--api-key)')),
+  },
+  {
+    section: '5',
+    question: 'Authentication scheme of the billing invoice endpoints',
+    look: async (stage) => {
+      const without = await stage.service.details(UNKNOWN_INVOICE, {});
+      const withToken = await stage.service.details(UNKNOWN_INVOICE);
+      const challenge = without.headers['www-authenticate'];
+      return `Bearer token: ${withToken.status}; nothing: ${without.status}${challenge === undefined ? '' : `, ${challenge}`}`;
+    },
+  },
+  {
+    section: '7',
+    question: 'Body of a 404 of regenerate',
+    look: async ({ service }) => describe(await service.regenerate(UNKNOWN_INVOICE)),
+  },
+  {
+    section: '7',
+    question: 'Shape of the 400 error body (asked for with an id that is no UUID)',
+    look: async ({ service }) => describe(await service.regenerate('not-an-invoice-id')),
+  },
+  {
+    section: '7',
+    question: 'Errors of get invoice details',
+    look: async ({ service }) => describe(await service.details(UNKNOWN_INVOICE)),
+  },
+  {
+    section: '7',
+    question: 'Errors of export-csv',
+    look: async ({ service }) => describe(await service.exportCsv(UNKNOWN_INVOICE)),
+  },
+  {
+    section: '7',
+    question: 'General response-code conventions: a wrong method, a path that does not exist',
+    look: async ({ service }) => {
+      const wrongMethod = await service.call({ method: 'DELETE', path: '/api/v1/deliveryexperience/ping' });
+      const wrongPath = await service.call({ path: '/api/v1/no-such-thing' });
+      return `wrong method ${wrongMethod.status}, wrong path ${wrongPath.status}`;
+    },
+  },
+  {
+    section: '8',
+    question: 'Rate limits',
+    look: async ({ service }) => {
+      const found = headersOf((await service.ping()).headers, /rate|limit|retry|quota/);
+      return found === '' ? 'no header speaks of limits' : found;
+    },
+  },
+  {
+    section: '9',
+    question: 'Deprecation and change policy',
+    look: async ({ service }) => {
+      const found = headersOf((await service.ping()).headers, /deprecat|sunset|version|^warning/);
+      return found === '' ? 'no header speaks of versions' : found;
+    },
+  },
+];
+
+export async function collectFindings(stage: Stage): Promise<readonly Finding[]> {
+  return Promise.all(
+    QUESTIONS.map(async ({ section, question, look }): Promise<Finding> => {
+      try {
+        return { section, question, found: await look(stage), reason: null };
+      } catch (error) {
+        const reason =
+          error instanceof SkippedRuleError ? error.message : `not seen: ${(error as Error).message}`;
+        return { section, question, found: null, reason };
+      }
+    }),
+  );
+}
+
+async function invoiceId(stage: Stage): Promise<string> {
+  if (stage.hasApplication) return (await stage.tell(approvedInvoice)).invoiceId;
+  return stage.invoiceIds[0] ?? skip('no invoice was given (--invoice ID)');
+}
+
+function describe({ status, headers, body }: Answer): string {
+  const type = headers['content-type'] ?? 'no content type';
+  return `${status} ${type} ${sketchOf(body)}`;
+}
+
+function sketchOf(body: Buffer): string {
+  try {
+    return typeSketch(parse(body.toString('utf8')));
+  } catch {
+    return body.length === 0 ? '(empty)' : glimpse(body, 80);
+  }
+}
+
+function headersOf(headers: Answer['headers'], wanted: RegExp): string {
+  return Object.entries(headers)
+    .filter(([name]) => wanted.test(name))
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('; ');
+}

@@ -1,0 +1,195 @@
+/**
+ * `npm run conformance`: judges a billing service by its specification, over HTTPS and nothing else.
+ *
+ * Without arguments it starts the sandbox and looks at everything. With the addresses and credentials of a real
+ * account it leaves out whatever would change data there, and says what the shapes that the specification does
+ * not show turned out to be. Exit codes: 0 every rule holds, 1 one does not, 2 wrong usage, 4 refused
+ * credentials, 5 unreachable.
+ */
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { collectFindings } from './findings.js';
+import { UnreachableError } from './http.js';
+import { type OpenStageOptions, openStage } from './open-stage.js';
+import { startOwnSandboxes } from './own-sandbox.js';
+import { type Report, renderReport, summary } from './print-report.js';
+import { RefusedCredentialsError } from './service.js';
+import { isNamed, RULES, runSuite } from './suite.js';
+
+const EXIT = { done: 0, broken: 1, usage: 2, refused: 4, unreachable: 5, bug: 70 } as const;
+const SPECIFIED_RESPONSE_LIMIT_SECONDS = 30;
+
+interface Options {
+  readonly baseUrl?: string;
+  readonly authUrl?: string;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  readonly apiKey?: string;
+  readonly caFile?: string;
+  readonly adminUrl?: string;
+  readonly invoice: readonly string[];
+  readonly only: readonly string[];
+  readonly responseLimit: number;
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+  readonly verbose?: boolean;
+}
+
+class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+process.exitCode = await main(process.argv);
+
+async function main(argv: readonly string[]): Promise<number> {
+  const command = program();
+  try {
+    await command.parseAsync([...argv]);
+    return await judge(command.opts<Options>());
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    return explain(error, command.opts<Options>());
+  }
+}
+
+function program(): Command {
+  const collect = (value: string, all: readonly string[]) => [...all, value];
+  return new Command('conformance')
+    .description('judge a billing service by its specification; without options, the sandbox')
+    .option('--base-url <url>', 'base address of the API of a real account')
+    .option('--auth-url <url>', 'base address of its authorization server (the base URL)')
+    .option('--client-id <id>', 'OAuth client id (BILLSYNC_CLIENT_ID)')
+    .option(
+      '--client-secret <secret>',
+      'OAuth client secret (BILLSYNC_CLIENT_SECRET, BILLSYNC_CLIENT_SECRET_FILE)',
+    )
+    .option('--api-key <key>', 'API key, to find out how it is presented (BILLSYNC_API_KEY)')
+    .option('--ca-file <file>', 'further CA to trust')
+    .option('--invoice <id>', 'finalized invoice that may be read; repeatable', collect, [])
+    .option('--admin-url <url>', 'admin API of a running sandbox, to look at everything there')
+    .option('--only <rule>', 'section (6, 6.7) or id of the rules to judge; repeatable', collect, [])
+    .option(
+      '--response-limit <seconds>',
+      'limit of an endpoint’s answer',
+      positive,
+      SPECIFIED_RESPONSE_LIMIT_SECONDS,
+    )
+    .option('--json', 'print one JSON document')
+    .option('--quiet', 'no progress')
+    .option('--verbose', 'show the stack of an error')
+    .addHelpText(
+      'after',
+      '\nExample:\n  npm run conformance -- --base-url https://api.example.com --client-id ID --invoice UUID',
+    )
+    .exitOverride();
+}
+
+async function judge(options: Options): Promise<number> {
+  const unknown = options.only.filter((word) => !RULES.some((rule) => isNamed(rule, word)));
+  if (unknown.length > 0)
+    throw new UsageError(`No rule is called ${unknown.join(', ')}; the rows name them.`);
+  const own = options.baseUrl === undefined ? await startOwn(options) : null;
+  try {
+    const report = await judgeStage(own?.options ?? realAccount(options), options);
+    print(report, options);
+    return report.rows.some(({ verdict }) => verdict === 'fail') ? EXIT.broken : EXIT.done;
+  } finally {
+    await own?.close();
+  }
+}
+
+function startOwn({ responseLimit, ...options }: Options) {
+  const stray = (['authUrl', 'clientId', 'clientSecret', 'caFile', 'adminUrl'] as const).filter(
+    (name) => options[name],
+  );
+  if (stray.length > 0) throw new UsageError(`${stray.join(', ')} mean nothing without --base-url.`);
+  return startOwnSandboxes({ responseLimitSeconds: responseLimit });
+}
+
+async function judgeStage(where: OpenStageOptions, options: Options): Promise<Report> {
+  const { stage, close } = await openStage({
+    ...where,
+    invoiceIds: options.invoice,
+    responseLimitMs: options.responseLimit * 1_000,
+  });
+  try {
+    let judged = 0;
+    const rows = await runSuite(stage, {
+      only: options.only,
+      onRow: ({ verdict, section, rule, seen }) => {
+        judged += 1;
+        if (options.quiet === true) return;
+        if (verdict === 'fail') process.stderr.write(`broken: ${section} ${rule}: ${seen}\n`);
+        if (judged % 25 === 0) process.stderr.write(`${judged} rules judged …\n`);
+      },
+    });
+    return { service: stage.service.baseUrl, rows, findings: await collectFindings(stage) };
+  } finally {
+    await close();
+  }
+}
+
+/** @throws UsageError for everything that is missing, at once */
+function realAccount(options: Options): OpenStageOptions {
+  const { env } = process;
+  const clientId = options.clientId ?? env.BILLSYNC_CLIENT_ID;
+  const clientSecret =
+    options.clientSecret ?? env.BILLSYNC_CLIENT_SECRET ?? fromFile(env.BILLSYNC_CLIENT_SECRET_FILE);
+  const baseUrl = address('--base-url', options.baseUrl);
+  if (clientId === undefined || clientSecret === undefined) {
+    throw new UsageError('--client-id and --client-secret are required beside --base-url.');
+  }
+  return {
+    target: {
+      baseUrl,
+      authUrl: options.authUrl === undefined ? baseUrl : address('--auth-url', options.authUrl),
+      clientId,
+      clientSecret,
+      apiKey: options.apiKey ?? env.BILLSYNC_API_KEY ?? null,
+      caPem: fromFile(options.caFile) ?? null,
+      adminUrl: options.adminUrl === undefined ? null : address('--admin-url', options.adminUrl),
+    },
+  };
+}
+
+function address(flag: string, text: string | undefined): string {
+  if (text === undefined || !URL.canParse(text) || new URL(text).protocol !== 'https:') {
+    throw new UsageError(`${flag} has to be an https URL.`);
+  }
+  return text.replace(/\/+$/, '');
+}
+
+function fromFile(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function print({ service, rows, findings }: Report, { json, quiet }: Options): void {
+  if (json === true) {
+    process.stdout.write(`${JSON.stringify({ service, rows, findings }, null, 2)}\n`);
+    if (quiet !== true) process.stderr.write(`${summary(rows)}\n`);
+    return;
+  }
+  process.stdout.write(
+    renderReport({ service, rows, findings }, { isColored: process.stdout.isTTY === true }),
+  );
+}
+
+function explain(error: unknown, { verbose }: Options): number {
+  const known = error instanceof Error ? error : new Error(String(error));
+  process.stderr.write(`conformance: ${known.message}\n`);
+  if (verbose === true) process.stderr.write(`${known.stack ?? ''}\n`);
+  if (error instanceof UsageError) return EXIT.usage;
+  if (error instanceof RefusedCredentialsError) return EXIT.refused;
+  return error instanceof UnreachableError ? EXIT.unreachable : EXIT.bug;
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (value > 0) return value;
+  throw new InvalidArgumentError('It has to be a number above 0.');
+}

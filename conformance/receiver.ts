@@ -1,0 +1,134 @@
+/**
+ * The partner's endpoint, as the suite needs it: real HTTPS, a path for each rule, every request kept with the
+ * instant it came, and an answer that the rule chooses.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { generate } from 'selfsigned';
+import { isObject, jsonObject, textOf } from './http.js';
+
+export interface Heard {
+  /** Milliseconds since the suite started, for distances only. */
+  readonly atMs: number;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly eventId: string;
+  readonly eventType: string;
+  /** The invoice the payload is about, whatever prefix its field has; null when it names none. */
+  readonly invoiceId: string | null;
+}
+
+export interface Reply {
+  /** `hang` never answers. */
+  readonly status: number | 'hang';
+  readonly body?: string;
+  readonly afterMs?: number;
+}
+
+/** Chooses the answer to the nth request for one event, from 1. */
+export type Choose = (heard: Heard, attempt: number) => Reply;
+
+const POLL_MS = 20;
+
+export class Receiver {
+  readonly #server: Server;
+  readonly #heard = new Map<string, Heard[]>();
+  readonly #replies = new Map<string, Choose>();
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async start(): Promise<Receiver> {
+    const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }], {
+      keyType: 'ec',
+      extensions: [
+        { name: 'basicConstraints', cA: true },
+        {
+          name: 'subjectAltName',
+          altNames: [
+            { type: 2, value: 'localhost' },
+            { type: 7, ip: '127.0.0.1' },
+          ],
+        },
+      ],
+    });
+    const server = createServer({ cert, key });
+    const receiver = new Receiver(server);
+    server.on('request', (request, response) => void receiver.#hear(request, response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return receiver;
+  }
+
+  /** The address of a path. */
+  at(path: string, reply: Choose = () => ({ status: 200 })): string {
+    this.#replies.set(path, reply);
+    const { port } = this.#server.address() as AddressInfo;
+    return `https://127.0.0.1:${port}/${path}`;
+  }
+
+  heard(path: string): readonly Heard[] {
+    return this.#heard.get(path) ?? [];
+  }
+
+  /** Waits until a path heard enough; resolves with what it heard, however little, when the time is over. */
+  async wait(path: string, isEnough: (heard: readonly Heard[]) => boolean, withinMs: number) {
+    const deadline = performance.now() + withinMs;
+    while (!isEnough(this.heard(path)) && performance.now() < deadline) await sleep(POLL_MS);
+    return this.heard(path);
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #hear(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const atMs = performance.now();
+    const path = (request.url ?? '/').slice(1);
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+    } catch {
+      return;
+    }
+    const heard = toHeard(atMs, request, Buffer.concat(chunks));
+    const all = this.#heard.get(path) ?? [];
+    this.#heard.set(path, [...all, heard]);
+    const attempt = all.filter(({ eventId }) => eventId === heard.eventId).length + 1;
+    const reply = this.#replies.get(path)?.(heard, attempt) ?? { status: 404 };
+    const { status, body = '', afterMs = 0 } = reply;
+    if (status === 'hang') return;
+    if (afterMs > 0) await sleep(afterMs);
+    response.writeHead(status, { 'content-type': 'text/plain' }).end(body);
+  }
+}
+
+function toHeard(atMs: number, request: IncomingMessage, body: Buffer): Heard {
+  const envelope = jsonObject(body) ?? {};
+  const metadata = isObject(envelope.metadata) ? envelope.metadata : {};
+  const payload = isObject(envelope.payload) ? envelope.payload : {};
+  return {
+    atMs,
+    method: request.method ?? '',
+    headers: request.headers,
+    body,
+    metadata,
+    payload,
+    eventId: textOf(metadata.eventId) ?? '',
+    eventType: textOf(metadata.eventType) ?? '',
+    invoiceId: invoiceIdOf(payload),
+  };
+}
+
+/** The one field that ends in InvoiceId and is not the partner's own (spec 2.6). */
+export function invoiceIdOf(payload: Readonly<Record<string, unknown>>): string | null {
+  const name = Object.keys(payload).find((key) => /InvoiceId$/.test(key) && key !== 'partnerInvoiceId');
+  return name === undefined ? null : textOf(payload[name]);
+}

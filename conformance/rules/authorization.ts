@@ -1,0 +1,260 @@
+/** Tokens, API keys and every way to be refused (spec 2.1, 4.1, 4.2, 5, 7, 9). */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Answer, digitsOf, glimpse, jsonObject, textOf } from '../http.js';
+import { broken, hold, holdAll, type Rule } from '../rule.js';
+import { basic, type Service } from '../service.js';
+import { type Stage, skip } from '../stage.js';
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const UNKNOWN_INVOICE = '00000000-0000-4000-8000-000000000000';
+
+/** Headers under which services take API keys; the specification shows none (spec 5). */
+export const API_KEY_HEADERS: readonly ((key: string) => Readonly<Record<string, string>>)[] = [
+  (key) => ({ 'x-api-key': key }),
+  (key) => ({ authorization: `ApiKey ${key}` }),
+  (key) => ({ authorization: `Bearer ${key}` }),
+  (key) => ({ 'api-key': key }),
+  (key) => ({ authorization: key }),
+];
+
+export const authorizationRules: readonly Rule[] = [
+  {
+    section: '2.1',
+    id: 'token-fields',
+    rule: 'The token answer has its seven fields, each of its type',
+    check: async ({ service }) => {
+      const body = jsonObject((await service.requestToken()).body) ?? broken('no JSON object');
+      const wrong = ['access_token', 'scope', 'partnerIds', 'userId'].filter(
+        (name) => textOf(body[name]) === null,
+      );
+      if (textOf(body.token_type)?.toLowerCase() !== 'bearer') wrong.push('token_type');
+      if (!/^[1-9]\d*$/.test(digitsOf(body.expires_in) ?? '')) wrong.push('expires_in');
+      if (!UUID.test(textOf(body.partnerId) ?? '')) wrong.push('partnerId');
+      holdAll(wrong.map((name) => `${name} is ${JSON.stringify(body[name]) ?? 'missing'}`));
+      return `scope "${String(body.scope)}", expires_in ${String(body.expires_in)}`;
+    },
+  },
+  {
+    section: '4.1',
+    id: 'token-call',
+    rule: 'POST /oauth/token with Basic credentials and a form answers a JSON object',
+    check: async ({ service }) => {
+      const { status, headers } = await service.requestToken();
+      hold(
+        status === 200 && /json/.test(headers['content-type'] ?? ''),
+        `${status} ${headers['content-type']}`,
+      );
+      return `${status} ${headers['content-type']}`;
+    },
+  },
+  refusedToken('wrong-grant', 'A grant_type other than client_credentials is refused', {
+    body: 'grant_type=password',
+  }),
+  refusedToken('missing-grant', 'grant_type is required', { body: '' }),
+  refusedToken('json-token-request', 'The body has to be a form', {
+    contentType: 'application/json',
+    body: '{"grant_type":"client_credentials"}',
+  }),
+  refusedToken('missing-credentials', 'Without Basic credentials there is no token', { authorization: null }),
+  refusedToken('wrong-credentials', 'With wrong Basic credentials there is no token', {
+    authorization: basic('nobody', 'wrong'),
+  }),
+  {
+    section: '4.1',
+    id: 'token-refresh',
+    rule: 'The same call repeated answers a token that works',
+    check: async ({ service }) => {
+      await service.requestToken();
+      const token = tokenOf(await service.requestToken());
+      return pingWorks(service, { authorization: `Bearer ${token}` });
+    },
+  },
+  {
+    section: '4.2',
+    id: 'ping',
+    rule: 'Ping answers status 1 and info pong',
+    check: async ({ service }) => pingWorks(service),
+  },
+  {
+    section: '5',
+    id: 'verbatim-token',
+    rule: 'The token is used verbatim, with any trailing =',
+    check: async ({ service }) => {
+      const token = tokenOf(await service.requestToken());
+      await pingWorks(service, { authorization: `Bearer ${token}` });
+      return `a token of ${token.length} characters ending in "${token.slice(-1)}" is accepted`;
+    },
+  },
+  {
+    section: '5',
+    id: 'separate-environments',
+    rule: 'Test and production use separate credentials',
+    check: async ({ service, otherEnvironment }) => {
+      const other = otherEnvironment ?? skip('no address of the other environment was given');
+      const token = await service.token();
+      const forToken = await other.requestToken();
+      const forCall = await other.ping({ authorization: `Bearer ${token}` });
+      hold(
+        forToken.status === 401 && forCall.status === 401,
+        `${forToken.status} for a token, ${forCall.status} for a call`,
+      );
+      return '401 for these credentials and for their token in the other environment';
+    },
+  },
+  {
+    section: '5',
+    id: 'api-key',
+    rule: 'An API key is accepted in place of a token',
+    check: async ({ service }) => {
+      const key = service.apiKey ?? skip('no API key was given');
+      return `accepted as ${await findApiKeyHeader(service, key)}`;
+    },
+  },
+  {
+    section: '5',
+    id: 'api-key-deactivated',
+    rule: 'An API key stays valid until it is deactivated',
+    check: async ({ service, application }) => {
+      const { keyId, key } = await application.addApiKey();
+      const header = await findApiKeyHeader(service, key);
+      await application.deactivateApiKey(keyId);
+      const after = await service.ping(
+        API_KEY_HEADERS.map((make) => make(key)).find((one) => nameOf(one) === header) ?? {},
+      );
+      hold(after.status === 401, `${after.status} after deactivation`);
+      return 'accepted before, 401 after deactivation';
+    },
+  },
+  ...(['ping', 'regenerate', 'details', 'export-csv'] as const).map(
+    (endpoint): Rule => ({
+      section: '7',
+      id: `unauthorized-${endpoint}`,
+      rule: `A call of ${endpoint} without a token is answered with 401`,
+      check: async ({ service }) => {
+        const { status } = await callEndpoint(service, endpoint, {});
+        hold(status === 401, String(status));
+        return '401';
+      },
+    }),
+  ),
+  refusedBearer('truncated-token', 'A truncated token yields 401 and invalid_token', (token) =>
+    token.slice(0, -1),
+  ),
+  refusedBearer(
+    'foreign-token',
+    'A token of somebody else yields 401 and invalid_token',
+    () => 'bm90IGEgdG9rZW4=',
+  ),
+  {
+    section: '7',
+    id: 'expired-token',
+    rule: 'After expires_in seconds calls fail with 401; a new token works',
+    slow: 3,
+    check: async ({ hasty: { service } }) => {
+      const answer = await service.requestToken();
+      const authorization = `Bearer ${tokenOf(answer)}`;
+      const seconds = Number(digitsOf(jsonObject(answer.body)?.expires_in));
+      hold((await service.ping({ authorization })).status === 200, 'a fresh token is refused');
+      await sleep(seconds * 1_000 + 100);
+      const late = await service.ping({ authorization });
+      hold(late.status === 401, `${late.status} after ${seconds} s`);
+      await pingWorks(service, { authorization: `Bearer ${tokenOf(await service.requestToken())}` });
+      return `401 after ${seconds} s, ${describeError(late)}`;
+    },
+  },
+  {
+    section: '9',
+    id: 'version-segment',
+    rule: 'Endpoint paths carry v1',
+    check: async ({ service }) => {
+      const v1 = await service.ping();
+      const v2 = await service.call({ path: '/api/v2/deliveryexperience/ping' });
+      hold(v1.status === 200 && v2.status === 404, `v1 ${v1.status}, v2 ${v2.status}`);
+      return 'v1 answers, v2 is 404';
+    },
+  },
+];
+
+/** @returns the first way in which a key is accepted, as the name of its header */
+export async function findApiKeyHeader(service: Service, key: string): Promise<string> {
+  const statuses: string[] = [];
+  for (const make of API_KEY_HEADERS) {
+    const headers = make(key);
+    const { status } = await service.ping(headers);
+    if (status === 200) return nameOf(headers);
+    statuses.push(`${nameOf(headers)} ${status}`);
+  }
+  return broken(statuses.join(', '));
+}
+
+/** The header with its scheme, without the key. */
+function nameOf(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => (value.includes(' ') ? `${name}: ${value.split(' ')[0]}` : name))
+    .join();
+}
+
+function refusedToken(id: string, rule: string, request: Parameters<Service['requestToken']>[0]): Rule {
+  return {
+    section: '4.1',
+    id,
+    rule,
+    check: async ({ service }) => {
+      const answer = await service.requestToken(request);
+      hold(answer.status === 400 || answer.status === 401 || answer.status === 415, String(answer.status));
+      hold(
+        textOf(jsonObject(answer.body)?.access_token) === null,
+        `${answer.status} with a token all the same`,
+      );
+      return `${answer.status} ${describeError(answer)}`;
+    },
+  };
+}
+
+function refusedBearer(id: string, rule: string, change: (token: string) => string): Rule {
+  return {
+    section: '7',
+    id,
+    rule,
+    check: async ({ service }: Stage) => {
+      const answer = await service.ping({ authorization: `Bearer ${change(await service.token())}` });
+      const body = jsonObject(answer.body);
+      hold(answer.status === 401, String(answer.status));
+      hold(textOf(body?.error) === 'invalid_token', `error is ${JSON.stringify(body?.error) ?? 'missing'}`);
+      hold(textOf(body?.error_description) !== null, 'error_description is missing');
+      return `401 ${describeError(answer)}`;
+    },
+  };
+}
+
+function callEndpoint(
+  service: Service,
+  endpoint: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<Answer> {
+  if (endpoint === 'ping') return service.ping(headers);
+  if (endpoint === 'regenerate') return service.regenerate(UNKNOWN_INVOICE, headers);
+  return endpoint === 'details'
+    ? service.details(UNKNOWN_INVOICE, headers)
+    : service.exportCsv(UNKNOWN_INVOICE, headers);
+}
+
+async function pingWorks(service: Service, headers?: Readonly<Record<string, string>>): Promise<string> {
+  const answer = await service.ping(headers);
+  const body = jsonObject(answer.body);
+  hold(
+    answer.status === 200 && digitsOf(body?.status) === '1' && body?.info === 'pong',
+    `${answer.status} ${glimpse(answer.body)}`,
+  );
+  return `${answer.status} ${glimpse(answer.body)}`;
+}
+
+function tokenOf({ status, body }: Answer): string {
+  return textOf(jsonObject(body)?.access_token) ?? broken(`the token call was answered with ${status}`);
+}
+
+function describeError({ body }: Answer): string {
+  const object = jsonObject(body);
+  const description = textOf(object?.error_description);
+  return `${textOf(object?.error) ?? ''}${description === null ? '' : ` (${description})`}`.trim();
+}

@@ -1,0 +1,194 @@
+/** The three endpoints of an invoice and their errors (spec 4.3 to 4.5, 6, 7). */
+import { digitsOf, glimpse, isObject, jsonObject, textOf } from '../http.js';
+import { hold, holdAll, type Rule } from '../rule.js';
+import { type Stage, skip } from '../stage.js';
+import {
+  approvedInvoice,
+  type Download,
+  download,
+  rowsOf,
+  sumOf,
+  tryCsv,
+  unexportedInvoice,
+} from '../stories.js';
+
+const UNKNOWN_INVOICE = '00000000-0000-4000-8000-000000000000';
+
+export const endpointRules: readonly Rule[] = [
+  {
+    section: '4.3',
+    id: 'regenerate-fields',
+    rule: 'Regenerate answers 200 with URL, expiry, hash and size',
+    check: async (stage) => {
+      const { location } = await stage.tell(download);
+      const wrong: string[] = [];
+      if (!URL.canParse(textOf(location.presignedUrl) ?? '')) wrong.push('presignedUrl');
+      if (Number.isNaN(Date.parse(textOf(location.presignedUrlExpiresAt) ?? '')))
+        wrong.push('presignedUrlExpiresAt');
+      if (!/^[0-9a-f]{64}$/i.test(textOf(location.fileHashSha256) ?? '')) wrong.push('fileHashSha256');
+      if (!/^\d+$/.test(digitsOf(location.fileSizeBytes) ?? '')) wrong.push('fileSizeBytes');
+      holdAll(wrong.map((name) => `${name} is ${JSON.stringify(location[name]) ?? 'missing'}`));
+      return Object.keys(location).join(', ');
+    },
+  },
+  {
+    section: '4.3',
+    id: 'regenerate-hash',
+    rule: "The regenerated hash and size are the file's",
+    check: async (stage) =>
+      fileIsAnnounced(await stage.tell(download), (await stage.tell(download)).location),
+  },
+  {
+    section: '4.3',
+    id: 'regenerate-fresh',
+    rule: 'Each call answers a URL that works, whatever became of the one before',
+    check: async (stage) => {
+      const { invoiceId } = await stage.tell(download);
+      const urls: string[] = [];
+      for (let turn = 0; turn < 2; turn += 1) {
+        const answer = await stage.service.regenerate(invoiceId);
+        const url = textOf(jsonObject(answer.body)?.presignedUrl);
+        hold(url !== null, `${answer.status} ${glimpse(answer.body)}`);
+        const { status } = await stage.service.plain({ url });
+        hold(status === 200, `the URL answered ${status}`);
+        urls.push(url);
+      }
+      return `${urls.length} URLs, both work`;
+    },
+  },
+  {
+    section: '4.4',
+    id: 'details',
+    rule: 'Details are a JSON object with the line items of the invoice',
+    check: async (stage) => {
+      const file = await stage.tell(download);
+      const answer = await stage.service.details(file.invoiceId);
+      const body = jsonObject(answer.body);
+      hold(answer.status === 200 && body !== null, `${answer.status} ${glimpse(answer.body)}`);
+      const items = mostObjects(body);
+      const rows = rowsOf(file).length;
+      hold(
+        items !== null && items.count === rows,
+        `${items?.count ?? 'no'} line items, the CSV has ${rows} rows`,
+      );
+      return `${items.count} line items in ${items.path}`;
+    },
+  },
+  {
+    section: '4.5',
+    id: 'export-csv',
+    rule: 'Export answers the same rows as the exported file',
+    check: async (stage) => {
+      const file = await stage.tell(download);
+      const answer = await stage.service.exportCsv(file.invoiceId);
+      hold(answer.status === 200, `${answer.status} ${glimpse(answer.body)}`);
+      const exported = rowsOf(tryCsv(answer.body));
+      const lines = (rows: typeof exported) =>
+        rows
+          .map((row) => JSON.stringify(row))
+          .sort()
+          .join('\n');
+      hold(
+        lines(exported) === lines(rowsOf(file)),
+        `${exported.length} rows, ${sumOf(exported)}, differ from the file`,
+      );
+      return `${exported.length} rows, ${sumOf(exported)}`;
+    },
+  },
+  {
+    section: '6.6',
+    id: 'regenerate-unexported',
+    rule: 'When the export failed, regenerate is 404',
+    check: async (stage) => {
+      const { invoiceId } = await stage.tell(unexportedInvoice);
+      return statusIs(await stage.service.regenerate(invoiceId), 404);
+    },
+  },
+  {
+    section: '6.6',
+    id: 'export-csv-unexported',
+    rule: 'When the export failed, export-csv is the fallback',
+    check: async (stage) => {
+      const { invoiceId } = await stage.tell(unexportedInvoice);
+      const answer = await stage.service.exportCsv(invoiceId);
+      hold(answer.status === 200, `${answer.status} ${glimpse(answer.body)}`);
+      return `${rowsOf(tryCsv(answer.body)).length} rows without an event`;
+    },
+  },
+  {
+    section: '6.8',
+    id: 'announced-hash',
+    rule: 'The SHA-256 and size of invoice_finalized are those of the file behind its URL',
+    check: async (stage) => {
+      const { finalized } = await stage.tell(approvedInvoice);
+      const url = textOf(finalized.payload.presignedUrl) ?? '';
+      const answer = await stage.service.plain({ url });
+      hold(answer.status === 200, `the announced URL answered ${answer.status}`);
+      const file = await stage.tell(download);
+      hold(answer.body.equals(file.answer.body), 'the announced URL and the regenerated one differ in bytes');
+      return fileIsAnnounced(file, finalized.payload);
+    },
+  },
+  {
+    section: '7',
+    id: 'regenerate-unknown',
+    rule: 'Regenerate is 404 when the invoice does not exist',
+    check: async ({ service }) => statusIs(await service.regenerate(UNKNOWN_INVOICE), 404),
+  },
+  {
+    section: '7',
+    id: 'regenerate-draft',
+    rule: 'Regenerate is 404 when the export of the invoice does not exist',
+    check: async (stage) => {
+      const { invoiceId } = await stage.application.createInvoice({ shipments: 1 });
+      return statusIs(await stage.service.regenerate(invoiceId), 404);
+    },
+  },
+  {
+    section: '7',
+    id: 'regenerate-bad-request',
+    rule: 'Regenerate is 400 with error details when no URL could be made',
+    check: async (stage) => {
+      const invoiceId = await approvedId(stage);
+      await stage.application.failRegenerate(invoiceId);
+      const answer = await stage.service.regenerate(invoiceId);
+      hold(answer.status === 400 && answer.body.length > 0, `${answer.status} ${glimpse(answer.body)}`);
+      return glimpse(answer.body);
+    },
+  },
+];
+
+function fileIsAnnounced(file: Download, location: Readonly<Record<string, unknown>>): string {
+  const hash = textOf(location.fileHashSha256)?.toLowerCase();
+  const size = digitsOf(location.fileSizeBytes);
+  hold(hash === file.sha256, `the file's SHA-256 is ${file.sha256}, announced was ${hash}`);
+  hold(
+    size === String(file.answer.body.length),
+    `the file has ${file.answer.body.length} bytes, announced were ${size}`,
+  );
+  return `${file.answer.body.length} bytes, ${file.sha256.slice(0, 16)}…`;
+}
+
+/** An invoice of its own, so that a failure aimed at it strikes no other rule. */
+async function approvedId({ application }: Stage): Promise<string> {
+  const { invoiceId } = await application.createInvoice({ shipments: 1 });
+  await application.submit(invoiceId);
+  const { status } = await application.approve(invoiceId);
+  return status === 'APPROVED' ? invoiceId : skip(`the invoice is ${status}`);
+}
+
+function statusIs({ status, body }: { status: number; body: Buffer }, wanted: number): string {
+  hold(status === wanted, `${status} ${glimpse(body)}`);
+  return `${status} ${glimpse(body)}`;
+}
+
+/** The longest list of objects anywhere in a body, with its path: the shape of details is not shown (spec 4.4). */
+export function mostObjects(value: unknown, path = 'the body'): { path: string; count: number } | null {
+  if (Array.isArray(value)) return value.every(isObject) ? { path, count: value.length } : null;
+  if (!isObject(value)) return null;
+  const found = Object.entries(value).flatMap(([name, inner]) => {
+    const most = mostObjects(inner, path === 'the body' ? name : `${path}.${name}`);
+    return most === null ? [] : [most];
+  });
+  return found.sort((one, other) => other.count - one.count)[0] ?? null;
+}

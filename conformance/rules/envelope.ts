@@ -1,0 +1,271 @@
+/** What deliveries carry: envelope, metadata, payload, and who they are about (spec 2.4 to 2.7, 2.9, 6). */
+import { digitsOf, jsonObject, textOf } from '../http.js';
+import { type Heard, invoiceIdOf } from '../receiver.js';
+import { broken, hold, holdAll, type Rule } from '../rule.js';
+import type { Stage } from '../stage.js';
+import { approvedInvoice, canceledInvoice, hearEvent, openEndpoint, partnerInvoice } from '../stories.js';
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
+const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:?00)$/;
+const DAY_MS = 86_400_000;
+
+type Test = (value: unknown) => boolean;
+const isUuid: Test = (value) => UUID.test(textOf(value) ?? '');
+const isIso: Test = (value) => ISO.test(textOf(value) ?? '');
+const isText: Test = (value) => textOf(value) !== null;
+const isNullable =
+  (test: Test): Test =>
+  (value) =>
+    value === null || value === undefined || test(value);
+
+const METADATA: Readonly<Record<string, Test>> = {
+  eventId: isUuid,
+  eventTimestamp: (value) => UTC.test(textOf(value) ?? ''),
+  eventType: (value) => /^invoice_(created|finalized|voided)$/.test(textOf(value) ?? ''),
+  partnerId: isUuid,
+  payloadSchemaVersion: (value) => value === 'v1',
+  testEvent: (value) => value === false,
+};
+
+/** The fields of 2.6 whose names have no prefix of the maker. */
+const PAYLOAD: Readonly<Record<string, Test>> = {
+  partnerInvoiceId: isNullable(isText),
+  partnerTenantId: isNullable(isText),
+  invoiceNumber: isText,
+  invoiceStatus: (value) => /^(draft|finalized|voided)$/.test(textOf(value) ?? ''),
+  invoiceStartDate: isIso,
+  invoiceEndDate: isIso,
+  invoiceDate: isIso,
+  invoiceDueDate: isIso,
+  currencyCode: (value) => /^[A-Z]{3}$/.test(textOf(value) ?? ''),
+  invoiceTotalAmount: (value) => digitsOf(value) !== null,
+  totalTransactionCount: (value) => /^\d+$/.test(digitsOf(value) ?? ''),
+};
+
+const LOCATION: Readonly<Record<string, Test>> = {
+  presignedUrl: (value) => URL.canParse(textOf(value) ?? ''),
+  presignedUrlExpiresAt: isIso,
+  fileHashSha256: (value) => /^[0-9a-f]{64}$/i.test(textOf(value) ?? ''),
+  fileSizeBytes: (value) => /^\d+$/.test(digitsOf(value) ?? ''),
+};
+
+export const envelopeRules: readonly Rule[] = [
+  {
+    section: '2.4',
+    id: 'envelope',
+    rule: 'Every delivery is an envelope of metadata and payload',
+    check: async (stage) => {
+      const { heard } = await stage.tell(canceledInvoice);
+      const keys = heard.map(({ body }) =>
+        Object.keys(jsonObject(body) ?? {})
+          .sort()
+          .join(),
+      );
+      hold(
+        keys.every((key) => key === 'metadata,payload'),
+        keys.join('; '),
+      );
+      return `${heard.length} deliveries`;
+    },
+  },
+  {
+    section: '2.5',
+    id: 'metadata-fields',
+    rule: 'Metadata has its six fields, identical for all event types',
+    check: async (stage) => {
+      const { heard } = await stage.tell(canceledInvoice);
+      holdAll(
+        heard.flatMap((one) => complaints(one.metadata, METADATA).map((text) => `${one.eventType}: ${text}`)),
+      );
+      return heard.map(({ eventType }) => eventType).join(', ');
+    },
+  },
+  {
+    section: '2.5',
+    id: 'event-id-unique',
+    rule: 'eventId is unique per event',
+    check: async (stage) => {
+      const { heard } = await stage.tell(canceledInvoice);
+      const ids = new Set(heard.map(({ eventId }) => eventId));
+      hold(ids.size === heard.length, `${heard.length} deliveries with ${ids.size} ids`);
+      return `${ids.size} events, ${ids.size} ids`;
+    },
+  },
+  {
+    section: '2.5',
+    id: 'partner-id',
+    rule: "partnerId is the token's partner",
+    check: async (stage) => {
+      const { finalized } = await stage.tell(approvedInvoice);
+      const token = jsonObject((await stage.service.requestToken()).body);
+      hold(
+        finalized.metadata.partnerId === token?.partnerId,
+        `${finalized.metadata.partnerId}, not ${token?.partnerId}`,
+      );
+      return String(token?.partnerId);
+    },
+  },
+  {
+    section: '2.6',
+    id: 'payload-fields',
+    rule: 'The invoice payload has its fields, each of its type, for all event types',
+    check: async (stage) => {
+      const { heard } = await stage.tell(canceledInvoice);
+      holdAll(
+        heard.flatMap((one) => complaints(one.payload, PAYLOAD).map((text) => `${one.eventType}: ${text}`)),
+      );
+      const noId = heard.filter(({ payload }) => !isUuid(invoiceIdOf(payload)));
+      hold(noId.length === 0, 'the invoice id is missing or no UUID');
+      return `${Object.keys(PAYLOAD).length + 2} fields`;
+    },
+  },
+  {
+    section: '2.6',
+    id: 'maker-prefix',
+    rule: "Both id fields carry the maker's prefix, one and the same",
+    check: async (stage) => {
+      const { finalized } = await stage.tell(approvedInvoice);
+      const { invoice, tenant } = prefixesOf(finalized);
+      hold(invoice !== null && invoice === tenant, `prefixes ${invoice} and ${tenant}`);
+      return `${invoice}InvoiceId, ${tenant}TenantId`;
+    },
+  },
+  {
+    section: '2.6',
+    id: 'neutral-spelling',
+    rule: 'The neutral spelling of the same names exists as well',
+    check: async (stage) => {
+      const heard = await stage.tell(hastyFinalized);
+      const { invoice, tenant } = prefixesOf(heard);
+      hold(invoice === 'service' && tenant === 'service', `prefixes ${invoice} and ${tenant}`);
+      return 'serviceInvoiceId, serviceTenantId';
+    },
+  },
+  {
+    section: '2.6',
+    id: 'due-date',
+    rule: 'invoiceDueDate is the invoice date plus 15 days',
+    check: async (stage) => {
+      const { created, finalized } = await stage.tell(approvedInvoice);
+      for (const { payload } of [created, finalized]) {
+        const days =
+          (Date.parse(String(payload.invoiceDueDate)) - Date.parse(String(payload.invoiceDate))) / DAY_MS;
+        hold(days === 15, `${payload.invoiceDate} and ${payload.invoiceDueDate} are ${days} days apart`);
+      }
+      return `${finalized.payload.invoiceDate} and ${finalized.payload.invoiceDueDate}`;
+    },
+  },
+  {
+    section: '2.7',
+    id: 'finalized-fields',
+    rule: 'invoice_finalized adds the URL, its expiry, hash and size',
+    check: async (stage) => {
+      const { finalized } = await stage.tell(approvedInvoice);
+      holdAll(complaints(finalized.payload, LOCATION));
+      return Object.keys(LOCATION).join(', ');
+    },
+  },
+  {
+    section: '2.7',
+    id: 'no-file-elsewhere',
+    rule: 'invoice_created and invoice_voided carry the fields of 2.6 only',
+    check: async (stage) => {
+      const { created, voided } = await stage.tell(canceledInvoice);
+      const known = (name: string) => name in PAYLOAD || /^[a-z]+(Invoice|Tenant)Id$/.test(name);
+      const extra = [created, voided].flatMap(({ payload }) =>
+        Object.keys(payload).filter((name) => !known(name)),
+      );
+      hold(extra.length === 0, `they carry ${extra.join(', ')}`);
+      return 'no further fields';
+    },
+  },
+  {
+    section: '2.9',
+    id: 'tenant-level-ids',
+    rule: 'A tenant-level event names the tenant by both ids',
+    check: async (stage) => {
+      const { finalized, tenant } = await stage.tell(approvedInvoice);
+      const id = tenantIdOf(finalized);
+      const own = finalized.payload.partnerTenantId;
+      hold(id === tenant?.tenantId && own === tenant?.partnerTenantId, `${id} and ${own}`);
+      return `${id} and "${own}"`;
+    },
+  },
+  {
+    section: '2.9',
+    id: 'partner-level-ids',
+    rule: 'A partner-level event has null for both tenant ids',
+    check: async (stage) => {
+      const { finalized } = await stage.tell(partnerInvoice);
+      const values = [tenantIdOf(finalized), finalized.payload.partnerTenantId];
+      hold(
+        values.every((value) => value === null),
+        JSON.stringify(values),
+      );
+      return 'null and null';
+    },
+  },
+  statusRule('draft', 'invoice_created'),
+  statusRule('finalized', 'invoice_finalized'),
+  statusRule('voided', 'invoice_voided'),
+  {
+    section: '6.2',
+    id: 'schema-version',
+    rule: 'payloadSchemaVersion is v1',
+    check: async (stage) => {
+      const { heard } = await stage.tell(canceledInvoice);
+      const versions = new Set(heard.map(({ metadata }) => metadata.payloadSchemaVersion));
+      hold(versions.size === 1 && versions.has('v1'), [...versions].join(', '));
+      return 'v1';
+    },
+  },
+];
+
+function statusRule(status: string, eventType: string): Rule {
+  return {
+    section: '6',
+    id: `status-${status}`,
+    rule: `${eventType} carries invoiceStatus ${status}`,
+    check: async (stage) => {
+      const { heard } = await stage.tell(canceledInvoice);
+      const one =
+        heard.find((candidate) => candidate.eventType === eventType) ?? broken(`no ${eventType} came`);
+      hold(one.payload.invoiceStatus === status, String(one.payload.invoiceStatus));
+      return status;
+    },
+  };
+}
+
+/** A finalized event of the partner without tenants, whose service spells neutrally. */
+async function hastyFinalized(stage: Stage): Promise<Heard> {
+  const { application } = stage.hasty;
+  const { path } = await openEndpoint(stage, { at: application });
+  const { invoiceId } = await application.createInvoice({ shipments: 1 });
+  await application.submit(invoiceId);
+  await application.approve(invoiceId);
+  return hearEvent(stage, path, invoiceId, 'invoice_finalized');
+}
+
+function complaints(
+  values: Readonly<Record<string, unknown>>,
+  tests: Readonly<Record<string, Test>>,
+): string[] {
+  return Object.entries(tests)
+    .filter(([name, test]) => !test(values[name]))
+    .map(([name]) => `${name} is ${JSON.stringify(values[name]) ?? 'missing'}`);
+}
+
+function prefixesOf({ payload }: Heard): { invoice: string | null; tenant: string | null } {
+  const prefix = (suffix: string) => {
+    const name = Object.keys(payload).find((key) => key.endsWith(suffix) && !key.startsWith('partner'));
+    return name?.slice(0, -suffix.length) ?? null;
+  };
+  return { invoice: prefix('InvoiceId'), tenant: prefix('TenantId') };
+}
+
+/** undefined when no such field is there at all. */
+function tenantIdOf({ payload }: Heard): unknown {
+  const name = Object.keys(payload).find((key) => key.endsWith('TenantId') && !key.startsWith('partner'));
+  return name === undefined ? undefined : payload[name];
+}

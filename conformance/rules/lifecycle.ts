@@ -1,0 +1,185 @@
+/** States, moves, the events of each, and schedules that approve by themselves (spec 3, 6). */
+import { type Application, type ApplicationInvoice, RefusalError, type Status } from '../application.js';
+import { broken, hold, type Rule } from '../rule.js';
+import { skip } from '../stage.js';
+import { approvedInvoice, canceledInvoice, hearEvent, openEndpoint, unexportedInvoice } from '../stories.js';
+
+type Move = 'submit' | 'approve' | 'cancel';
+
+/** The table of spec 3: what each move makes of each status, null where it is refused. */
+const TABLE: readonly (readonly [Status, Move, Status | null])[] = [
+  ['DRAFT', 'submit', 'PENDING_APPROVAL'],
+  ['DRAFT', 'approve', null],
+  ['DRAFT', 'cancel', 'CANCELED'],
+  ['PENDING_APPROVAL', 'submit', null],
+  ['PENDING_APPROVAL', 'approve', 'APPROVED'],
+  ['PENDING_APPROVAL', 'cancel', 'CANCELED'],
+  ['APPROVED', 'submit', null],
+  ['APPROVED', 'approve', null],
+  ['APPROVED', 'cancel', 'CANCELED'],
+  ['CANCELED', 'submit', null],
+  ['CANCELED', 'approve', null],
+  ['CANCELED', 'cancel', null],
+];
+const TARGET: Readonly<Record<Move, Status>> = {
+  submit: 'PENDING_APPROVAL',
+  approve: 'APPROVED',
+  cancel: 'CANCELED',
+};
+
+export const lifecycleRules: readonly Rule[] = [
+  ...TABLE.map(
+    ([from, move, to]): Rule => (to === null ? refusedMove(from, move) : allowedMove(from, move, to)),
+  ),
+  {
+    section: '3',
+    id: 'event-order',
+    rule: 'The events of an invoice follow its life: created, finalized, voided',
+    check: async (stage) => {
+      const { heard } = await stage.tell(canceledInvoice);
+      const types = heard.map(({ eventType }) => eventType);
+      const instants = heard.map(({ metadata }) => Date.parse(String(metadata.eventTimestamp)));
+      hold(types.join() === 'invoice_created,invoice_finalized,invoice_voided', types.join(', '));
+      hold(
+        instants.every((instant, at) => at === 0 || instant >= (instants[at - 1] ?? 0)),
+        'the timestamps go backwards',
+      );
+      return types.join(', ');
+    },
+  },
+  {
+    section: '3',
+    id: 'auto-approve',
+    rule: 'Auto-approve takes the invoices of a schedule to APPROVED, with invoice_finalized',
+    check: async (stage) => {
+      const { path } = await openEndpoint(stage);
+      const tenants = (await stage.application.tenants()).slice(0, 2).map(({ tenantId }) => tenantId);
+      const chosen = tenants.length === 0 ? 'all' : tenants;
+      const invoices = await stage.application.runSchedule({
+        autoApprove: true,
+        tenants: chosen,
+        overrides: {},
+      });
+      for (const { invoiceId, status } of invoices) {
+        hold(status === 'APPROVED', `an invoice is ${status}`);
+        await hearEvent(stage, path, invoiceId, 'invoice_finalized');
+      }
+      hold(invoices.length > 0, 'the schedule generated nothing');
+      return `${invoices.length} invoices APPROVED and announced`;
+    },
+  },
+  {
+    section: '3',
+    id: 'no-auto-approve',
+    rule: 'Without auto-approve the invoices of a schedule stay in DRAFT',
+    check: async ({ application }) => {
+      const invoices = await application.runSchedule({ autoApprove: false, tenants: 'all', overrides: {} });
+      hold(invoices.length > 0 && invoices.every(({ status }) => status === 'DRAFT'), statusesOf(invoices));
+      return statusesOf(invoices);
+    },
+  },
+  override(true),
+  override(false),
+  {
+    section: '6.1',
+    id: 'no-pending-event',
+    rule: 'No event is emitted for PENDING_APPROVAL',
+    check: async (stage) => {
+      const { heard } = await stage.tell(approvedInvoice);
+      const types = heard.map(({ eventType }) => eventType).join(', ');
+      const isSilent = heard.every(({ payload }) => payload.invoiceStatus !== 'pending');
+      hold(types === 'invoice_created, invoice_finalized' && isSilent, types);
+      return `between DRAFT and APPROVED: ${types}`;
+    },
+  },
+  {
+    section: '6.6',
+    id: 'export-failure-silent',
+    rule: 'When the export fails, invoice_finalized is not sent',
+    check: async (stage) => {
+      const { invoiceId, heard } = await stage.tell(unexportedInvoice);
+      const { status } = await stage.application.invoice(invoiceId);
+      const types = heard.map(({ eventType }) => eventType).join(', ');
+      hold(status === 'APPROVED' && types === 'invoice_created', `${status}, heard ${types}`);
+      return `${status}, heard ${types} only`;
+    },
+  },
+];
+
+function allowedMove(from: Status, move: Move, to: Status): Rule {
+  return {
+    section: '3',
+    id: `${from}-${move}`.toLowerCase().replaceAll('_', '-'),
+    rule: `${from} moves to ${to}`,
+    check: async ({ application }) => {
+      const { invoiceId } = await invoiceIn(application, from);
+      const { status } = await application[move](invoiceId);
+      hold(status === to, `it is ${status}`);
+      return `${from} to ${status}`;
+    },
+  };
+}
+
+function refusedMove(from: Status, move: Move): Rule {
+  return {
+    section: '3',
+    id: `${from}-${move}`.toLowerCase().replaceAll('_', '-'),
+    rule: `${from} does not move to ${TARGET[move]}`,
+    check: async ({ application }) => {
+      const { invoiceId } = await invoiceIn(application, from);
+      const refusal = await refusalOf(application[move](invoiceId));
+      const { status } = await application.invoice(invoiceId);
+      hold(refusal !== null, `it was not refused and is ${status}`);
+      hold(status === from, `refused with ${refusal}, and yet it is ${status}`);
+      return `refused with ${refusal}, stays ${status}`;
+    },
+  };
+}
+
+function override(isOn: boolean): Rule {
+  const word = isOn ? 'on' : 'off';
+  return {
+    section: '3',
+    id: `auto-approve-override-${word}`,
+    rule: `Auto-approve can be switched ${word} for a specific tenant`,
+    check: async ({ application }) => {
+      const [one, other] = await application.tenants();
+      if (one === undefined || other === undefined) return skip('the partner has no two tenants');
+      const invoices = await application.runSchedule({
+        autoApprove: !isOn,
+        tenants: [one.tenantId, other.tenantId],
+        overrides: { [other.tenantId]: isOn },
+      });
+      const statusOf = (id: string) => invoices.find(({ tenantId }) => tenantId === id)?.status;
+      const seen = `${statusOf(one.tenantId)} for the schedule, ${statusOf(other.tenantId)} for the tenant`;
+      const expected = isOn ? ['DRAFT', 'APPROVED'] : ['APPROVED', 'DRAFT'];
+      hold(statusOf(one.tenantId) === expected[0] && statusOf(other.tenantId) === expected[1], seen);
+      return seen;
+    },
+  };
+}
+
+async function invoiceIn(application: Application, status: Status): Promise<ApplicationInvoice> {
+  const invoice = await application.createInvoice({ shipments: 1 });
+  const { invoiceId } = invoice;
+  if (invoice.status !== 'DRAFT') broken(`a new invoice is ${invoice.status}`);
+  if (status === 'DRAFT') return invoice;
+  if (status === 'CANCELED') return application.cancel(invoiceId);
+  const submitted = await application.submit(invoiceId);
+  return status === 'PENDING_APPROVAL' ? submitted : application.approve(invoiceId);
+}
+
+/** The HTTP status of a refusal, null when there was none. */
+export async function refusalOf(work: Promise<unknown>): Promise<number | null> {
+  try {
+    await work;
+    return null;
+  } catch (error) {
+    if (error instanceof RefusalError && error.status < 500) return error.status;
+    throw error;
+  }
+}
+
+function statusesOf(invoices: readonly ApplicationInvoice[]): string {
+  return invoices.map(({ status }) => status).join(', ') || 'no invoices';
+}

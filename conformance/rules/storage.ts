@@ -1,0 +1,136 @@
+/** Presigned URLs: how long they live, what they refuse, and how storage serves the file (spec 2.7, 4.3, 6, 8). */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { glimpse, jsonObject, textOf } from '../http.js';
+import { hold, type Rule } from '../rule.js';
+import type { Stage } from '../stage.js';
+import { approvedInvoice, download } from '../stories.js';
+
+const DAY_MS = 86_400_000;
+const TOLERANCE_MS = 120_000;
+
+export const storageRules: readonly Rule[] = [
+  {
+    section: '8',
+    id: 'url-lifetime',
+    rule: 'A presigned URL lives for 24 hours after generation',
+    check: async (stage) => {
+      const { invoiceId } = await stage.tell(download);
+      const answer = await stage.service.regenerate(invoiceId);
+      const expiresAt = textOf(jsonObject(answer.body)?.presignedUrlExpiresAt) ?? '';
+      return livesADay(expiresAt, answer.headers.date ?? '');
+    },
+  },
+  {
+    section: '8',
+    id: 'announced-lifetime',
+    rule: 'So does the URL of invoice_finalized',
+    check: async (stage) => {
+      const { finalized } = await stage.tell(approvedInvoice);
+      return livesADay(
+        String(finalized.payload.presignedUrlExpiresAt),
+        String(finalized.metadata.eventTimestamp),
+      );
+    },
+  },
+  {
+    section: '8',
+    id: 'url-expires',
+    rule: 'An expired URL is refused; a regenerated one works',
+    slow: 3,
+    check: async (stage) => {
+      const { service, application } = stage.hasty;
+      const { invoiceId } = await application.createInvoice({ shipments: 1 });
+      await application.submit(invoiceId);
+      await application.approve(invoiceId);
+      const { url, expiresAt } = await freshUrl(stage.hasty, invoiceId);
+      const early = await service.plain({ url });
+      hold(early.status === 200, `${early.status} before expiry`);
+      await sleep(Math.max(0, Date.parse(expiresAt) - Date.now()) + 100);
+      const late = await service.plain({ url });
+      hold(late.status >= 400 && late.status < 500, `${late.status} after expiry`);
+      const again = await service.plain({ url: (await freshUrl(stage.hasty, invoiceId)).url });
+      hold(again.status === 200, `${again.status} for the regenerated URL`);
+      return `200, then ${late.status}, then 200 for the regenerated URL`;
+    },
+  },
+  {
+    section: '2.7',
+    id: 'url-signed',
+    rule: 'A URL that was changed is refused',
+    check: async (stage) => {
+      const { url } = await stage.tell(download);
+      const bare = new URL(url);
+      bare.search = '';
+      const later = new URL(url);
+      for (const [name, value] of later.searchParams) {
+        if (/^\d{9,}$/.test(value)) later.searchParams.set(name, String(Number(value) + DAY_MS));
+        if (/sig/i.test(name))
+          later.searchParams.set(
+            name,
+            value.replace(/^./, (first) => (first === '0' ? '1' : '0')),
+          );
+      }
+      const statuses: number[] = [];
+      for (const changed of [bare, later])
+        statuses.push((await stage.service.plain({ url: changed.href })).status);
+      hold(
+        statuses.every((status) => status >= 400 && status < 500),
+        statuses.join(', '),
+      );
+      return `${statuses.join(', ')} without and with another signature`;
+    },
+  },
+  {
+    section: '2.7',
+    id: 'url-needs-no-token',
+    rule: 'The URL alone downloads the file',
+    check: async (stage) => {
+      const { answer } = await stage.tell(download);
+      return `${answer.status} ${answer.headers['content-type'] ?? ''}, ${answer.body.length} bytes`;
+    },
+  },
+  {
+    section: '2.7',
+    id: 'range',
+    rule: 'Object storage answers a range of bytes',
+    check: async (stage) => {
+      const { url, answer } = await stage.tell(download);
+      const part = await stage.service.plain({ url, headers: { range: 'bytes=5-14' } });
+      hold(
+        part.status === 206 && part.body.equals(answer.body.subarray(5, 15)),
+        `${part.status} ${glimpse(part.body)}`,
+      );
+      return `206 ${part.headers['content-range'] ?? ''}`;
+    },
+  },
+  {
+    section: '2.7',
+    id: 'etag',
+    rule: 'Object storage names the version of the file by an ETag',
+    check: async (stage) => {
+      const { url, answer } = await stage.tell(download);
+      const again = await stage.service.plain({ url });
+      const [one, other] = [answer.headers.etag, again.headers.etag];
+      hold(one !== undefined && one === other, `${one ?? 'none'}, then ${other ?? 'none'}`);
+      return one;
+    },
+  },
+];
+
+async function freshUrl({ service }: Stage['hasty'], invoiceId: string) {
+  const { body } = await service.regenerate(invoiceId);
+  const object = jsonObject(body);
+  const url = textOf(object?.presignedUrl);
+  const expiresAt = textOf(object?.presignedUrlExpiresAt);
+  hold(url !== null && expiresAt !== null, `regenerate answered ${glimpse(body)}`);
+  return { url, expiresAt };
+}
+
+function livesADay(expiresAt: string, from: string): string {
+  const lifetime = Date.parse(expiresAt) - Date.parse(from);
+  hold(
+    Math.abs(lifetime - DAY_MS) <= TOLERANCE_MS,
+    `${expiresAt} is ${(lifetime / 3_600_000).toFixed(2)} h after ${from}`,
+  );
+  return `${(lifetime / 3_600_000).toFixed(2)} h`;
+}

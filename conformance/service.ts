@@ -1,0 +1,127 @@
+/** The API of the service as a client knows it: tokens, ping and the three invoice endpoints (spec 4). */
+import { type Answer, type Call, type Http, jsonObject, textOf } from './http.js';
+
+export interface Credentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** null when none was given; the header that takes it is found out (spec 5 does not show it). */
+  readonly apiKey: string | null;
+}
+
+export interface ServiceOptions extends Credentials {
+  readonly http: Http;
+  readonly baseUrl: string;
+  readonly authUrl: string;
+}
+
+/** Parts of a token request that a rule gets wrong on purpose. */
+export interface TokenRequest {
+  /** null sends no Authorization at all. */
+  readonly authorization?: string | null;
+  readonly contentType?: string;
+  readonly body?: string;
+}
+
+/** Neither credentials nor anything else could be tried: the service refused the ones it was given. */
+export class RefusedCredentialsError extends Error {
+  override readonly name = 'RefusedCredentialsError';
+}
+
+export class Service {
+  readonly baseUrl: string;
+  readonly apiKey: string | null;
+  readonly #options: ServiceOptions;
+  #token: Promise<string> | null = null;
+  #goodUntilMs = 0;
+
+  constructor(options: ServiceOptions) {
+    this.#options = options;
+    this.baseUrl = options.baseUrl;
+    this.apiKey = options.apiKey;
+  }
+
+  /** The token call of spec 4.1, right unless told otherwise. */
+  requestToken(request: TokenRequest = {}): Promise<Answer> {
+    const { http, authUrl, clientId, clientSecret } = this.#options;
+    const { authorization = basic(clientId, clientSecret) } = request;
+    return http.call({
+      method: 'POST',
+      url: `${authUrl}/oauth/token`,
+      headers: {
+        accept: 'application/json',
+        'content-type': request.contentType ?? 'application/x-www-form-urlencoded',
+        ...(authorization === null ? {} : { authorization }),
+      },
+      body: request.body ?? 'grant_type=client_credentials',
+    });
+  }
+
+  /** A token that is good for the next calls. @throws RefusedCredentialsError */
+  token(): Promise<string> {
+    if (this.#token === null || performance.now() > this.#goodUntilMs) {
+      this.#goodUntilMs = Number.POSITIVE_INFINITY;
+      this.#token = this.#fetchToken();
+    }
+    return this.#token;
+  }
+
+  /** A call that carries a good token, or the headers given in its place. */
+  async call(call: Omit<Call, 'url'> & { readonly path: string }): Promise<Answer> {
+    const { path, headers, ...rest } = call;
+    const own = headers ?? { authorization: `Bearer ${await this.token()}` };
+    return this.#options.http.call({
+      ...rest,
+      url: `${this.baseUrl}${path}`,
+      headers: { accept: 'application/json', ...own },
+    });
+  }
+
+  /** A call without credentials of ours: to storage, or to see what happens. */
+  plain(call: Call): Promise<Answer> {
+    return this.#options.http.call(call);
+  }
+
+  ping(headers?: Readonly<Record<string, string>>): Promise<Answer> {
+    return this.call({
+      path: '/api/v1/deliveryexperience/ping',
+      ...(headers === undefined ? {} : { headers }),
+    });
+  }
+
+  regenerate(invoiceId: string, headers?: Readonly<Record<string, string>>): Promise<Answer> {
+    const path = `${invoicePath(invoiceId)}/regenerate-presigned-url`;
+    return this.call({ method: 'POST', path, ...(headers === undefined ? {} : { headers }) });
+  }
+
+  details(invoiceId: string, headers?: Readonly<Record<string, string>>): Promise<Answer> {
+    return this.call({ path: invoicePath(invoiceId), ...(headers === undefined ? {} : { headers }) });
+  }
+
+  exportCsv(invoiceId: string, headers?: Readonly<Record<string, string>>): Promise<Answer> {
+    return this.call({
+      path: `${invoicePath(invoiceId)}/export-csv`,
+      ...(headers === undefined ? {} : { headers }),
+    });
+  }
+
+  async #fetchToken(): Promise<string> {
+    const answer = await this.requestToken();
+    const body = jsonObject(answer.body);
+    const token = textOf(body?.access_token);
+    if (answer.status !== 200 || token === null) {
+      this.#token = null;
+      throw new RefusedCredentialsError(`The token call was answered with ${answer.status}.`);
+    }
+    const seconds = Number(String(body?.expires_in ?? 0));
+    this.#goodUntilMs = performance.now() + seconds * 500;
+    return token;
+  }
+}
+
+export function basic(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+}
+
+function invoicePath(invoiceId: string): string {
+  return `/api/v1/billing/invoices/${encodeURIComponent(invoiceId)}`;
+}

@@ -1,0 +1,215 @@
+/** What has to happen in the application before rules can look at it. Each story happens once for all its rules. */
+import { createHash } from 'node:crypto';
+import { Decimal } from 'decimal.js';
+import type {
+  Application,
+  ApplicationInvoice,
+  Tenant,
+  WantedInvoice,
+  WebhookSettings,
+} from './application.js';
+import { type Csv, readCsv } from './csv.js';
+import { type Answer, digitsOf, glimpse, jsonObject, textOf } from './http.js';
+import type { Choose, Heard } from './receiver.js';
+import { broken, hold } from './rule.js';
+import type { Service } from './service.js';
+import { type Stage, skip } from './stage.js';
+
+/** Longest wait for something that should come at once. */
+export const SOON_MS = 10_000;
+/** Headers that the suite's registrations carry; HTTP Basic is what the specification calls common (spec 2.3). */
+export const CUSTOM_HEADERS = {
+  authorization: 'Basic cGFydG5lcjpzM2NyZXQ6Kw==',
+  'x-partner-system': 'erp 7; blue',
+};
+
+let endpoints = 0;
+
+export interface Endpoint {
+  readonly path: string;
+  readonly webhookId: string;
+}
+
+export interface WantedEndpoint extends Partial<WebhookSettings> {
+  /** The application to register with; the stage's own when left out. */
+  readonly at?: Application;
+  readonly reply?: Choose;
+  /** Left inactive when false. */
+  readonly active?: boolean;
+}
+
+/** Registers a fresh endpoint of ours and enables it. */
+export async function openEndpoint(stage: Stage, wanted: WantedEndpoint = {}): Promise<Endpoint> {
+  const { reply, active = true, at: application = stage.application, ...settings } = wanted;
+  endpoints += 1;
+  const path = `endpoint-${endpoints}`;
+  const url = stage.receiver.at(path, reply);
+  const { webhookId } = await application.addWebhook({ name: `Conformance ${path}`, url, ...settings });
+  if (active) await application.enableWebhook(webhookId);
+  return { path, webhookId };
+}
+
+/** The requests that came to an endpoint for one invoice, once there are enough of them. */
+export async function hear(
+  stage: Stage,
+  { path, invoiceId, count }: { path: string; invoiceId: string; count: number },
+  withinMs = SOON_MS,
+): Promise<readonly Heard[]> {
+  const isOurs = (heard: Heard) => heard.invoiceId === invoiceId;
+  const all = await stage.receiver.wait(path, (heard) => heard.filter(isOurs).length >= count, withinMs);
+  return all.filter(isOurs);
+}
+
+/** The one delivery of an event; holds that it came. */
+export async function hearEvent(
+  stage: Stage,
+  path: string,
+  invoiceId: string,
+  eventType: string,
+): Promise<Heard> {
+  const isIt = (heard: Heard) => heard.invoiceId === invoiceId && heard.eventType === eventType;
+  const all = await stage.receiver.wait(path, (heard) => heard.some(isIt), SOON_MS);
+  return all.find(isIt) ?? broken(`no ${eventType} came within ${SOON_MS / 1_000} s`);
+}
+
+export interface ApprovedInvoice {
+  readonly invoiceId: string;
+  readonly tenant: Tenant | null;
+  readonly created: Heard;
+  readonly finalized: Heard;
+  /** Everything the endpoint heard of this invoice. */
+  readonly heard: readonly Heard[];
+}
+
+/** A tenant-level invoice that went from DRAFT to APPROVED, and what an endpoint for all events heard of it. */
+export async function approvedInvoice(stage: Stage): Promise<ApprovedInvoice> {
+  const { application } = stage;
+  const { path } = await openEndpoint(stage, { headers: CUSTOM_HEADERS });
+  const [tenant = null] = await application.tenants();
+  return approve(
+    stage,
+    path,
+    { shipments: 40, ...(tenant === null ? {} : { tenant: tenant.tenantId }) },
+    tenant,
+  );
+}
+
+export interface PartnerInvoice extends ApprovedInvoice {
+  readonly sources: readonly ApplicationInvoice[];
+}
+
+/** A partner-level invoice that sums tenant-level ones of one currency (spec 2.9). */
+export async function partnerInvoice(stage: Stage): Promise<PartnerInvoice> {
+  const { application } = stage;
+  const { path } = await openEndpoint(stage);
+  const tenants = await application.tenants();
+  if (tenants.length === 0) skip('the partner does not use the tenant feature');
+  const all: ApplicationInvoice[] = [];
+  for (const { tenantId } of tenants)
+    all.push(await application.createInvoice({ tenant: tenantId, shipments: 3 }));
+  const sources = all.filter(({ currencyCode }) => currencyCode === all[0]?.currencyCode);
+  for (const { invoiceId } of sources) {
+    await application.submit(invoiceId);
+    await application.approve(invoiceId);
+  }
+  const wanted = { partnerLevel: true, sources: sources.map(({ invoiceId }) => invoiceId) };
+  return { ...(await approve(stage, path, wanted, null)), sources };
+}
+
+/** An approved invoice that was canceled afterwards, and its three events in the order they came. */
+export async function canceledInvoice(stage: Stage): Promise<ApprovedInvoice & { readonly voided: Heard }> {
+  const { path } = await openEndpoint(stage);
+  const approved = await approve(stage, path, { shipments: 2 }, null);
+  const { invoiceId } = approved;
+  await stage.application.cancel(invoiceId);
+  const voided = await hearEvent(stage, path, invoiceId, 'invoice_voided');
+  return { ...approved, voided, heard: await hear(stage, { path, invoiceId, count: 3 }) };
+}
+
+/** An approved invoice whose export failed, and what was heard of it (spec 6, rule 6). */
+export async function unexportedInvoice(stage: Stage) {
+  const { application } = stage;
+  const { path } = await openEndpoint(stage);
+  const { invoiceId } = await application.createInvoice({ shipments: 4 });
+  await application.failExport(invoiceId);
+  await application.submit(invoiceId);
+  await application.approve(invoiceId);
+  const fence = await application.createInvoice({ shipments: 1 });
+  await hearEvent(stage, path, fence.invoiceId, 'invoice_created');
+  return { invoiceId, heard: await hear(stage, { path, invoiceId, count: 1 }) };
+}
+
+/** A file as it came through a regenerated URL, with the facts that were announced for it. */
+export interface Download {
+  readonly invoiceId: string;
+  /** The regenerate answer's body (spec 4.3). */
+  readonly location: Readonly<Record<string, unknown>>;
+  readonly url: string;
+  readonly answer: Answer;
+  readonly sha256: string;
+  /** null when the file cannot be read as a CSV, for the reason given. */
+  readonly csv: Csv | null;
+  readonly csvProblem: string | null;
+  /** Tenant and announcement are known only where the suite made the invoice. */
+  readonly approved: ApprovedInvoice | null;
+}
+
+/** The file of the first invoice that may be read. */
+export async function download(stage: Stage): Promise<Download> {
+  const approved = stage.hasApplication ? await stage.tell(approvedInvoice) : null;
+  const invoiceId = approved?.invoiceId ?? stage.invoiceIds[0] ?? skip('no invoice was given (--invoice ID)');
+  return downloadOf(stage.service, invoiceId, approved);
+}
+
+export async function downloadOf(
+  service: Service,
+  invoiceId: string,
+  approved: ApprovedInvoice | null,
+): Promise<Download> {
+  const regenerated = await service.regenerate(invoiceId);
+  const location = jsonObject(regenerated.body) ?? {};
+  const url = textOf(location.presignedUrl);
+  hold(url !== null, `regenerate answered ${regenerated.status} ${glimpse(regenerated.body)}`);
+  const answer = await service.plain({ url });
+  hold(answer.status === 200, `the presigned URL answered ${answer.status} ${glimpse(answer.body)}`);
+  const sha256 = createHash('sha256').update(answer.body).digest('hex');
+  return { invoiceId, location, url, answer, sha256, approved, ...tryCsv(answer.body) };
+}
+
+export function tryCsv(body: Buffer): Pick<Download, 'csv' | 'csvProblem'> {
+  try {
+    return { csv: readCsv(body), csvProblem: null };
+  } catch (error) {
+    return { csv: null, csvProblem: (error as Error).message };
+  }
+}
+
+/** The rows, or the reason why there are none as a broken rule. */
+export function rowsOf({ csv, csvProblem }: Pick<Download, 'csv' | 'csvProblem'>): Csv['rows'] {
+  return csv?.rows ?? broken(`the file is no CSV: ${csvProblem}`);
+}
+
+/** Exact sum of Billing Cost. @throws BrokenRuleError naming the cell that is no decimal */
+export function sumOf(rows: Csv['rows']): Decimal {
+  return rows.reduce((sum, row) => sum.plus(decimal(row['Billing Cost'])), new Decimal(0));
+}
+
+export function decimal(text: string): Decimal {
+  return /^-?\d+(\.\d+)?$/.test(text) ? new Decimal(text) : broken(`"${text}" is no decimal`);
+}
+
+/** A JSON number of a payload, exactly. */
+export function decimalOf(value: unknown, name: string): Decimal {
+  const digits = digitsOf(value) ?? broken(`${name} is ${JSON.stringify(value) ?? 'missing'}, no number`);
+  return new Decimal(digits);
+}
+
+async function approve(stage: Stage, path: string, wanted: WantedInvoice, tenant: Tenant | null) {
+  const { application } = stage;
+  const { invoiceId } = await application.createInvoice(wanted);
+  const created = await hearEvent(stage, path, invoiceId, 'invoice_created');
+  await application.submit(invoiceId);
+  await application.approve(invoiceId);
+  const finalized = await hearEvent(stage, path, invoiceId, 'invoice_finalized');
+  return { invoiceId, tenant, created, finalized, heard: await hear(stage, { path, invoiceId, count: 2 }) };
+}

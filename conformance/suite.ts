@@ -1,0 +1,80 @@
+/** Runs the rules side by side and turns each into a row; a rule never ends the suite, an absent service does. */
+import { UnreachableError } from './http.js';
+import { BrokenRuleError, type Row, type Rule, SkippedRuleError } from './rule.js';
+import { authorizationRules } from './rules/authorization.js';
+import { csvRules } from './rules/csv.js';
+import { deliveryRules } from './rules/deliveries.js';
+import { endpointRules } from './rules/endpoints.js';
+import { envelopeRules } from './rules/envelope.js';
+import { lifecycleRules } from './rules/lifecycle.js';
+import { registrationRules } from './rules/registrations.js';
+import { storageRules } from './rules/storage.js';
+import { RefusedCredentialsError } from './service.js';
+import type { Stage } from './stage.js';
+
+export const RULES: readonly Rule[] = [
+  ...authorizationRules,
+  ...registrationRules,
+  ...envelopeRules,
+  ...csvRules,
+  ...lifecycleRules,
+  ...endpointRules,
+  ...storageRules,
+  ...deliveryRules,
+].sort((one, other) => compareSections(one.section, other.section));
+
+const AT_ONCE = 8;
+
+export interface SuiteOptions {
+  /** Sections (`6`, `6.7`) or ids of the rules to run; empty runs all. */
+  readonly only?: readonly string[];
+  readonly onRow?: (row: Row) => void;
+}
+
+/**
+ * @returns a row per rule, ordered by section
+ * @throws RefusedCredentialsError, UnreachableError when the service cannot be judged at all
+ */
+export async function runSuite(
+  stage: Stage,
+  { only = [], onRow = () => {} }: SuiteOptions = {},
+): Promise<Row[]> {
+  await stage.service.token();
+  const wanted = RULES.filter((rule) => only.length === 0 || only.some((word) => isNamed(rule, word)));
+  const rows = new Map<Rule, Row>();
+  const queue = [...wanted].sort((one, other) => (other.slow ?? 0) - (one.slow ?? 0));
+  const work = async () => {
+    for (let rule = queue.shift(); rule !== undefined; rule = queue.shift()) {
+      const row = await judge(rule, stage);
+      rows.set(rule, row);
+      onRow(row);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return wanted.flatMap((rule) => rows.get(rule) ?? []);
+}
+
+export function isNamed({ section, id }: Rule, word: string): boolean {
+  return id === word || section === word || section.startsWith(`${word}.`);
+}
+
+async function judge({ section, id, rule, check }: Rule, stage: Stage): Promise<Row> {
+  try {
+    return { section, id, rule, verdict: 'pass', seen: await check(stage) };
+  } catch (error) {
+    if (error instanceof RefusedCredentialsError || error instanceof UnreachableError) {
+      return { section, id, rule, verdict: 'fail', seen: error.message };
+    }
+    if (error instanceof SkippedRuleError) {
+      return { section, id, rule, verdict: 'skipped', seen: error.message };
+    }
+    if (error instanceof BrokenRuleError) return { section, id, rule, verdict: 'fail', seen: error.message };
+    return { section, id, rule, verdict: 'fail', seen: `the check ended early: ${(error as Error).message}` };
+  }
+}
+
+function compareSections(one: string, other: string): number {
+  const [a = 0, b = 0] = one.split('.').map(Number);
+  const [c = 0, d = 0] = other.split('.').map(Number);
+  return a - c || b - d;
+}
