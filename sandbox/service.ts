@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Account } from './account.js';
 import type { ActivityLine } from './activity.js';
+import { assertUnlocked, removeAddresses, writeAddresses } from './address-file.js';
 import type { FaultRule, NewFault } from './faults.js';
 import { startListeners } from './http/listeners.js';
 import type {
@@ -160,12 +161,16 @@ const DEFAULTS = {
   now: () => new Date(),
 } as const;
 
-/** @throws Error with code EADDRINUSE when a port that was asked for is taken */
+/**
+ * @throws DataDirLockedError when another sandbox runs on the folder
+ * @throws Error with code EADDRINUSE when a port that was asked for is taken
+ */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = { ...DEFAULTS, ...options };
   const isTemporary = options.dataDir === undefined;
   const dataDir = isTemporary ? mkdtempSync(join(tmpdir(), 'billing-sandbox-')) : resolve(options.dataDir);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  await assertUnlocked(dataDir);
   const keys = await openKeys(dataDir, settings.host);
   const caFile = join(dataDir, 'ca.pem');
   writeFileSync(caFile, keys.caPem);
@@ -183,10 +188,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const listeners = await startListeners({ ...settings, dataDir, accounts, keys });
   storageUrl = listeners.storageUrl;
 
+  writeAddresses(dataDir, { pid: process.pid, adminUrl: `${listeners.apiUrl}/admin`, caFile });
   const addresses = { caFile, caPem: keys.caPem, storageUrl };
   const close = async () => {
     await listeners.close();
     await Promise.all([accounts.test.close(), accounts.production.close()]);
+    removeAddresses(dataDir);
     if (isTemporary) rmSync(dataDir, { recursive: true, force: true });
   };
   return {

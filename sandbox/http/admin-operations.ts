@@ -190,10 +190,14 @@ export const OPERATIONS: readonly Operation[] = [
     id: 'addRegistration',
     method: 'POST',
     path: '/registrations',
-    summary: 'Registers a webhook, inactive at first',
-    body: shape(registrationShape, ['name', 'url']),
+    summary: 'Registers a webhook, inactive at first; active enables it at once',
+    body: shape({ ...registrationShape, active: flag }, ['name', 'url']),
     status: 201,
-    run: ({ registrations }, { body }) => masked(registrations.add(body as NewRegistration)),
+    run: ({ registrations }, { body }) => {
+      const { active = false, ...settings } = body as NewRegistration & { active?: boolean };
+      const added = registrations.add(settings);
+      return masked(active ? registrations.setActive(added.registrationId, true) : added);
+    },
   },
   {
     id: 'showRegistration',

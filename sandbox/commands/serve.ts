@@ -1,0 +1,110 @@
+/** `sandbox serve`: the service in the foreground until it is told to stop. */
+import { Command, Option } from 'commander';
+import { DataDirLockedError } from '../address-file.js';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../service.js';
+import { dataDirOf } from './admin-client.js';
+import { CommandFailure, EXIT } from './failure.js';
+import { conclude } from './verb.js';
+import { decimalNumber, given, wholeNumber } from './words.js';
+
+interface ServeOptions extends SandboxOptions {
+  readonly data?: string;
+  readonly json?: boolean;
+  readonly verbose?: boolean;
+  readonly invoices: number;
+  readonly tokenLifetime?: number;
+  readonly urlLifetime?: number;
+  readonly retryDelay?: number;
+  readonly deliveryTimeout?: number;
+  readonly partner?: SandboxOptions['partnerKind'];
+}
+
+export function serveCommand(): Command {
+  return new Command('serve')
+    .description('run the billing service on this machine until SIGINT or SIGTERM')
+    .option('--port <port>', 'port of API, admin and page; 0 takes a free one', wholeNumber)
+    .option('--storage-port <port>', 'port of object storage; 0 takes a free one', wholeNumber)
+    .option('--host <address>', 'address to listen at (127.0.0.1)')
+    .option('--data <dir>', 'where state and keys are kept (./sandbox-data, or SANDBOX_DATA_DIR)')
+    .option('--seed <number>', 'what ids, credentials, amounts and texts follow from (1)', wholeNumber)
+    .option('--invoices <number>', 'invoices that a new folder starts with', wholeNumber, 0)
+    .option(
+      '--wire-prefix <prefix>',
+      "maker's prefix of the two id fields (shipium); service is the neutral one",
+    )
+    .addOption(new Option('--partner <kind>', 'kind of partner (3pl)').choices(['3pl', 'enterprise']))
+    .option('--token-lifetime <seconds>', 'expires_in of access tokens (3600)', decimalNumber)
+    .option('--url-lifetime <seconds>', 'lifetime of presigned URLs (86400)', decimalNumber)
+    .option('--retry-delay <seconds>', 'pause before the one retry of a delivery (5)', decimalNumber)
+    .option('--delivery-timeout <seconds>', 'how long an endpoint may take to answer (30)', decimalNumber)
+    .option('--json', 'print the addresses as one line of JSON when ready')
+    .option('--verbose', 'show the stack of an error')
+    .addHelpText('after', '\nExample:\n  billsync sandbox serve --port 9443 --data ./sandbox-data --json')
+    .action((options: ServeOptions) => conclude(options, () => serve(options)));
+}
+
+async function serve(options: ServeOptions): Promise<void> {
+  const stopped = new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+  });
+  const sandbox = await start(options);
+  if (sandbox.invoices().length === 0 && options.invoices > 0) await sandbox.seedInvoices(options.invoices);
+  announce(sandbox, options.json === true);
+  await stopped;
+  await sandbox.close();
+}
+
+async function start(options: ServeOptions): Promise<Sandbox> {
+  const { host, port, storagePort, seed, wirePrefix } = options;
+  const settings: SandboxOptions = given({
+    dataDir: dataDirOf(options),
+    host,
+    port,
+    storagePort,
+    seed,
+    wirePrefix,
+    partnerKind: options.partner,
+    tokenLifetimeSeconds: options.tokenLifetime,
+    urlLifetimeSeconds: options.urlLifetime,
+    retryDelayMs: milliseconds(options.retryDelay),
+    deliveryTimeoutMs: milliseconds(options.deliveryTimeout),
+  });
+  try {
+    return await startSandbox(settings);
+  } catch (error) {
+    if (error instanceof DataDirLockedError) {
+      throw new CommandFailure(EXIT.locked, [error.message, 'Stop it, or use another folder with --data.']);
+    }
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
+      throw new CommandFailure(EXIT.locked, [
+        (error as Error).message,
+        'Use another port with --port, or 0.',
+      ]);
+    }
+    throw error;
+  }
+}
+
+function announce(sandbox: Sandbox, json: boolean): void {
+  const addresses = {
+    base_url: sandbox.baseUrl,
+    auth_url: sandbox.authUrl,
+    storage_url: sandbox.storageUrl,
+    admin_url: sandbox.adminUrl,
+    page_url: sandbox.pageUrl,
+    ca_file: sandbox.caFile,
+    client_id: sandbox.clientId,
+    client_secret: sandbox.clientSecret,
+    api_key: sandbox.apiKey,
+    partner_id: sandbox.partnerId,
+  };
+  if (json) process.stdout.write(`${JSON.stringify(addresses)}\n`);
+  else
+    for (const [name, value] of Object.entries(addresses))
+      process.stderr.write(`${name.padEnd(14)} ${value}\n`);
+  process.stderr.write('The sandbox is ready; Ctrl-C stops it.\n');
+}
+
+function milliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : Math.round(seconds * 1_000);
+}

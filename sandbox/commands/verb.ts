@@ -1,0 +1,134 @@
+/** What all verbs share: where the sandbox is, how an answer is printed, dry runs, questions, and how they end. */
+import { createInterface } from 'node:readline/promises';
+import { Command } from 'commander';
+import { type AdminCall, AdminClient, type ConnectionOptions } from './admin-client.js';
+import { CommandFailure, EXIT } from './failure.js';
+
+export interface VerbOptions extends ConnectionOptions {
+  readonly json?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly verbose?: boolean;
+}
+
+export interface VerbSettings {
+  readonly description: string;
+  /** Shown by --help, without the name of the program. */
+  readonly example: string;
+  /** Takes --dry-run. */
+  readonly writes?: boolean;
+  /** Asks on a terminal and needs --yes elsewhere. */
+  readonly destroys?: boolean;
+}
+
+/** A verb that talks to a running sandbox. */
+export function verb(nameAndArguments: string, settings: VerbSettings): Command {
+  const command = new Command(nameAndArguments.split(' ')[0])
+    .description(settings.description)
+    .option('--data <dir>', 'data folder of the running sandbox (or SANDBOX_DATA_DIR)')
+    .option('--admin-url <url>', 'address of its admin API, instead of --data')
+    .option('--ca-file <file>', 'CA to trust when calling it')
+    .option('--production', 'the production account instead of the test account')
+    .option('--json', 'print one JSON document')
+    .option('--verbose', 'show the stack of an error')
+    .addHelpText('after', `\nExample:\n  billsync sandbox ${settings.example}`);
+  for (const argument of nameAndArguments.split(' ').slice(1)) command.argument(argument);
+  if (settings.writes === true)
+    command.option('--dry-run', 'say what would be asked of the sandbox, and stop');
+  if (settings.destroys === true) command.option('--yes', 'do not ask');
+  return command;
+}
+
+/** Runs the work of a verb and ends the process as the conventions say. */
+export async function conclude(
+  options: { readonly verbose?: boolean },
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const failure = error instanceof CommandFailure ? error : null;
+    const lines = failure?.lines ?? [`This is a bug of the sandbox: ${(error as Error).message}`];
+    process.stderr.write(`${lines.slice(0, 3).join('\n')}\n`);
+    if (options.verbose === true) process.stderr.write(`${(error as Error).stack}\n`);
+    process.exitCode = failure?.exitCode ?? EXIT.bug;
+  }
+}
+
+/** Asks the sandbox and prints its answer: JSON with snake_case keys, or lines for people. */
+export async function ask(
+  options: VerbOptions,
+  call: AdminCall,
+  say: (answer: unknown) => readonly string[],
+): Promise<void> {
+  await conclude(options, async () => {
+    if (options.dryRun === true) return sayCall(options, call);
+    const client = new AdminClient(options);
+    try {
+      const answer = await client.call(call);
+      const nothing = Array.isArray(answer) && answer.length === 0 && call.method === 'GET';
+      if (options.json === true) printJson(answer);
+      else print(say(answer));
+      if (nothing) throw new CommandFailure(EXIT.nothingMatched, ['There is nothing to show.']);
+    } finally {
+      await client.close();
+    }
+  });
+}
+
+/** @throws CommandFailure when the person does not agree */
+export async function confirm(options: VerbOptions, question: string): Promise<void> {
+  if (options.yes === true || options.dryRun === true) return;
+  if (!process.stdin.isTTY) {
+    throw new CommandFailure(EXIT.usage, [`${question} This cannot be undone.`, 'Say so with --yes.']);
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await terminal.question(`${question} [y/N] `);
+  terminal.close();
+  if (!/^y(es)?$/i.test(answer)) throw new CommandFailure(EXIT.usage, ['Nothing was done.']);
+}
+
+export function print(lines: readonly string[]): void {
+  for (const line of lines) process.stdout.write(`${line}\n`);
+}
+
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(snakeKeys(value), null, 2)}\n`);
+}
+
+/** Columns as wide as they need to be; control characters show as what they are. */
+export function table(headers: readonly string[], rows: readonly (readonly unknown[])[]): string[] {
+  const cells = [headers, ...rows.map((row) => row.map(plain))];
+  const widths = headers.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  return cells.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** Keys as the commands' JSON spells them; maps whose keys are people's own words stay as they are. */
+export function snakeKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(snakeKeys);
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      FREE_MAPS.includes(key) ? inner : snakeKeys(inner),
+    ]),
+  );
+}
+
+const FREE_MAPS = ['headers', 'tenantOverrides', 'params'];
+
+function plain(value: unknown): string {
+  const text = value === null || value === undefined ? '-' : String(value);
+  return JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"');
+}
+
+function sayCall(options: VerbOptions, call: AdminCall): void {
+  const body = call.body === undefined ? '' : ` with ${JSON.stringify(call.body)}`;
+  if (options.json === true) printJson({ dryRun: true, ...call });
+  else print([`Would ${call.method} ${call.path}${body}`]);
+}

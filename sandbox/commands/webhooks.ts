@@ -1,0 +1,185 @@
+/** The verbs about webhook registrations and what is sent to them. */
+
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { type Delivery, EVENT_TYPES, type Registration } from '../model.js';
+import { group } from './invoices.js';
+import { ask, conclude, confirm, table, type VerbOptions, verb } from './verb.js';
+import { collect, given, headerLines, wholeNumber } from './words.js';
+
+interface AddOptions extends VerbOptions {
+  readonly url: string;
+  readonly name?: string;
+  readonly event?: readonly string[];
+  readonly tenant?: readonly string[];
+  readonly header?: readonly string[];
+  readonly endpointCa?: string;
+  readonly enable?: boolean;
+}
+
+export function webhooksCommand(): Command {
+  const list = verb('list', { description: 'list all registered webhooks', example: 'webhooks list' }).action(
+    (options: VerbOptions) =>
+      ask(options, { method: 'GET', path: '/registrations' }, (answer) =>
+        registrationTable(answer as readonly Registration[]),
+      ),
+  );
+  const moves = (['enable', 'disable'] as const).map((name) =>
+    verb(`${name} <registrationId>`, {
+      description: `${name} a webhook`,
+      example: `webhooks ${name} 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11`,
+      writes: true,
+    }).action((id: string, options: VerbOptions) =>
+      ask(options, { method: 'POST', path: `${pathOf(id)}/${name}` }, (answer) =>
+        registrationTable([answer as Registration]),
+      ),
+    ),
+  );
+  const remove = verb('delete <registrationId>', {
+    description: 'delete a webhook',
+    example: 'webhooks delete 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11 --yes',
+    writes: true,
+    destroys: true,
+  }).action((id: string, options: VerbOptions) =>
+    conclude(options, async () => {
+      await confirm(options, `Delete the webhook ${id}?`);
+      await ask(options, { method: 'DELETE', path: pathOf(id) }, () => [`Deleted ${id}`]);
+    }),
+  );
+  return group('webhooks', 'webhook registrations', [list, addCommand(), ...moves, remove]);
+}
+
+export function testEventCommand(): Command {
+  return verb('test-event <registrationId>', {
+    description: 'send a test payload to a webhook, active or not',
+    example: 'test-event 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11 --event invoice_created',
+    writes: true,
+  })
+    .option('--event <type>', `one of ${EVENT_TYPES.join(', ')}`)
+    .action((id: string, { event, ...options }: VerbOptions & { event?: string }) => {
+      const body = given({ eventType: event });
+      return ask(options, { method: 'POST', path: `${pathOf(id)}/test-event`, body }, (answer) =>
+        deliveryTable([answer as Delivery]),
+      );
+    });
+}
+
+export function resendCommand(): Command {
+  return verb('resend <eventId>', {
+    description: 'deliver an event once more',
+    example: 'resend 9fc82c2c-f7a8-42f0-a415-59cc23f7adf8',
+    writes: true,
+  })
+    .option('--webhook <registrationId>', 'to this webhook only')
+    .action((eventId: string, { webhook, ...options }: VerbOptions & { webhook?: string }) => {
+      const body = given({ registrationId: webhook });
+      const path = `/events/${encodeURIComponent(eventId)}/resend`;
+      return ask(options, { method: 'POST', path, body }, (answer) =>
+        deliveryTable(answer as readonly Delivery[]),
+      );
+    });
+}
+
+export function deliveriesCommand(): Command {
+  const list = verb('list', {
+    description: 'list deliveries with their attempts, newest first',
+    example: 'deliveries list --state failed',
+  })
+    .option('--state <state>', 'one of pending, delivered, failed, dropped')
+    .option('--invoice <invoiceId>', 'of one invoice')
+    .option('--limit <number>', 'how many at most (100)', wholeNumber)
+    .action(
+      ({
+        state,
+        invoice,
+        limit,
+        ...options
+      }: VerbOptions & { state?: string; invoice?: string; limit?: number }) => {
+        const query = new URLSearchParams(
+          given({ state, invoiceId: invoice, limit }) as Record<string, string>,
+        );
+        return ask(options, { method: 'GET', path: `/deliveries?${query}` }, (answer) =>
+          deliveryTable(answer as readonly Delivery[]),
+        );
+      },
+    );
+  const show = verb('show <deliveryId>', {
+    description: 'show one delivery with its payload and attempts',
+    example: 'deliveries show 3b67d484-e27a-4590-9ac9-c196b482a073',
+  }).action((id: string, options: VerbOptions) =>
+    ask(options, { method: 'GET', path: `/deliveries/${encodeURIComponent(id)}` }, (answer) => [
+      JSON.stringify(answer, null, 2),
+    ]),
+  );
+  return group('deliveries', 'the delivery log', [list, show]);
+}
+
+function addCommand(): Command {
+  return verb('add', {
+    description: 'register a webhook, inactive until it is enabled',
+    example:
+      'webhooks add --url https://127.0.0.1:8443/webhooks/billing --header "Authorization: Basic …" --enable',
+    writes: true,
+  })
+    .requiredOption('--url <url>', 'https URL that receives notifications')
+    .option('--name <name>', 'descriptive name')
+    .option('--event <type>', 'event type; may be repeated (all three)', collect)
+    .option('--tenant <tenant>', 'tenant; may be repeated (all)', collect)
+    .option('--header <line>', '"Name: value" sent with every request; may be repeated', collect)
+    .option(
+      '--endpoint-ca <file>',
+      'verify the endpoint against this CA; without it any certificate is accepted',
+    )
+    .option('--enable', 'make it active at once')
+    .action((options: AddOptions) =>
+      conclude(options, async () => {
+        const body = {
+          name: options.name ?? options.url,
+          url: options.url,
+          headers: headerLines(options.header),
+          ...given({
+            eventTypes: options.event,
+            tenants: options.tenant,
+            active: options.enable,
+            caPem: options.endpointCa === undefined ? undefined : readFileSync(options.endpointCa, 'utf8'),
+          }),
+        };
+        await ask(options, { method: 'POST', path: '/registrations', body }, (answer) =>
+          registrationTable([answer as Registration]),
+        );
+      }),
+    );
+}
+
+function pathOf(registrationId: string): string {
+  return `/registrations/${encodeURIComponent(registrationId)}`;
+}
+
+function registrationTable(registrations: readonly Registration[]): string[] {
+  return table(
+    ['WEBHOOK ID', 'NAME', 'STATUS', 'EVENT TYPES', 'TENANTS', 'URL'],
+    registrations.map((one) => [
+      one.registrationId,
+      one.name,
+      one.active ? 'active' : 'inactive',
+      one.eventTypes.join(','),
+      one.tenants === 'all' ? 'all' : one.tenants.length,
+      one.url,
+    ]),
+  );
+}
+
+function deliveryTable(deliveries: readonly Delivery[]): string[] {
+  return table(
+    ['DELIVERY ID', 'EVENT', 'STATE', 'ATTEMPTS', 'LAST', 'WEBHOOK', 'EVENT ID'],
+    deliveries.map((one) => [
+      one.deliveryId,
+      one.eventType,
+      one.state,
+      one.attempts.length,
+      one.attempts.at(-1)?.status ?? one.attempts.at(-1)?.error,
+      one.registrationName,
+      one.eventId,
+    ]),
+  );
+}
