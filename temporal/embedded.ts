@@ -97,6 +97,7 @@ async function supervise(start: Supervised): Promise<EmbeddedTemporal> {
   const watch = async (): Promise<void> => {
     for (;;) {
       await gone(record.pid, child, stopping.signal);
+      if ((await readEmbeddedRecord(dataDir))?.pid !== record.pid) return; // Another process took over.
       log.warn({ pid: record.pid }, 'the embedded Temporal server ended; starting it again');
       for (let attempt = 0; ; attempt += 1) {
         try {

@@ -1,0 +1,121 @@
+/** The server beside the data folder: found again after a kill, adopted or ended, never doubled. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { connectTemporal, openConnection, TemporalUnreachableError } from '../../temporal/connect.js';
+import { PortTakenError, startEmbeddedTemporal } from '../../temporal/embedded.js';
+import { isAlive } from '../../temporal/processes.js';
+import { eventually } from '../support/temporal.js';
+
+const log = pino({ level: 'silent' });
+let dataDir: string;
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'billsync-embedded-'));
+});
+afterEach(() => rm(dataDir, { recursive: true, force: true }));
+
+const settings = () => ({ dataDir, temporalConfigured: false, encryptionKeys: [] });
+
+async function record(): Promise<{ pid: number; ownerPid: number; address: string }> {
+  return JSON.parse(await readFile(join(dataDir, 'run', 'temporal.json'), 'utf8'));
+}
+
+/** A server whose owner, a process of its own, was killed with -9. */
+async function anOrphan(): Promise<{ readonly pid: number; readonly address: string }> {
+  const owner = spawn(process.execPath, [
+    '--import',
+    'tsx',
+    join(import.meta.dirname, 'serve-embedded.ts'),
+    dataDir,
+  ]);
+  const exited = once(owner, 'exit');
+  const found = await eventually(() => record().catch(() => null));
+  await eventually(() =>
+    connectTemporal(settings(), { log }).then(
+      (connection) => connection.close().then(() => true),
+      () => false,
+    ),
+  );
+  owner.kill('SIGKILL');
+  await exited;
+  return found;
+}
+
+async function workflowCount(address: string): Promise<number> {
+  const connection = await openConnection({ address });
+  try {
+    const { count } = await connection.workflowService.countWorkflowExecutions({ namespace: 'default' });
+    return Number(count);
+  } finally {
+    await connection.close();
+  }
+}
+
+describe('embedded Temporal', () => {
+  test('serves, registers our search attributes, and is gone after stop', async () => {
+    const server = await startEmbeddedTemporal({ dataDir, log });
+    const { client, close } = await connectTemporal(settings(), { log });
+    const { customAttributes } = await client.connection.operatorService.listSearchAttributes({
+      namespace: 'default',
+    });
+    expect(Object.keys(customAttributes ?? {})).toEqual(
+      expect.arrayContaining(['Environment', 'InvoiceState', 'TenantId']),
+    );
+    await close();
+    const { pid } = server;
+    await server.stop();
+    expect(isAlive(pid)).toBe(false);
+    await expect(connectTemporal(settings(), { log })).rejects.toThrow(TemporalUnreachableError);
+  });
+
+  test('adopts a healthy server whose owner was killed, without losing what it knows', async () => {
+    const first = await anOrphan();
+    const { client, close } = await connectTemporal(settings(), { log });
+    await client.workflow.start('invoice', { taskQueue: 'nobody', workflowId: 'kept' });
+    await close();
+    const second = await startEmbeddedTemporal({ dataDir, log });
+    expect(second.pid).toBe(first.pid);
+    expect((await record()).ownerPid).toBe(process.pid);
+    expect(await eventually(() => workflowCount(second.address))).toBe(1);
+    await second.stop();
+  });
+
+  test('ends a server left on another address and serves the same data there', async () => {
+    const first = await anOrphan();
+    const listener = createServer().listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const { port } = listener.address() as { port: number };
+    listener.close();
+    const second = await startEmbeddedTemporal({ dataDir, log, address: `127.0.0.1:${port}` });
+    expect(second.address).toBe(`127.0.0.1:${port}`);
+    expect(isAlive(first.pid)).toBe(false);
+    await second.stop();
+  });
+
+  test('starts the server again on its port when it dies', async () => {
+    const server = await startEmbeddedTemporal({ dataDir, log });
+    const { pid } = server;
+    process.kill(pid, 'SIGKILL');
+    await eventually(() => server.pid !== pid && isAlive(server.pid));
+    const { close, address } = await connectTemporal(settings(), { log, wait: true });
+    expect(address).toBe(server.address);
+    await close();
+    await server.stop();
+  });
+
+  test('refuses a port on which something else listens', async () => {
+    const listener = createServer().listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const { port } = listener.address() as { port: number };
+    await expect(startEmbeddedTemporal({ dataDir, log, address: `127.0.0.1:${port}` })).rejects.toThrow(
+      PortTakenError,
+    );
+    listener.close();
+  });
+});
