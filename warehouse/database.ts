@@ -6,7 +6,12 @@
  */
 
 import { resolve } from 'node:path';
-import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from '@duckdb/node-api';
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBPreparedStatement,
+  type DuckDBValue,
+} from '@duckdb/node-api';
 import { WarehouseCorruptError, WarehouseLockedError } from './errors.js';
 import { sql } from './sql.js';
 
@@ -129,10 +134,16 @@ export class Database {
   }
 }
 
+interface Prepared {
+  readonly prepared: DuckDBPreparedStatement;
+  readonly names: ReadonlySet<string>;
+}
+
 /** One connection of the database. */
 export class Session {
   readonly #connection: DuckDBConnection;
   readonly #judge: (error: unknown) => unknown;
+  readonly #prepared = new Map<string, Prepared>();
 
   constructor(connection: DuckDBConnection, judge: (error: unknown) => unknown) {
     this.#connection = connection;
@@ -165,21 +176,28 @@ export class Session {
   /** For statements of a word or two (`checkpoint`); everything longer has a file. */
   async statement(text: string, params: Params = {}): Promise<readonly Row[]> {
     try {
-      const prepared = await this.#connection.prepare(text);
-      try {
-        const names = new Set(
-          Array.from({ length: prepared.parameterCount }, (_, i) => prepared.parameterName(i + 1)),
-        );
-        const used = Object.entries(params).filter(([name]) => names.has(name));
-        if (used.length > 0) prepared.bind(Object.fromEntries(used) as Record<string, DuckDBValue>);
-        const reader = await prepared.runAndReadAll();
-        return reader.getRowObjectsJson() as Row[];
-      } finally {
-        prepared.destroySync();
-      }
+      const { prepared, names } = await this.#prepare(text);
+      prepared.clearBindings();
+      const used = Object.entries(params).filter(([name]) => names.has(name));
+      if (used.length > 0) prepared.bind(Object.fromEntries(used) as Record<string, DuckDBValue>);
+      return (await prepared.runAndReadAll()).getRowObjectsJson() as Row[];
     } catch (error) {
+      this.#prepared.get(text)?.prepared.destroySync();
+      this.#prepared.delete(text);
       throw this.#judge(error);
     }
+  }
+
+  /** Planning is most of a small load's time, so a connection keeps what it has prepared. */
+  async #prepare(text: string): Promise<Prepared> {
+    let known = this.#prepared.get(text);
+    if (known === undefined) {
+      const prepared = await this.#connection.prepare(text);
+      const numbers = Array.from({ length: prepared.parameterCount }, (_, index) => index + 1);
+      known = { prepared, names: new Set(numbers.map((number) => prepared.parameterName(number))) };
+      this.#prepared.set(text, known);
+    }
+    return known;
   }
 
   /** Several statements of a file of ours, without values (migrations). */
@@ -205,6 +223,8 @@ export class Session {
   }
 
   close(): void {
+    for (const { prepared } of this.#prepared.values()) prepared.destroySync();
+    this.#prepared.clear();
     this.#connection.closeSync();
   }
 }

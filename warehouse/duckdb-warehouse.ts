@@ -5,23 +5,23 @@ import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { InvoiceState, WebhookStatus } from '../contract/names.js';
 import type { Logger } from '../ops/log.js';
 import type { Database } from './database.js';
+import { deriveInvoice } from './derive-invoice.js';
 import { FileNotArchivedError } from './errors.js';
 import { ingest } from './ingest.js';
+import { readInvoiceLines, refreshInvoices } from './invoice-states.js';
 import { uuidOrNull } from './ledger-lines.js';
 import { loadFile } from './load-file.js';
 import type { LockFile } from './lock-file.js';
 import type { WarehousePaths } from './paths.js';
 import { publish } from './publish.js';
 import { readInvoices } from './read-invoices.js';
-import { refreshInvoices, takeEvents } from './take-ledger-lines.js';
+import { takeEvents } from './take-ledger-lines.js';
 import { KeyedMutex, type Turnstile } from './turnstile.js';
 import { verifyWarehouse } from './verify.js';
 import type {
-  Discrepancy,
   InvoiceSummary,
   LoadOutcome,
   LoadRequest,
-  Proof,
   Publication,
   Verification,
   Warehouse,
@@ -187,16 +187,8 @@ export class DuckDbWarehouse implements Warehouse {
   ): Promise<LoadOutcome> {
     const { database, archive, memoryBytes } = this.#parts;
     const { invoiceId, sha256, source, announcedSha256, eventId, workflowRunId } = request;
-    if ((await this.#fence(invoiceId)).isVoided) return { outcome: 'voided' };
-    const [known] = await database.all('find-load', { invoice_id: invoiceId, file_sha256: sha256 });
-    if (known !== undefined) {
-      return this.#answer(request, 'already_loaded', {
-        loadId: Number(known.load_id),
-        version: Number(known.version),
-        shipments: Number(known.shipments),
-        billingCost: String(known.billing_cost),
-      });
-    }
+    const known = await this.#known(request);
+    if (known !== null) return known;
     this.#lastLoadId += 1;
     const loadId = this.#lastLoadId;
     const at = this.#at();
@@ -230,23 +222,30 @@ export class DuckDbWarehouse implements Warehouse {
       eventId,
       workflowRunId,
     });
-    return this.#answer(request, 'loaded', { loadId, version, shipments, billingCost });
+    return { ...outcome, loadId };
   }
 
-  async #answer(
-    request: LoadRequest,
-    outcome: 'loaded' | 'already_loaded',
-    load: { loadId: number; version: number; shipments: number; billingCost: string },
-  ): Promise<LoadOutcome> {
+  /** The answer for an invoice that is voided or has this file already; null when there is work to do. */
+  async #known({ invoiceId, sha256 }: LoadRequest): Promise<LoadOutcome | null> {
     const { database } = this.#parts;
-    const told = await database.use((session) => session.first('load-outcome', { load_id: load.loadId }));
-    const discrepancies = await database.all('invoice-discrepancies', { invoice_id: request.invoiceId });
+    const [known] = await database.all('load-known', { invoice_id: invoiceId, file_sha256: sha256 });
+    if (known?.is_voided === true) return { outcome: 'voided' };
+    if (known?.is_loaded !== true) return null;
+    const lines = await database.use((session) => readInvoiceLines(session, [invoiceId]));
+    const of = lines.get(invoiceId);
+    const derived = of === undefined ? null : deriveInvoice(of);
+    if (of === undefined || derived === null) return null;
+    const load = of.loads.find((line) => line.file_sha256 === sha256);
+    if (load === undefined) return null;
     return {
-      outcome,
-      ...load,
-      currencyCode: String(told.currency_code ?? ''),
-      proof: told.proof as Proof,
-      discrepancies: discrepancies as unknown as readonly Discrepancy[],
+      outcome: 'already_loaded',
+      loadId: load.load_id,
+      version: load.version,
+      shipments: load.shipments,
+      billingCost: load.billing_cost,
+      currencyCode: load.currency_code ?? '',
+      proof: derived.row.proof ?? 'unproved',
+      discrepancies: derived.discrepancies.map(({ rule, stated, found }) => ({ rule, stated, found })),
     };
   }
 

@@ -7,7 +7,8 @@
 
 import type { Archive, ArchivedEvent, Fact } from '../archive/archive.js';
 import type { Database, Session } from './database.js';
-import { refreshInvoices, takeEvents, takeFacts } from './take-ledger-lines.js';
+import { refreshInvoices } from './invoice-states.js';
+import { takeEvents, takeFacts } from './take-ledger-lines.js';
 
 export type LoadFact = Fact & { readonly kind: 'load' };
 

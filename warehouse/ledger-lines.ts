@@ -47,7 +47,7 @@ export function factLines(facts: readonly Fact[]): FactLines {
     const noted_at = instant(fact.at);
     if (fact.kind === 'duplicate') lines.duplicates.push({ noted_at, event_id: fact.eventId });
     if (!('invoiceId' in fact) || uuidOrNull(fact.invoiceId) === null) continue;
-    const invoice_id = fact.invoiceId;
+    const invoice_id = fact.invoiceId.toLowerCase();
     invoiceIds.add(invoice_id);
     if (fact.kind === 'file') {
       lines.files.push({

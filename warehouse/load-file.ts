@@ -9,14 +9,14 @@
 
 import { stat } from 'node:fs/promises';
 import type { ArchivedFile, CsvFinding } from '../contract/csv-file.js';
-import { compareDecimals } from '../contract/decimal.js';
 import type { FileSource } from '../contract/names.js';
 import { isCurrency } from './currencies.js';
 import type { Database, Session } from './database.js';
+import { contradictions, deriveInvoice, type InvoiceLines, type LoadLine } from './derive-invoice.js';
 import { FileNotArchivedError, LoadLostError } from './errors.js';
 import { findBrokenRows } from './find-broken-rows.js';
-import { refreshInvoices } from './take-ledger-lines.js';
-import type { Discrepancy } from './warehouse.js';
+import { readInvoiceLines, writeInvoices } from './invoice-states.js';
+import type { Discrepancy, Proof } from './warehouse.js';
 
 export interface FileLoad {
   readonly invoiceId: string;
@@ -43,6 +43,9 @@ export interface LoadedRows {
   readonly shipments: number;
   /** Exact decimal text, of the rows in `currencyCode`. */
   readonly billingCost: string;
+  readonly currencyCode: string;
+  readonly proof: Proof;
+  readonly discrepancies: readonly Discrepancy[];
 }
 
 export type FileLoadOutcome =
@@ -103,15 +106,15 @@ async function stage(session: Session, load: FileLoad): Promise<boolean> {
 
 async function commit(session: Session, load: FileLoad, isStaged: boolean): Promise<FileLoadOutcome> {
   const loaded = await session.transaction(async () => {
-    const [fence] = await session.all('invoice-fence', { invoice_id: load.invoiceId });
-    if (fence?.is_voided === true && !load.isRepeated) throw new Refusal({ outcome: 'voided' });
+    const lines = await readFence(session, load);
     if (isStaged) await session.all('insert-staged', { load_id: load.loadId });
     else await session.all('insert-one-pass', { ...csvParams(load), load_id: load.loadId });
-    const totals = await readTotals(session, load);
-    const stated = readStated(fence);
-    if (!totals.currencies.every(isCurrency)) throw new Refusal(await rejected(load));
-    if (!load.isRepeated) refuseContradiction(load, totals, stated);
-    return insertLoad(session, load, totals, stated);
+    const line = await readLine(session, load, lines);
+    if (!line.currencies.split(',').every((code) => code === '' || isCurrency(code))) {
+      throw new Refusal(await rejected(load));
+    }
+    if (!load.isRepeated) refuseUnproved(load, line, lines);
+    return insertLoad(session, load, { line, lines });
   });
   const found = await session.first('read-back', { load_id: load.loadId });
   if (Number(found.loads) !== 1 || Number(found.shipments) !== loaded.shipments) {
@@ -123,91 +126,71 @@ async function commit(session: Session, load: FileLoad, isStaged: boolean): Prom
   return { outcome: 'loaded', ...loaded };
 }
 
+/** What the ledgers say inside this transaction: the fence against a void and against a second load of the file. */
+async function readFence(session: Session, load: FileLoad): Promise<InvoiceLines> {
+  const lines = (await readInvoiceLines(session, [load.invoiceId])).get(load.invoiceId) ?? NOTHING;
+  if (load.isRepeated) return lines;
+  if (deriveInvoice(lines)?.row.state === 'voided') throw new Refusal({ outcome: 'voided' });
+  if (lines.loads.some((line) => line.file_sha256 === load.file.sha256)) {
+    throw new LoadLostError(load.invoiceId, `file ${load.file.sha256} was loaded by somebody else meanwhile`);
+  }
+  return lines;
+}
+
+const NOTHING: InvoiceLines = { evidence: [], loads: [], attention: [] };
+
+interface NewLine extends LoadLine {
+  readonly tenant: string | null;
+}
+
 async function insertLoad(
   session: Session,
   load: FileLoad,
-  totals: Totals,
-  stated: Stated,
+  { line, lines }: { readonly line: NewLine; readonly lines: InvoiceLines },
 ): Promise<LoadedRows> {
-  const next = await session.first('next-version', { invoice_id: load.invoiceId });
-  const version = load.version ?? Number(next.version);
-  const main = totals.byCurrency.get(stated.currencyCode ?? '') ?? totals.largest;
   await session.all('insert-load', {
-    load_id: load.loadId,
+    ...line,
     invoice_id: load.invoiceId,
-    version,
-    file_sha256: load.file.sha256,
     file_size_bytes: load.file.sizeBytes,
     file_source: load.source,
-    announced_sha256: load.announcedSha256,
     event_id: load.eventId,
     workflow_run_id: load.workflowRunId,
-    tenant: totals.tenant,
-    shipments: totals.shipments,
-    billing_cost: main?.billingCost ?? '0',
-    currency_code: main?.currencyCode ?? null,
-    currencies: totals.currencies.join(','),
-    first_ship_date: totals.firstShipDate,
-    last_ship_date: totals.lastShipDate,
-    ends_with_line_end: load.file.scan.endsWithLineEnd,
-    loaded_at: load.loadedAt,
   });
-  await refreshInvoices(session, [load.invoiceId]);
-  return { version, shipments: totals.shipments, billingCost: main?.billingCost ?? '0.0000' };
-}
-
-interface CurrencyTotal {
-  readonly currencyCode: string;
-  readonly shipments: number;
-  readonly billingCost: string;
-}
-
-interface Totals {
-  readonly shipments: number;
-  readonly currencies: readonly string[];
-  readonly byCurrency: ReadonlyMap<string, CurrencyTotal>;
-  readonly largest: CurrencyTotal | null;
-  readonly tenant: string | null;
-  readonly firstShipDate: string | null;
-  readonly lastShipDate: string | null;
-}
-
-/** Reads the inserted rows inside the transaction and holds them against the byte scan. */
-async function readTotals(session: Session, load: FileLoad): Promise<Totals> {
-  const rows = await session.all('load-totals', { load_id: load.loadId });
-  const totals = rows.map((row) => ({
-    currencyCode: String(row.currency_code),
-    shipments: Number(row.shipments),
-    billingCost: String(row.billing_cost),
-  }));
-  const shipments = totals.reduce((sum, total) => sum + total.shipments, 0);
-  expectRows(load, shipments);
-  const texts = (column: string): string[] => rows.map((row) => String(row[column])).sort();
+  const after = new Map([[load.invoiceId, { ...lines, loads: [...lines.loads, line] }]]);
+  const derived = (await writeInvoices(session, after)).get(load.invoiceId);
   return {
-    shipments,
-    currencies: totals.map((total) => total.currencyCode),
-    byCurrency: new Map(totals.map((total) => [total.currencyCode, total])),
-    largest: totals.reduce<CurrencyTotal | null>(
-      (best, total) => (best === null || total.shipments > best.shipments ? total : best),
-      null,
-    ),
-    tenant: texts('tenant')[0] ?? null,
-    firstShipDate: texts('first_ship_date')[0] ?? null,
-    lastShipDate: texts('last_ship_date').at(-1) ?? null,
+    version: line.version,
+    shipments: line.shipments,
+    billingCost: line.billing_cost,
+    currencyCode: line.currency_code ?? '',
+    proof: derived?.row.proof ?? 'unproved',
+    discrepancies: (derived?.discrepancies ?? []).map(({ rule, stated, found }) => ({ rule, stated, found })),
   };
 }
 
-interface Stated {
-  readonly shipments: number | null;
-  readonly total: string | null;
-  readonly currencyCode: string | null;
-}
-
-function readStated(fence: Readonly<Record<string, unknown>> | undefined): Stated {
+/** Reads the inserted rows inside the transaction and holds them against the byte scan. */
+async function readLine(session: Session, load: FileLoad, lines: InvoiceLines): Promise<NewLine> {
+  const totals = await session.all('load-totals', { load_id: load.loadId });
+  const shipments = totals.reduce((sum, total) => sum + Number(total.shipments), 0);
+  expectRows(load, shipments);
+  const stated = deriveInvoice(lines)?.row.currency_code ?? null;
+  const largest = totals.toSorted((a, b) => Number(b.shipments) - Number(a.shipments))[0];
+  const main = totals.find((total) => total.currency_code === stated) ?? largest;
+  const sorted = (column: string): string[] => totals.map((total) => String(total[column])).sort();
   return {
-    shipments: typeof fence?.stated_shipments === 'number' ? fence.stated_shipments : null,
-    total: typeof fence?.stated_total === 'string' ? fence.stated_total : null,
-    currencyCode: typeof fence?.currency_code === 'string' ? fence.currency_code : null,
+    load_id: load.loadId,
+    version: load.version ?? Math.max(0, ...lines.loads.map((line) => line.version)) + 1,
+    file_sha256: load.file.sha256,
+    announced_sha256: load.announcedSha256,
+    tenant: sorted('tenant')[0] ?? null,
+    shipments,
+    billing_cost: main === undefined ? '0.0000' : String(main.billing_cost),
+    currency_code: main === undefined ? null : String(main.currency_code),
+    currencies: sorted('currency_code').join(','),
+    first_ship_date: sorted('first_ship_date')[0] ?? null,
+    last_ship_date: sorted('last_ship_date').at(-1) ?? null,
+    ends_with_line_end: load.file.scan.endsWithLineEnd,
+    loaded_at: load.loadedAt,
   };
 }
 
@@ -215,27 +198,20 @@ function readStated(fence: Readonly<Record<string, unknown>> | undefined): State
  * Without an announced hash the header is all that can prove the file (decision: proof). With one, a header that
  * differs is a discrepancy to report, not a reason to withhold what was billed.
  */
-function refuseContradiction(load: FileLoad, totals: Totals, stated: Stated): void {
+function refuseUnproved(load: FileLoad, line: NewLine, lines: InvoiceLines): void {
   if (load.announcedSha256 === load.file.sha256) return;
-  const discrepancies: Discrepancy[] = [];
-  const shipments = totals.shipments;
-  if (stated.shipments !== null && stated.shipments !== shipments) {
-    discrepancies.push({ rule: 'shipment-count', stated: `${stated.shipments}`, found: `${shipments}` });
+  const derived = deriveInvoice({ ...lines, loads: [...lines.loads, line] });
+  const header = deriveInvoice(lines)?.row;
+  if (header !== undefined) {
+    const discrepancies = contradictions(header, line).filter(
+      ({ rule }) => rule !== 'currency' || header.currency_code !== null,
+    );
+    if (discrepancies.length > 0) throw new Refusal({ outcome: 'contradicted', discrepancies });
   }
-  if (stated.currencyCode !== null && totals.currencies.join(',') !== stated.currencyCode && shipments > 0) {
-    discrepancies.push({ rule: 'currency', stated: stated.currencyCode, found: totals.currencies.join(',') });
-  }
-  const main = totals.byCurrency.get(stated.currencyCode ?? '') ?? totals.largest;
-  const found = main?.billingCost ?? '0.0000';
-  if (stated.total !== null && compareDecimals(stated.total, found) !== 0) {
-    discrepancies.push({ rule: 'total-amount', stated: stated.total, found });
-  }
-  if (discrepancies.length > 0) throw new Refusal({ outcome: 'contradicted', discrepancies });
-  const isProved = stated.shipments !== null && stated.total !== null;
-  if (!isProved && !load.file.scan.endsWithLineEnd) {
+  if (derived?.row.proof === 'unproved' && !line.ends_with_line_end) {
     // The last line may be cut off, and nothing that we know could tell.
     const value = 'the file does not end with CRLF and neither hash nor header proves it';
-    const finding = { line: null, row: totals.shipments, column: null, rule: 'no-final-line-end', value };
+    const finding = { line: null, row: line.shipments, column: null, rule: 'no-final-line-end', value };
     throw new Refusal({ outcome: 'rejected', findings: [finding], findingCount: 1 });
   }
 }

@@ -1,4 +1,4 @@
-/** Writes batches of events and facts into the ledgers and makes the touched invoices' rows again. */
+/** Writes batches of events and facts into the ledgers; the caller refreshes the invoices that were touched. */
 
 import type { ArchivedEvent, Fact } from '../archive/archive.js';
 import type { Session } from './database.js';
@@ -29,10 +29,4 @@ export async function takeFacts(session: Session, facts: readonly Fact[]): Promi
     if (batch.length > 0) await session.all(`take-${name}`, { facts: JSON.stringify(batch) });
   }
   return invoiceIds;
-}
-
-/** Makes the rows of `invoice_state` again from the ledgers, inside the caller's transaction. */
-export async function refreshInvoices(session: Session, invoiceIds: readonly string[]): Promise<void> {
-  if (invoiceIds.length === 0) return;
-  await session.all('refresh-invoices', { invoice_ids: `[${invoiceIds.join(', ')}]` });
 }

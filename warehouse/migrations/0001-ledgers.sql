@@ -116,7 +116,7 @@ create table shipment_rows (
     service_level varchar
 );
 
--- One row per invoice ever heard of, made from the ledgers by sql/refresh-invoices.sql and by nothing else, so that
+-- One row per invoice ever heard of, made from the ledgers by derive-invoice.ts and by nothing else, so that
 -- any order of arrival ends in the same row. Its key is the fence: two loads of one invoice cannot both commit.
 create table invoice_state (
     invoice_id uuid primary key,
@@ -150,6 +150,17 @@ create table invoice_state (
     attention_at timestamp,
     resolved_at timestamp,
     versions integer not null
+);
+
+-- Where two honest sources differ; derived and replaced with the invoice's row.
+create table discrepancy_lines (
+    invoice_id uuid not null,
+    rule varchar not null,
+    stated varchar not null,
+    found varchar not null,
+    file_sha256 varchar,
+    event_id varchar,
+    recorded_at timestamp not null
 );
 
 create table publication_log (

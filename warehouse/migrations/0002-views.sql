@@ -1,30 +1,6 @@
 -- What analysts open. The names and columns of these views are a contract: add to them freely, change none.
 -- Voids, versions and levels are decided here, so no report has to know of them.
 
--- Everything that says something about an invoice, in one shape. rank is the lattice created < finalized < voided.
--- header_rank prefers the header of the finalized event, because that is the one the file was billed under.
-create view invoice_evidence as
-select
-    invoice_id, received_at as noted_at, event_timestamp as stamp, true as is_event, event_id,
-    case event_type when 'invoice_created' then 1 when 'invoice_finalized' then 2 when 'invoice_voided' then 3 else 0 end as rank,
-    case event_type when 'invoice_finalized' then 3 when 'invoice_voided' then 2 when 'invoice_created' then 1 else 0 end as header_rank,
-    case event_type when 'invoice_created' then 'draft' when 'invoice_finalized' then 'finalized' when 'invoice_voided' then 'voided' end as service_status,
-    partner_id, partner_invoice_id, invoice_level, tenant_id, partner_tenant_id, invoice_number,
-    invoice_start_date, invoice_end_date, invoice_date, invoice_due_date,
-    currency_code, stated_total, stated_shipments, announced_sha256
-from event_ledger
-where verdict = 'accepted' and not is_test_event and invoice_id is not null
-union all
-select
-    invoice_id, noted_at, noted_at as stamp, false as is_event, null as event_id,
-    case invoice_status when 'draft' then 1 when 'pending' then 1 when 'finalized' then 2 when 'voided' then 3 else 0 end as rank,
-    case invoice_status when 'finalized' then 3 when 'voided' then 2 when 'draft' then 1 when 'pending' then 1 else 0 end as header_rank,
-    invoice_status as service_status,
-    null as partner_id, partner_invoice_id, invoice_level, tenant_id, partner_tenant_id, invoice_number,
-    invoice_start_date, invoice_end_date, invoice_date, invoice_due_date,
-    currency_code, stated_total, stated_shipments, null as announced_sha256
-from details_ledger;
-
 -- Which version of an invoice counted at an instant: the one announced last. A load that no event announced is as
 -- new as its loading, so late, reordered announcements of an older file change nothing.
 create macro current_loads_as_known_on(known_on) as table
@@ -82,40 +58,9 @@ join invoice_state as i on i.invoice_id = l.invoice_id;
 
 -- Where two honest sources differ. Nothing here was refused; what was refused lies in quarantine.
 create view discrepancies as
-with current_loads as (
-    select i.invoice_id, i.invoice_number, i.stated_total, i.stated_shipments, i.currency_code as stated_currency,
-        i.invoice_start_date, i.invoice_end_date, l.*  exclude (invoice_id)
-    from invoice_state as i
-    join loads as l on l.load_id = i.current_load_id
-)
-select invoice_id, invoice_number, 'shipment-count' as rule, stated_shipments::varchar as stated, shipments::varchar as found,
-    file_sha256, null as event_id, loaded_at as recorded_at
-from current_loads
-where stated_shipments <> shipments
-union all
-select invoice_id, invoice_number, 'total-amount', stated_total, billing_cost::varchar, file_sha256, null, loaded_at
-from current_loads
-where stated_total is not null and try_cast(stated_total as decimal(38, 12)) is distinct from billing_cost::decimal(38, 12)
-union all
-select invoice_id, invoice_number, 'currency', stated_currency, currencies, file_sha256, null, loaded_at
-from current_loads
-where shipments > 0 and currencies is distinct from coalesce(stated_currency, currency_code)
-union all
-select invoice_id, invoice_number, 'period', left(invoice_start_date, 10) || ' to ' || left(invoice_end_date, 10),
-    first_ship_date::varchar || ' to ' || last_ship_date::varchar, file_sha256, null, loaded_at
-from current_loads
-where first_ship_date < try_cast(left(invoice_start_date, 10) as date)
-    or last_ship_date > try_cast(left(invoice_end_date, 10) as date)
-union all
-select invoice_id, invoice_number, 'no-final-line-end', 'CRLF', 'end of file', file_sha256, null, loaded_at
-from current_loads
-where not ends_with_line_end
-union all
-select invoice_id, invoice_number, 'status-contradicts-type', event_type, invoice_status, null, event_id, received_at
-from event_ledger
-where verdict = 'accepted' and not is_test_event
-    and invoice_status is distinct from
-        case event_type when 'invoice_created' then 'draft' when 'invoice_finalized' then 'finalized' else 'voided' end;
+select d.invoice_id, i.invoice_number, d.rule, d.stated, d.found, d.file_sha256, d.event_id, d.recorded_at
+from discrepancy_lines as d
+join invoice_state as i on i.invoice_id = d.invoice_id;
 
 -- A row per invoice ever heard of.
 create view invoices as
@@ -145,7 +90,7 @@ from invoice_state as i
 left join loads as l on l.load_id = i.current_load_id
 left join (
     select invoice_id, count(*) as discrepancies, string_agg(distinct rule, ', ' order by rule) as rules
-    from discrepancies
+    from discrepancy_lines
     group by invoice_id
 ) as d on d.invoice_id = i.invoice_id;
 

@@ -1,0 +1,335 @@
+/**
+ * Makes an invoice's row from all that the ledgers say about it: a pure function, so any order of arrival ends alike.
+ *
+ * The state is a lattice, created < finalized < voided: the highest rank ever heard, never the latest clock. Which
+ * header and which version count is decided by rank and by what was announced last, not by what came last.
+ */
+
+import { compareDecimals } from '../contract/decimal.js';
+import type { InvoiceState } from '../contract/names.js';
+import type { Proof } from './warehouse.js';
+
+const HEADER_CELLS = [
+  'partner_invoice_id',
+  'invoice_level',
+  'tenant_id',
+  'partner_tenant_id',
+  'invoice_number',
+  'invoice_start_date',
+  'invoice_end_date',
+  'invoice_date',
+  'invoice_due_date',
+  'currency_code',
+  'stated_total',
+  'stated_shipments',
+] as const;
+type HeaderCell = (typeof HEADER_CELLS)[number];
+type HeaderCells = Readonly<Record<Exclude<HeaderCell, 'stated_shipments'>, string | null>> & {
+  readonly stated_shipments: number | null;
+};
+
+/** A line of `read-evidence.sql`: an event that counts (with `event_id`) or a details answer (without). */
+export interface Evidence extends HeaderCells {
+  readonly noted_at: string;
+  readonly stamp: string;
+  readonly event_id: string | null;
+  readonly event_type: string | null;
+  readonly invoice_status: string | null;
+  readonly partner_id: string | null;
+  readonly announced_sha256: string | null;
+}
+
+/** A line of `read-loads.sql`: a version. */
+export interface LoadLine {
+  readonly load_id: number;
+  readonly version: number;
+  readonly file_sha256: string;
+  readonly announced_sha256: string | null;
+  readonly shipments: number;
+  readonly billing_cost: string;
+  readonly currency_code: string | null;
+  readonly currencies: string;
+  readonly first_ship_date: string | null;
+  readonly last_ship_date: string | null;
+  readonly ends_with_line_end: boolean;
+  readonly loaded_at: string;
+}
+
+/** A line of `read-attention.sql`. */
+export interface AttentionLine {
+  readonly noted_at: string;
+  readonly is_open: boolean;
+  readonly code: string | null;
+  readonly reason: string | null;
+}
+
+export interface InvoiceLines {
+  readonly evidence: readonly Evidence[];
+  readonly loads: readonly LoadLine[];
+  readonly attention: readonly AttentionLine[];
+}
+
+/** A row of `invoice_state` without its id. */
+export interface InvoiceRow extends HeaderCells {
+  readonly state: InvoiceState;
+  readonly reason_code: string | null;
+  readonly reason: string | null;
+  readonly state_since: string;
+  readonly service_status: string | null;
+  readonly current_load_id: number | null;
+  readonly proof: Proof | null;
+  readonly partner_id: string | null;
+  readonly event_id: string | null;
+  readonly first_heard_at: string;
+  readonly created_at: string | null;
+  readonly finalized_at: string | null;
+  readonly first_loaded_at: string | null;
+  readonly loaded_at: string | null;
+  readonly voided_at: string | null;
+  readonly attention_at: string | null;
+  readonly resolved_at: string | null;
+  readonly versions: number;
+}
+
+export interface DiscrepancyLine {
+  readonly rule: string;
+  readonly stated: string;
+  readonly found: string;
+  readonly file_sha256: string | null;
+  readonly event_id: string | null;
+  readonly recorded_at: string;
+}
+
+export interface DerivedInvoice {
+  readonly row: InvoiceRow;
+  readonly discrepancies: readonly DiscrepancyLine[];
+}
+
+/** null when the ledgers say nothing about the invoice (a test event is nothing). */
+export function deriveInvoice({ evidence, loads, attention }: InvoiceLines): DerivedInvoice | null {
+  const firstHeardAt = earliest([
+    ...evidence.map((line) => line.noted_at),
+    ...loads.map((line) => line.loaded_at),
+    ...attention.map((line) => line.noted_at),
+  ]);
+  if (firstHeardAt === null) return null;
+  const header = deriveHeader(evidence);
+  const current = currentLoad(loads, evidence);
+  const heard = (rank: number): string | null =>
+    earliest(evidence.filter((line) => rankOf(line) === rank).map((line) => line.noted_at));
+  const [createdAt, finalizedAt, voidedAt] = [heard(1), heard(2), heard(3)];
+  const open = openAttention(attention, current);
+  const decided = decideState({ firstHeardAt, createdAt, finalizedAt, voidedAt, current, open });
+  const row: InvoiceRow = {
+    ...decided,
+    ...header.cells,
+    service_status: header.status,
+    current_load_id: current?.load_id ?? null,
+    proof: current === null ? null : proofOf(current, header.cells, evidence),
+    partner_id: header.partnerId,
+    event_id: header.eventId,
+    first_heard_at: firstHeardAt,
+    created_at: createdAt,
+    finalized_at: finalizedAt,
+    first_loaded_at: earliest(loads.map((line) => line.loaded_at)),
+    loaded_at: current?.loaded_at ?? null,
+    voided_at: voidedAt,
+    attention_at: latest(attention.filter((line) => line.is_open).map((line) => line.noted_at)),
+    resolved_at: latest(attention.filter((line) => !line.is_open).map((line) => line.noted_at)),
+    versions: loads.length,
+  };
+  return {
+    row,
+    discrepancies: [...loadDiscrepancies(current, header.cells), ...statusDiscrepancies(evidence)],
+  };
+}
+
+/** Compares what the header states with what a load holds; shared with the load, which refuses on it without a hash. */
+export function contradictions(
+  stated: Pick<HeaderCells, 'stated_total' | 'stated_shipments' | 'currency_code'>,
+  load: Pick<LoadLine, 'shipments' | 'billing_cost' | 'currencies'>,
+): readonly { readonly rule: string; readonly stated: string; readonly found: string }[] {
+  const found: { rule: string; stated: string; found: string }[] = [];
+  const { currency_code: currency, stated_shipments: count, stated_total: total } = stated;
+  if (currency !== null && load.shipments > 0 && load.currencies !== currency) {
+    found.push({ rule: 'currency', stated: currency, found: load.currencies });
+  } else if (currency === null && load.currencies.includes(',')) {
+    found.push({ rule: 'currency', stated: 'one currency', found: load.currencies });
+  }
+  if (count !== null && count !== load.shipments) {
+    found.push({ rule: 'shipment-count', stated: `${count}`, found: `${load.shipments}` });
+  }
+  if (total !== null && compareDecimals(total, load.billing_cost) !== 0) {
+    found.push({ rule: 'total-amount', stated: total, found: load.billing_cost });
+  }
+  return found;
+}
+
+interface Moments {
+  readonly firstHeardAt: string;
+  readonly createdAt: string | null;
+  readonly finalizedAt: string | null;
+  readonly voidedAt: string | null;
+  readonly current: LoadLine | null;
+  readonly open: AttentionLine | null;
+}
+
+function decideState(moments: Moments): Pick<InvoiceRow, 'state' | 'state_since' | 'reason_code' | 'reason'> {
+  const { voidedAt, open, current, finalizedAt } = moments;
+  const none = { reason_code: null, reason: null };
+  if (voidedAt !== null) return { state: 'voided', state_since: voidedAt, ...none };
+  if (open !== null) {
+    return {
+      state: 'needs_attention',
+      state_since: open.noted_at,
+      reason_code: open.code,
+      reason: open.reason,
+    };
+  }
+  if (current !== null) return { state: 'loaded', state_since: current.loaded_at, ...none };
+  if (finalizedAt !== null) return { state: 'finalized', state_since: finalizedAt, ...none };
+  return { state: 'draft', state_since: moments.createdAt ?? moments.firstHeardAt, ...none };
+}
+
+/** created 1, finalized 2, voided 3; a details answer without a status ranks below all. */
+function rankOf(line: Evidence): 0 | 1 | 2 | 3 {
+  switch (statusOf(line)) {
+    case 'voided':
+      return 3;
+    case 'finalized':
+      return 2;
+    case 'draft':
+    case 'pending':
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+/** An event's type decides, whatever status its payload carries (a contradiction is a discrepancy). */
+function statusOf(line: Evidence): string | null {
+  switch (line.event_type) {
+    case 'invoice_created':
+      return 'draft';
+    case 'invoice_finalized':
+      return 'finalized';
+    case 'invoice_voided':
+      return 'voided';
+    default:
+      return line.invoice_status;
+  }
+}
+
+/** The finalized event's header is the one the file was billed under; then a void's, then the draft's. */
+const HEADER_RANK = [0, 1, 3, 2] as const;
+
+function deriveHeader(evidence: readonly Evidence[]): {
+  readonly cells: HeaderCells;
+  readonly status: string | null;
+  readonly partnerId: string | null;
+  readonly eventId: string | null;
+} {
+  const byHeader = evidence.toSorted((a, b) => compare(headerOrder(b), headerOrder(a)));
+  const byStatus = evidence.toSorted((a, b) => compare(statusOrder(b), statusOrder(a)));
+  const told = (cell: HeaderCell): string | number | null =>
+    byHeader.find((line) => line[cell] !== null)?.[cell] ?? null;
+  const cells = Object.fromEntries(HEADER_CELLS.map((cell) => [cell, told(cell)])) as unknown as HeaderCells;
+  const isPartnerLevel = cells.invoice_level === 'partner';
+  return {
+    cells: isPartnerLevel ? { ...cells, tenant_id: null, partner_tenant_id: null } : cells,
+    status: byStatus.map(statusOf).find((status) => status !== null) ?? null,
+    partnerId: byHeader.find((line) => line.partner_id !== null)?.partner_id ?? null,
+    eventId: byStatus.find((line) => line.event_id !== null)?.event_id ?? null,
+  };
+}
+
+function headerOrder(line: Evidence): string {
+  return `${HEADER_RANK[rankOf(line)]}${line.event_id === null ? 0 : 1}${line.stamp}${line.event_id ?? ''}`;
+}
+
+function statusOrder(line: Evidence): string {
+  return `${rankOf(line)}${line.stamp}${line.event_id ?? ''}`;
+}
+
+/**
+ * The version that was announced last. A load that no event announced is as new as its loading. The macro
+ * `current_loads_as_known_on` says the same of any instant of the past.
+ */
+function currentLoad(loads: readonly LoadLine[], evidence: readonly Evidence[]): LoadLine | null {
+  const announcedAt = (load: LoadLine): string =>
+    latest(evidence.filter((line) => line.announced_sha256 === load.file_sha256).map((line) => line.stamp)) ??
+    load.loaded_at;
+  return loads.reduce<LoadLine | null>((best, load) => {
+    if (best === null) return load;
+    const order = compare(announcedAt(load), announcedAt(best));
+    return order > 0 || (order === 0 && load.load_id > best.load_id) ? load : best;
+  }, null);
+}
+
+/** A load that came after ends the need for a person as well as an answer does. */
+function openAttention(attention: readonly AttentionLine[], current: LoadLine | null): AttentionLine | null {
+  const ends = [
+    current?.loaded_at ?? '',
+    latest(attention.filter((line) => !line.is_open).map((line) => line.noted_at)) ?? '',
+  ];
+  const open = attention
+    .filter((line) => line.is_open && ends.every((end) => line.noted_at > end))
+    .toSorted((a, b) => compare(b.noted_at + (b.code ?? ''), a.noted_at + (a.code ?? '')));
+  return open[0] ?? null;
+}
+
+function proofOf(load: LoadLine, header: HeaderCells, evidence: readonly Evidence[]): Proof {
+  const wasAnnounced =
+    load.announced_sha256 === load.file_sha256 ||
+    evidence.some((line) => line.announced_sha256 === load.file_sha256);
+  if (wasAnnounced) return 'hash';
+  const isStated = header.stated_shipments !== null && header.stated_total !== null;
+  return isStated && contradictions(header, load).length === 0 ? 'header' : 'unproved';
+}
+
+function loadDiscrepancies(load: LoadLine | null, header: HeaderCells): readonly DiscrepancyLine[] {
+  if (load === null) return [];
+  const from = { file_sha256: load.file_sha256, event_id: null, recorded_at: load.loaded_at };
+  const found = [...contradictions(header, load)];
+  const [start, end] = [header.invoice_start_date?.slice(0, 10), header.invoice_end_date?.slice(0, 10)];
+  if (load.first_ship_date !== null && load.last_ship_date !== null) {
+    const isBefore = start !== undefined && load.first_ship_date < start;
+    const isAfter = end !== undefined && load.last_ship_date > end;
+    if (isBefore || isAfter) {
+      found.push({
+        rule: 'period',
+        stated: `${start ?? '…'} to ${end ?? '…'}`,
+        found: `${load.first_ship_date} to ${load.last_ship_date}`,
+      });
+    }
+  }
+  if (!load.ends_with_line_end)
+    found.push({ rule: 'no-final-line-end', stated: 'CRLF', found: 'end of file' });
+  return found.map((line) => ({ ...line, ...from }));
+}
+
+function statusDiscrepancies(evidence: readonly Evidence[]): readonly DiscrepancyLine[] {
+  return evidence
+    .filter((line) => line.event_type !== null && line.invoice_status !== statusOf(line))
+    .map((line) => ({
+      rule: 'status-contradicts-type',
+      stated: line.event_type ?? '',
+      found: line.invoice_status ?? 'no status',
+      file_sha256: null,
+      event_id: line.event_id,
+      recorded_at: line.noted_at,
+    }));
+}
+
+/** Instants are ISO 8601 UTC of one form, so their text sorts as their time. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function earliest(instants: readonly string[]): string | null {
+  return instants.reduce<string | null>((best, at) => (best === null || at < best ? at : best), null);
+}
+
+function latest(instants: readonly string[]): string | null {
+  return instants.reduce<string | null>((best, at) => (best === null || at > best ? at : best), null);
+}

@@ -1,0 +1,6 @@
+-- Which of these invoices have a row, and whether discrepancies are recorded for them.
+select
+    s.invoice_id::varchar as invoice_id,
+    s.invoice_id in (select d.invoice_id from discrepancy_lines as d) as has_discrepancies
+from invoice_state as s
+semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_id = s.invoice_id

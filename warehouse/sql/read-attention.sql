@@ -1,0 +1,4 @@
+-- When these invoices began and ceased to need a person.
+select a.invoice_id::varchar as invoice_id, iso(noted_at) as noted_at, is_open, code, reason
+from attention_ledger as a
+semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_id = a.invoice_id
