@@ -13,8 +13,6 @@ import {
 } from '../ops/durable-files.js';
 import { DiskFullError } from './errors.js';
 
-/** Bytes gathered before they are written: fewer, larger writes cost a third of the time. */
-const WRITE_BYTES = 1024 * 1024;
 /** Room that must remain beside a download. */
 const RESERVED_BYTES = 64 * 1024 * 1024;
 
@@ -23,7 +21,8 @@ const inUse = new Set<string>();
 
 export interface PartFile {
   readonly path: string;
-  write(chunk: Uint8Array): Promise<void> | undefined;
+  /** One at a time; the bytes must stay as they are until it is done. */
+  write(bytes: Uint8Array): Promise<void>;
   /** Everything on disk, the file closed. */
   finish(): Promise<void>;
   /** Nothing remains; harmless after `finish` when the file was moved away. */
@@ -41,17 +40,8 @@ export async function createPartFile(folder: string, expectedBytes: number | nul
   const path = temporaryName(folder);
   inUse.add(path);
   const handle = await open(path, 'wx', 0o600);
-  let gathered: Uint8Array[] = [];
-  let gatheredBytes = 0;
   let isOpen = true;
 
-  async function flush(): Promise<void> {
-    const chunks = gathered;
-    const sizeBytes = gatheredBytes;
-    gathered = [];
-    gatheredBytes = 0;
-    if (sizeBytes > 0) await writeAll(handle, Buffer.concat(chunks, sizeBytes), folder);
-  }
   async function close(): Promise<void> {
     if (!isOpen) return;
     isOpen = false;
@@ -60,13 +50,8 @@ export async function createPartFile(folder: string, expectedBytes: number | nul
 
   return {
     path,
-    write(chunk) {
-      gathered.push(chunk);
-      gatheredBytes += chunk.length;
-      return gatheredBytes >= WRITE_BYTES ? flush() : undefined;
-    },
+    write: (bytes) => writeAll(handle, bytes, folder),
     async finish() {
-      await flush();
       await syncHandle(handle, path);
       await close();
     },
