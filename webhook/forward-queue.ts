@@ -99,6 +99,7 @@ export function createForwardQueue(
     const wasClosed = isGateClosed();
     failing.clear();
     gateAttempts = 0;
+    gateOpensAtMs = 0;
     leave(entry, (name, lane) => {
       lane.entries.shift();
       lane.attempts = 0;
@@ -126,7 +127,8 @@ export function createForwardQueue(
       waiting.add(name);
       failing.add(name);
     });
-    if (isGateClosed()) {
+    // Those that were under way when the gate closed say nothing new.
+    if (isGateClosed() && atMs >= gateOpensAtMs) {
       gateAttempts += 1;
       gateOpensAtMs = atMs + Math.min(LONGEST_GATE_MS, backoff(gateAttempts));
     }

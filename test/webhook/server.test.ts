@@ -9,6 +9,7 @@ import { gzipSync } from 'node:zlib';
 import { generate } from 'selfsigned';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Settings } from '../../config/settings.js';
+import { FsyncError } from '../../ops/durable-files.js';
 import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.js';
 import { aDelivery, basic, deliver, eventually, openParts, type Parts } from './a-delivery.js';
 
@@ -286,6 +287,18 @@ describe('a disk that cannot be written', () => {
     expect((await deliver(healthz, null, { method: 'GET' })).statusCode).toBe(200);
     expect(health.report().isReady).toBe(true);
   });
+});
+
+test('a disk that lies is answered with 503, once, and then the process ends', async () => {
+  const parts = await openParts();
+  const lie = new FsyncError('/data/inbox', new Error('EIO'));
+  const inbox = { ...parts.inbox, accept: () => Promise.reject(lie) };
+  const fatal: unknown[] = [];
+  const webhook = await startWebhook({ ...parts, inbox, onFatal: (error) => fatal.push(error) });
+  open.push(webhook);
+  expect((await deliver(webhook.url, aDelivery().body)).statusCode).toBe(503);
+  await eventually(() => fatal.length > 0);
+  expect(fatal).toEqual([lie]);
 });
 
 describe('TLS', () => {

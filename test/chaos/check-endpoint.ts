@@ -1,0 +1,71 @@
+/** What must hold of a data folder after the endpoint was killed in any way: I1, I6 and I8 of the nine invariants. */
+
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openFolderArchive } from '../../archive/folder-archive.js';
+import { openInbox } from '../../inbox/inbox.js';
+
+export interface Acknowledged {
+  readonly eventId: string;
+  readonly kind: 'event' | 'test' | 'refused';
+}
+
+export interface EndpointFindings {
+  /** Acknowledged and not archived, sent and trimmed as its kind demands. */
+  readonly lost: readonly string[];
+  /** Sent although it must not be: test events, refused ones. */
+  readonly wronglySent: readonly string[];
+  /** Sent more than once; allowed (at least once), the workflow drops it by eventId. */
+  readonly sentAgain: number;
+  readonly archived: number;
+  /** Files outside the inbox that hold the query of a presigned URL. */
+  readonly leaks: readonly string[];
+  readonly temporaryFiles: readonly string[];
+}
+
+export async function checkEndpoint(
+  dataDir: string,
+  acknowledged: readonly Acknowledged[],
+): Promise<EndpointFindings> {
+  const archive = await openFolderArchive(join(dataDir, 'archive'));
+  const inbox = await openInbox(join(dataDir, 'inbox'));
+  const sent = new Map<string, number>();
+  for (const eventId of await sentEvents(dataDir)) sent.set(eventId, (sent.get(eventId) ?? 0) + 1);
+  const verdicts = new Map<string, string>();
+  for await (const { event } of archive.events()) verdicts.set(event.eventId, event.verdict);
+  const lost: string[] = [];
+  const wronglySent: string[] = [];
+  for (const { eventId, kind } of acknowledged) {
+    const verdict = { event: 'accepted', test: 'test', refused: 'quarantined' }[kind];
+    const isDone = (await inbox.has({ kind, eventId })) === 'done';
+    const isSent = sent.has(eventId);
+    if (verdicts.get(eventId) !== verdict || !isDone || (kind === 'event' && !isSent)) lost.push(eventId);
+    if (kind !== 'event' && isSent) wronglySent.push(eventId);
+  }
+  const names = (await readdir(dataDir, { recursive: true, withFileTypes: true })).filter((entry) =>
+    entry.isFile(),
+  );
+  const leaks: string[] = [];
+  for (const { parentPath, name } of names) {
+    const path = join(parentPath, name);
+    if (!path.includes('/inbox/') && (await readFile(path, 'latin1')).includes('presigned-secret'))
+      leaks.push(path);
+  }
+  return {
+    lost,
+    wronglySent,
+    sentAgain: [...sent.values()].filter((times) => times > 1).length,
+    archived: verdicts.size,
+    leaks,
+    temporaryFiles: names.map(({ name }) => name).filter((name) => name.endsWith('.tmp')),
+  };
+}
+
+/** What the stand-in for Temporal accepted, in order, repeats included. */
+export async function sentEvents(dataDir: string): Promise<string[]> {
+  try {
+    return (await readFile(join(dataDir, 'sent'), 'utf8')).split('\n').filter((line) => line !== '');
+  } catch {
+    return [];
+  }
+}

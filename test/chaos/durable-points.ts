@@ -1,0 +1,68 @@
+/**
+ * kill -9 right after each durable point of endpoint and forwarder (D1 to D5, which is right before the next one):
+ * nothing acknowledged is lost. `node --import tsx test/chaos/durable-points.ts [rounds]` prints the figures.
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { aDelivery, deliver, eventually } from '../webhook/a-delivery.js';
+import { type Acknowledged, checkEndpoint, type EndpointFindings, sentEvents } from './check-endpoint.js';
+import { createEndpointProcess } from './endpoint-process.js';
+
+export interface DurablePointsResult extends EndpointFindings {
+  readonly rounds: number;
+  /** What the service heard: before the kill (null: nothing), and when it tried again after the restart. */
+  readonly answers: readonly {
+    readonly point: string;
+    readonly first: string | null;
+    readonly retry: string | null;
+  }[];
+}
+
+const POINTS = ['D1', 'D2', 'D3', 'D4', 'D5'] as const;
+
+export async function runDurablePoints(rounds: number): Promise<DurablePointsResult> {
+  const dataDir = join(await mkdtemp(join(tmpdir(), 'points-')), 'data');
+  const endpoint = await createEndpointProcess(dataDir, 0);
+  const acknowledged: Acknowledged[] = [];
+  const answers: DurablePointsResult['answers'][number][] = [];
+  await endpoint.start();
+  for (let round = 0; round < rounds; round += 1) {
+    for (const point of POINTS) {
+      const { eventId, body } = aDelivery();
+      await endpoint.arm(point);
+      const send = (): Promise<string | null> =>
+        deliver(endpoint.url() ?? '', body).then(
+          (reply) => reply.body.status ?? null,
+          () => null,
+        );
+      const first = await send();
+      await endpoint.gone();
+      await endpoint.start();
+      // The service tries once more when it heard nothing.
+      const retry = first === null ? await send() : null;
+      answers.push({ point, first, retry });
+      if ((first ?? retry) !== null) acknowledged.push({ eventId, kind: 'event' });
+      await eventually(async () => (await sentEvents(dataDir)).includes(eventId));
+    }
+  }
+  await eventually(async () => (await checkEndpoint(dataDir, acknowledged)).lost.length === 0).catch(
+    () => undefined,
+  );
+  await endpoint.kill();
+  const findings = await checkEndpoint(dataDir, acknowledged);
+  if (findings.lost.length === 0) await rm(join(dataDir, '..'), { recursive: true });
+  return { ...findings, rounds, answers };
+}
+
+if (process.argv[1] !== undefined && import.meta.url.endsWith(process.argv[1].split('/').at(-1) ?? '-')) {
+  const { answers, ...result } = await runDurablePoints(Number(process.argv[2] ?? '20'));
+  const heard = new Map<string, number>();
+  for (const { point, first, retry } of answers) {
+    const key = `${point}: ${first ?? 'nothing'}, then ${retry ?? 'nothing'}`;
+    heard.set(key, (heard.get(key) ?? 0) + 1);
+  }
+  process.stdout.write(`${JSON.stringify({ ...result, answers: Object.fromEntries(heard) }, null, 2)}\n`);
+  process.exit(result.lost.length + result.leaks.length === 0 ? 0 : 1);
+}

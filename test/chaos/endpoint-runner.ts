@@ -1,0 +1,60 @@
+/**
+ * The process that chaos kills: endpoint and forwarder on a data folder, with a Temporal that is down half of the
+ * time. It says `ready` with its address on stdout, and ends when its parent's pipe closes.
+ *
+ * Arguments: data folder, port, milliseconds of a Temporal's being up and then down (0: always up). A line `die D2` on stdin makes it
+ * kill itself, as kill -9 does, when it next passes that durable point.
+ */
+
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { openArchive } from '../../archive/open-archive.js';
+import type { DurablePoint } from '../../inbox/durable-point.js';
+import { openInbox } from '../../inbox/inbox.js';
+import { openQuarantine } from '../../inbox/quarantine-folder.js';
+import { createHealth } from '../../ops/health.js';
+import { createLogger } from '../../ops/log.js';
+import { createMetrics } from '../../ops/metrics.js';
+import { startForwarder } from '../../webhook/forwarder.js';
+import { startWebhook } from '../../webhook/server.js';
+import { PARTNER, testSettings } from '../webhook/a-delivery.js';
+
+const [dataDir = '', port = '0', phaseMs = '0'] = process.argv.slice(2);
+const settings = testSettings(dataDir, { port: Number(port) });
+let deadly: string | null = null;
+createInterface({ input: process.stdin })
+  .on('line', (line) => {
+    deadly = /^die (D\d)$/.exec(line)?.[1] ?? null;
+    process.stdout.write(`${JSON.stringify({ armed: deadly })}\n`);
+  })
+  .on('close', () => process.exit(0));
+const durablePoint: DurablePoint = (name) => {
+  if (name === deadly) process.kill(process.pid, 'SIGKILL');
+};
+
+const log = createLogger(settings, 'webhook', {
+  write: (line) => appendFileSync(join(dataDir, 'webhook.log'), line),
+});
+const parts = {
+  settings,
+  inbox: await openInbox(join(dataDir, 'inbox'), { durablePoint }),
+  archive: await openArchive(settings),
+  quarantine: await openQuarantine(join(dataDir, 'quarantine')),
+  metrics: createMetrics('webhook'),
+  health: createHealth(),
+  log,
+  partnerIds: () => [PARTNER],
+  durablePoint,
+};
+const webhook = await startWebhook(parts);
+startForwarder({
+  ...parts,
+  timing: { pollMs: 200, firstBackoffMs: 100 },
+  send: async (event) => {
+    const isDown = Number(phaseMs) > 0 && Math.floor(Date.now() / Number(phaseMs)) % 2 === 1;
+    if (isDown) throw new Error('Temporal is down.');
+    appendFileSync(join(dataDir, 'sent'), `${event.eventId}\n`);
+  },
+});
+process.stdout.write(`${JSON.stringify({ ready: webhook.url, port: webhook.port })}\n`);

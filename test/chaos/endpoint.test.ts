@@ -1,0 +1,28 @@
+/** The short variants of the chaos runs of the endpoint; the long ones are scripts beside this file. */
+
+import { describe, expect, test } from 'vitest';
+import { runDurablePoints } from './durable-points.js';
+import { runEndpointKills } from './endpoint-kills.js';
+
+describe('endpoint', () => {
+  test('kill -9 while deliveries come in and Temporal is down half of the time loses nothing acknowledged', {
+    timeout: 60_000,
+  }, async () => {
+    const result = await runEndpointKills({ deliveries: 200, kills: 4, seed: 7 });
+    expect(result).toMatchObject({ lost: [], wronglySent: [], leaks: [], temporaryFiles: [], kills: 4 });
+    expect(result.acknowledged).toBeGreaterThan(190);
+  });
+
+  test('kill -9 right after each durable point loses nothing and is answered as the fault matrix says', {
+    timeout: 60_000,
+  }, async () => {
+    const result = await runDurablePoints(1);
+    expect(result).toMatchObject({ lost: [], leaks: [], temporaryFiles: [] });
+    const [d1, d2, d3, d4, d5] = result.answers;
+    expect(d1).toEqual({ point: 'D1', first: null, retry: 'accepted' });
+    expect(d2).toEqual({ point: 'D2', first: null, retry: 'duplicate' });
+    // After D3 the answer is on its way; whether it arrives before the connection breaks is up to the network.
+    for (const answer of [d3, d4, d5])
+      expect(['accepted', 'duplicate']).toContain(answer?.first ?? answer?.retry);
+  });
+});

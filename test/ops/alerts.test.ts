@@ -1,0 +1,112 @@
+/** An alert reaches every sink once per quiet window, says when it is over, and never hurts who raised it. */
+
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createAlerts } from '../../ops/alerts.js';
+import { durationMs } from '../../ops/duration.js';
+import { createLogger } from '../../ops/log.js';
+import { createScrub } from '../../ops/scrub.js';
+import { testSettings } from '../webhook/a-delivery.js';
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close().closeAllConnections();
+});
+
+/** A chat that answers with the given codes, then with 200. */
+async function aChat(...codes: number[]): Promise<{ url: string; posts: { text: string }[] }> {
+  const posts: { text: string }[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      posts.push(JSON.parse(Buffer.concat(chunks).toString()) as { text: string });
+      response.writeHead(codes.shift() ?? 200).end();
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?key=chat-secret`, posts };
+}
+
+async function alertsWith(sinks: { webhookUrl?: string; file?: string }) {
+  const logged: string[] = [];
+  const settings = {
+    ...testSettings('/nowhere'),
+    alerts: { file: sinks.file ?? null, webhookUrl: sinks.webhookUrl ?? null, quietWindow: '1h' },
+  };
+  let nowMs = Date.parse('2026-03-01T00:00:00Z');
+  const alerts = createAlerts({
+    settings,
+    log: createLogger(settings, 'worker', { write: (line) => logged.push(line) }),
+    scrub: createScrub(settings),
+    now: () => new Date(nowMs),
+    retryAfterMs: 10,
+  });
+  const wait = (duration: string): void => {
+    nowMs += durationMs(duration);
+  };
+  return { alerts, logged, wait };
+}
+
+describe('alerts', () => {
+  test('every sink hears of it once per quiet window, then how often it happened meanwhile', async () => {
+    const { url, posts } = await aChat();
+    const file = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'alerts.ndjson');
+    const { alerts, logged, wait } = await alertsWith({ webhookUrl: url, file });
+    const alert = { key: 'a', title: 'Sad.', detail: 'Look at https://s.example/x?sig=secret' };
+    for (let i = 0; i < 5; i += 1) alerts.raise(alert);
+    wait('61m');
+    alerts.raise(alert);
+    alerts.resolve('a');
+    alerts.resolve('a');
+    alerts.resolve('never raised');
+    await alerts.close();
+    const detail = '\nLook at https://s.example/x';
+    expect(posts.map((post) => post.text)).toEqual([
+      `[billsync test] Sad.${detail}`,
+      `[billsync test] Sad. (4 more since the last notice)${detail}`,
+      '[billsync test] Resolved: Sad.',
+    ]);
+    const lines = (await readFile(file, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect(lines).toMatchObject([
+      { at: '2026-03-01T00:00:00.000Z', state: 'raised', key: 'a', title: 'Sad.', repeated: 0 },
+      { state: 'raised', repeated: 4 },
+      { state: 'resolved' },
+    ]);
+    expect(logged.filter((line) => line.includes('alert raised'))).toHaveLength(2);
+  });
+
+  test('a chat that fails is asked again, and given up without a sound to the caller', async () => {
+    const { url, posts } = await aChat(500, 503);
+    const once = await alertsWith({ webhookUrl: url });
+    once.alerts.raise({ key: 'a', title: 'Sad.' });
+    await once.alerts.close();
+    expect(posts).toHaveLength(3);
+    expect(once.logged.join('')).not.toContain('alert not sent');
+
+    const gone = await alertsWith({
+      webhookUrl: 'http://127.0.0.1:1/?key=chat-secret',
+      file: '/nowhere/alerts',
+    });
+    gone.alerts.raise({ key: 'a', title: 'Sad.' });
+    gone.alerts.raise({ key: 'b', title: 'Sad too.' });
+    await gone.alerts.close();
+    expect(gone.logged.filter((line) => line.includes('alert not sent'))).toHaveLength(2);
+    expect(gone.logged.join('')).not.toContain('chat-secret');
+  });
+});
+
+test('durations are numbers with a unit', () => {
+  expect(['250ms', '90s', '1.5m', '1h', '7 d'].map(durationMs)).toEqual([
+    250, 90_000, 90_000, 3_600_000, 604_800_000,
+  ]);
+  expect(() => durationMs('1 hour')).toThrow('Not a duration: 1 hour');
+});

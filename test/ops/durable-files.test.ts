@@ -1,0 +1,99 @@
+/** What was confirmed is on disk, and a disk that could not confirm is never believed again. */
+
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import {
+  appendDurably,
+  linkDurably,
+  makeFolder,
+  replaceDurably,
+  shareFlush,
+  temporaryName,
+  temporaryPid,
+  writeSynced,
+} from '../../ops/durable-files.js';
+
+let root: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'durable-'));
+});
+
+describe('durable files', () => {
+  test('a folder is made with its parents, for its owner only', async () => {
+    await makeFolder(join(root, 'a/b/c'));
+    await makeFolder(join(root, 'a/b/c'));
+    expect((await stat(join(root, 'a/b/c'))).mode & 0o777).toBe(0o700);
+  });
+
+  test('of many links to one name one is new', async () => {
+    const parts = Array.from({ length: 20 }, () => temporaryName(root));
+    await Promise.all(parts.map((part) => writeSynced(part, part)));
+    const answers = await Promise.all(parts.map((part) => linkDurably(part, join(root, 'name'))));
+    expect(answers.filter(Boolean)).toHaveLength(1);
+    expect(await readFile(join(root, 'name'), 'utf8')).toBe(parts[answers.indexOf(true)]);
+  });
+
+  test('lines appended at once by many are all there, whole', async () => {
+    const path = join(root, 'lines');
+    await Promise.all(
+      Array.from({ length: 200 }, (_, i) => appendDurably(path, `${i} ${'x'.repeat(500)}\n`)),
+    );
+    const lines = (await readFile(path, 'utf8')).trim().split('\n');
+    expect(new Set(lines.map((line) => line.split(' ')[0])).size).toBe(200);
+    expect(lines.every((line) => line.endsWith('x'.repeat(500)))).toBe(true);
+  });
+
+  test('a file is replaced as a whole', async () => {
+    const path = join(root, 'file');
+    await writeFile(path, 'old');
+    await replaceDurably(path, 'new');
+    expect(await readFile(path, 'utf8')).toBe('new');
+  });
+
+  test('a temporary name tells whose it is', () => {
+    expect(temporaryPid(temporaryName('').replace(/^\//, ''))).toBe(process.pid);
+    expect(temporaryPid('something.tmp')).toBeNull();
+  });
+
+  test('a flush that begins after the call is waited for, and calls that meet share one', async () => {
+    let started = 0;
+    const releases: (() => void)[] = [];
+    const flush = (): Promise<void> => {
+      started += 1;
+      return new Promise((resolve) => releases.push(resolve));
+    };
+    const done: number[] = [];
+    const first = shareFlush('key', flush).then(() => done.push(1));
+    const later = [2, 3, 4].map((i) => shareFlush('key', flush).then(() => done.push(i)));
+    expect(started).toBe(1);
+    releases[0]?.();
+    await first;
+    await new Promise(setImmediate);
+    expect([started, done]).toEqual([2, [1]]);
+    releases[1]?.();
+    await Promise.all(later);
+    expect([started, done]).toEqual([2, [1, 2, 3, 4]]);
+    shareFlush('key', flush);
+    expect(started).toBe(3);
+  });
+
+  test('after one failed flush no write is confirmed any more in this process', () => {
+    // A process of its own: the disbelief is for life.
+    const script = `
+      import { syncHandle, syncFolder } from ${JSON.stringify(join(process.cwd(), 'ops/durable-files.ts'))};
+      const lying = { datasync: () => Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO' })) };
+      const say = (promise) => promise.then(() => console.log('confirmed'), (error) => console.log(error.name));
+      await say(syncFolder(${JSON.stringify(root)}));
+      await say(syncHandle(lying, 'a'));
+      await say(syncHandle({ datasync: async () => {} }, 'a'));
+      await say(syncFolder(${JSON.stringify(root)}));`;
+    const child = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
+      encoding: 'utf8',
+    });
+    expect(child.stdout.trim().split('\n')).toEqual(['confirmed', 'FsyncError', 'FsyncError', 'FsyncError']);
+  });
+});

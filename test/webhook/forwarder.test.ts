@@ -1,0 +1,215 @@
+/** Everything that was accepted is archived, sent and trimmed in the end, whatever fails on the way. */
+
+import { truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ArchivedEvent } from '../../archive/archive.js';
+import type { InvoiceEvent } from '../../contract/invoice-event.js';
+import { openInbox } from '../../inbox/inbox.js';
+import { FsyncError } from '../../ops/durable-files.js';
+import { type Forwarder, type ForwarderDeps, startForwarder } from '../../webhook/forwarder.js';
+import { createReceiver } from '../../webhook/receive-delivery.js';
+import { aDelivery, eventually, openParts, type Parts } from './a-delivery.js';
+
+const open: Forwarder[] = [];
+const TIMING = { pollMs: 20, firstBackoffMs: 20, sendDeadlineMs: 200 };
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((forwarder) => forwarder.close()));
+});
+
+function start(
+  parts: Parts,
+  over: Partial<ForwarderDeps> = {},
+): { sent: InvoiceEvent[]; forwarder: Forwarder } {
+  const sent: InvoiceEvent[] = [];
+  const send = async (event: InvoiceEvent): Promise<void> => void sent.push(event);
+  const forwarder = startForwarder({ ...parts, send, timing: TIMING, ...over });
+  open.push(forwarder);
+  return { sent, forwarder };
+}
+
+async function receive(parts: Parts, ...bodies: string[]): Promise<void> {
+  const receiver = createReceiver(parts);
+  for (const body of bodies) await receiver.receive(Buffer.from(body));
+}
+
+async function archived(parts: Parts): Promise<ArchivedEvent[]> {
+  const events = [];
+  for await (const { event } of parts.archive.events()) events.push(event);
+  return events;
+}
+
+describe('forwarder', () => {
+  test('an event is archived without the query of its URL, sent with it, and trimmed', async () => {
+    const parts = await openParts();
+    const { eventId, body } = aDelivery();
+    await receive(parts, body);
+    const { sent, forwarder } = start(parts);
+    expect(await forwarder.drain()).toBe(true);
+    expect(sent).toHaveLength(1);
+    expect(sent[0]?.export?.presignedUrl).toContain('presigned-secret');
+    const [event] = await archived(parts);
+    expect(event).toMatchObject({ eventId, verdict: 'accepted', reason: null, event: { eventId } });
+    expect(JSON.stringify(event)).not.toContain('presigned-secret');
+    expect(event?.envelope).toContain('"invoiceTotalAmount":12.34');
+    expect(await parts.inbox.has({ kind: 'event', eventId })).toBe('done');
+  });
+
+  test('a test event and a refused delivery are archived with their verdict and never sent', async () => {
+    const parts = await openParts();
+    await receive(
+      parts,
+      aDelivery({ metadata: { testEvent: true } }).body,
+      aDelivery({ metadata: { eventType: 'invoice_paid' } }).body,
+    );
+    const { sent, forwarder } = start(parts);
+    expect(await forwarder.drain()).toBe(true);
+    expect(sent).toEqual([]);
+    const found = (await archived(parts)).map(({ verdict, reason }) => `${verdict} ${reason}`);
+    expect(found.sort()).toEqual(['quarantined unknown-event-type', 'test null']);
+  });
+
+  test('events are taken up in order of arrival, also those of an earlier life and of other processes', async () => {
+    const parts = await openParts();
+    const invoiceId = 'aaaaaaaa-0000-0000-0000-000000000001';
+    const deliveries = Array.from({ length: 10 }, () =>
+      aDelivery({ payload: { serviceInvoiceId: invoiceId } }),
+    );
+    await receive(parts, ...deliveries.slice(0, 5).map(({ body }) => body));
+    const { sent, forwarder } = start(parts);
+    const elsewhere = { ...parts, inbox: await openInbox(join(parts.settings.dataDir, 'inbox')) };
+    await receive(elsewhere, ...deliveries.slice(5).map(({ body }) => body));
+    await eventually(() => sent.length === 10);
+    expect(sent.map((event) => event.eventId)).toEqual(deliveries.map(({ eventId }) => eventId));
+    expect(await forwarder.drain()).toBe(true);
+  });
+
+  test('while Temporal is away everything waits, with a backlog that says so; afterwards all is sent', async () => {
+    const parts = await openParts();
+    await receive(parts, ...Array.from({ length: 40 }, () => aDelivery().body));
+    let isAway = true;
+    const sent = new Set<string>();
+    const { forwarder } = start(parts, {
+      send: async (event) => {
+        if (isAway) throw new Error('unavailable');
+        sent.add(event.eventId);
+      },
+    });
+    await eventually(() => !parts.health.report().isReady);
+    expect(forwarder.backlog().count).toBe(40);
+    expect(forwarder.backlog().oldestReceivedAt).not.toBeNull();
+    expect(await parts.metrics.text()).toMatch(/billsync_inbox_backlog\{role="webhook"\} 40/);
+    expect(await archived(parts)).not.toHaveLength(0);
+    isAway = false;
+    expect(await forwarder.drain()).toBe(true);
+    expect(sent.size).toBe(40);
+    expect(parts.health.report().isReady).toBe(true);
+  });
+
+  test('a call that hangs is given up after its deadline and made again', async () => {
+    const parts = await openParts();
+    await receive(parts, aDelivery().body);
+    let calls = 0;
+    const { forwarder } = start(parts, {
+      send: () => {
+        calls += 1;
+        return calls < 3 ? new Promise<never>(() => undefined) : Promise.resolve();
+      },
+    });
+    expect(await forwarder.drain()).toBe(true);
+    expect(calls).toBe(3);
+  });
+
+  test('an entry that nobody can read or send holds up no other', async () => {
+    const parts = await openParts();
+    const [damaged, poison, good] = [aDelivery(), aDelivery(), aDelivery()];
+    await receive(parts, damaged.body, poison.body, good.body);
+    await truncate(join(parts.settings.dataDir, 'inbox/pending', damaged.eventId), 20);
+    const sent: string[] = [];
+    const { forwarder } = start(parts, {
+      send: async (event) => {
+        if (event.eventId === poison.eventId) throw new Error('poison');
+        sent.push(event.eventId);
+      },
+    });
+    await eventually(() => sent.includes(good.eventId));
+    expect(await forwarder.drain(200)).toBe(false);
+    expect(forwarder.backlog().count).toBe(2);
+    expect(sent).toEqual([good.eventId]);
+  });
+
+  test('an archive that fails is tried again before Temporal hears of the event', async () => {
+    const parts = await openParts();
+    await receive(parts, aDelivery().body);
+    const steps: string[] = [];
+    const archive = {
+      ...parts.archive,
+      putEvent: async (event: ArchivedEvent) => {
+        steps.push('archive');
+        if (steps.length < 3) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+        return parts.archive.putEvent(event);
+      },
+    };
+    const { forwarder } = start(parts, { archive, send: async () => void steps.push('send') });
+    expect(await forwarder.drain()).toBe(true);
+    expect(steps).toEqual(['archive', 'archive', 'archive', 'send']);
+  });
+
+  test('what was kept before the partner was known is checked when it is known', async () => {
+    const parts = await openParts();
+    let known: readonly string[] = [];
+    const late = { ...parts, partnerIds: () => known };
+    const foreign = aDelivery({ metadata: { partnerId: '99999999-9999-9999-9999-999999999999' } });
+    const ours = aDelivery();
+    await receive(late, foreign.body, ours.body);
+    const { sent, forwarder } = start(late);
+    expect(await forwarder.drain(200)).toBe(false);
+    expect(sent).toEqual([]);
+    known = ['11111111-1111-1111-1111-111111111111'];
+    expect(await forwarder.drain()).toBe(true);
+    expect(sent.map((event) => event.eventId)).toEqual([ours.eventId]);
+    expect(await parts.quarantine.list()).toMatchObject([
+      { code: 'foreign-partner', eventId: foreign.eventId },
+    ]);
+    expect((await parts.archive.event(foreign.eventId))?.verdict).toBe('quarantined');
+    expect(await parts.inbox.has({ kind: 'refused', eventId: foreign.eventId })).toBe('done');
+  });
+
+  test('a partner that stays unknown does not stop the rest of the world for ever', async () => {
+    const parts = await openParts();
+    await receive(parts, aDelivery().body);
+    const { sent, forwarder } = start(parts, {
+      partnerIds: () => [],
+      timing: { ...TIMING, partnerGraceMs: 150 },
+    });
+    expect(await forwarder.drain()).toBe(true);
+    expect(sent).toHaveLength(1);
+    expect(parts.logged.join('')).toContain('without checking');
+  });
+
+  test('two forwarders on one inbox send everything at least once', async () => {
+    const parts = await openParts();
+    const deliveries = Array.from({ length: 30 }, () => aDelivery());
+    const other = { ...parts, inbox: await openInbox(join(parts.settings.dataDir, 'inbox')) };
+    const [a, b] = [start(parts), start(other)];
+    await receive(parts, ...deliveries.map(({ body }) => body));
+    expect(await a.forwarder.drain()).toBe(true);
+    expect(await b.forwarder.drain()).toBe(true);
+    const sent = new Set([...a.sent, ...b.sent].map((event) => event.eventId));
+    expect(sent).toEqual(new Set(deliveries.map(({ eventId }) => eventId)));
+    expect(await archived(parts)).toHaveLength(30);
+  });
+
+  test('a disk that lies ends the process', async () => {
+    const parts = await openParts();
+    await receive(parts, aDelivery().body);
+    const fatal: FsyncError[] = [];
+    const archive = {
+      ...parts.archive,
+      putEvent: () => Promise.reject(new FsyncError('/data/archive', new Error('EIO'))),
+    };
+    start(parts, { archive, onFatal: (error) => fatal.push(error) });
+    await eventually(() => fatal.length > 0);
+  });
+});
