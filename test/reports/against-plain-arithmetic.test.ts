@@ -1,0 +1,362 @@
+/** Compares the grouping reports with the same question answered in plain TypeScript with whole numbers. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ReportRow } from '../../reports/report-result.js';
+import { runReport } from '../../reports/run-report.js';
+import {
+  decimalText,
+  type ReportsFixture,
+  reportsFixture,
+  roundedQuotient,
+  tenThousandths,
+} from '../support/reports-fixture.js';
+import { countedShipments, seededInvoices } from '../support/seeded-invoices.js';
+
+const invoices = seededInvoices(11, 60);
+const rows = countedShipments(invoices);
+type Row = (typeof rows)[number];
+let fixture: ReportsFixture;
+
+beforeAll(async () => {
+  fixture = await reportsFixture(invoices);
+});
+afterAll(() => fixture.remove());
+
+async function answer(name: string, parameters: Record<string, string> = {}): Promise<readonly ReportRow[]> {
+  return (await runReport({ databasePath: fixture.path, name, parameters })).rows;
+}
+
+/** Kilograms to pounds at 2.2046226218, in ten-thousandths of a pound. */
+function pounds(sizes: readonly Row[]): bigint | null {
+  const weighed = sizes.filter((row) => row.weight !== null);
+  if (weighed.length === 0) return null;
+  const of = (unit: string): bigint =>
+    weighed
+      .filter((row) => row.unit === unit)
+      .reduce((sum, row) => sum + tenThousandths(row.weight ?? '0'), 0n);
+  return of('LB') + roundedQuotient(of('KG') * 22_046_226_218n, 10_000_000_000n);
+}
+
+const cost = (members: readonly Row[]): bigint =>
+  members.reduce((sum, row) => sum + tenThousandths(row.cost), 0n);
+
+/** amount / units in ten-thousandths, both being ten-thousandths. */
+function ratio(amount: bigint, units: bigint | null): string | null {
+  return units === null || units === 0n ? null : decimalText(roundedQuotient(amount * 10_000n, units));
+}
+
+function percent(part: bigint, whole: bigint): string {
+  const hundredths = roundedQuotient(part * 10_000n, whole);
+  const digits = String(hundredths < 0n ? -hundredths : hundredths).padStart(3, '0');
+  return `${hundredths < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+}
+
+/** "Zone 5", "05" and "5" are 5; written anew here, without regard to the SQL. */
+function plainZone(zone: string | null): string | null {
+  if (zone === null) return null;
+  const digits = zone.toLowerCase().replace('zone', '').replace('-', '').trim();
+  return /^\d+$/.test(digits) ? String(Number(digits)) : zone.toUpperCase();
+}
+
+function grouped(members: readonly Row[], of: (row: Row) => readonly unknown[]): [unknown[], Row[]][] {
+  const groups = new Map<string, Row[]>();
+  for (const row of members) {
+    const key = JSON.stringify(of(row));
+    groups.set(key, [...(groups.get(key) ?? []), row]);
+  }
+  return [...groups].map(([key, group]) => [JSON.parse(key) as unknown[], group]);
+}
+
+/** The six columns every cost report ends with. */
+function costColumns(group: readonly Row[]): Record<string, unknown> {
+  const lb = pounds(group);
+  return {
+    invoices: new Set(group.map((row) => row.invoiceId)).size,
+    shipments: group.length,
+    billing_cost: decimalText(cost(group)),
+    cost_per_shipment: ratio(cost(group), BigInt(group.length) * 10_000n),
+    billable_weight_lb: lb === null ? null : decimalText(lb),
+    cost_per_lb: ratio(cost(group), lb),
+  };
+}
+
+function sorted(list: readonly Record<string, unknown>[]): string[] {
+  return list.map((row) => JSON.stringify(Object.fromEntries(Object.entries(row).sort()))).sort();
+}
+
+const whole = (row: Row): bigint => cost(rows.filter((each) => each.currency === row.currency));
+
+describe('the three first reports', () => {
+  test.each([
+    ['tenants', 'tenant', (row: Row) => row.tenant],
+    ['carriers', 'carrier', (row: Row) => row.carrier],
+  ] as const)('%s sums, divides and rounds as whole numbers do', async (name, key, of) => {
+    const expected = grouped(rows, (row) => [of(row), row.currency]).map(([[value, currency], group]) => ({
+      [key]: value,
+      currency_code: currency,
+      ...costColumns(group),
+    }));
+    expect(sorted(await answer(name))).toEqual(sorted(expected));
+  });
+
+  test('answer their columns in the order other people rely on', async () => {
+    for (const [name, key] of [
+      ['tenants', 'tenant'],
+      ['carriers', 'carrier'],
+      ['zones', 'carrier_zone'],
+    ] as const) {
+      const [first] = await answer(name);
+      expect(Object.keys(first ?? {}).slice(0, 8)).toEqual([
+        key,
+        'currency_code',
+        'invoices',
+        'shipments',
+        'billing_cost',
+        'cost_per_shipment',
+        'billable_weight_lb',
+        'cost_per_lb',
+      ]);
+    }
+  });
+
+  test('zones keep every spelling and bring each to one form', async () => {
+    const expected = grouped(rows, (row) => [row.zone, row.currency]).map(([[zone, currency], group]) => ({
+      carrier_zone: zone,
+      currency_code: currency,
+      ...costColumns(group),
+      zone: plainZone(zone as string | null),
+      share_of_shipments: percent(
+        BigInt(group.length),
+        BigInt(rows.filter((row) => row.currency === currency).length),
+      ),
+    }));
+    expect(sorted(await answer('zones'))).toEqual(sorted(expected));
+  });
+});
+
+describe('matrix', () => {
+  test('splits each tenant by carrier and service', async () => {
+    const expected = grouped(rows, (row) => [row.tenant, row.carrier, row.service, row.currency]).map(
+      ([key, group]) => ({
+        tenant: key[0],
+        carrier: key[1],
+        service_level: key[2],
+        currency_code: key[3],
+        ...costColumns(group),
+        credits: decimalText(cost(group.filter((row) => row.cost.startsWith('-')))),
+        share_of_cost: percent(
+          cost(group),
+          cost(rows.filter((row) => row.tenant === key[0] && row.currency === key[3])),
+        ),
+      }),
+    );
+    expect(sorted(await answer('matrix'))).toEqual(sorted(expected));
+  });
+});
+
+describe('summary', () => {
+  test('compares each month with the one before', async () => {
+    const months = new Map(
+      grouped(rows, (row) => [row.shipDate.slice(0, 7), row.currency]).map(([key, group]) => [
+        key.join(),
+        group,
+      ]),
+    );
+    const expected = [...months].map(([key, group]) => {
+      const [month = '', currency = ''] = key.split(',');
+      const number = Number(month.slice(5)) - 1;
+      const before = months.get(`2026-0${number},${currency}`);
+      const change = before ? cost(group) - cost(before) : null;
+      return {
+        month,
+        currency_code: currency,
+        ...costColumns(group),
+        charges: decimalText(cost(group.filter((row) => !row.cost.startsWith('-')))),
+        credits: decimalText(cost(group.filter((row) => row.cost.startsWith('-')))),
+        change_on_month: change === null ? null : decimalText(change),
+        change_on_month_percent: change === null || !before ? null : percent(change, cost(before)),
+        change_on_year: null,
+        change_on_year_percent: null,
+      };
+    });
+    expect(sorted(await answer('summary'))).toEqual(sorted(expected));
+  });
+});
+
+describe('zone-mix', () => {
+  test('tells shares, their shift and the mean zone', async () => {
+    const of = (month: string, carrier: unknown, currency: unknown): Row[] =>
+      rows.filter(
+        (row) => row.shipDate.startsWith(month) && row.carrier === carrier && row.currency === currency,
+      );
+    const share = (month: string, carrier: unknown, zone: unknown, currency: unknown): bigint | null => {
+      const all = of(month, carrier, currency);
+      const some = all.filter((row) => plainZone(row.zone) === zone);
+      return all.length === 0 ? null : roundedQuotient(BigInt(some.length) * 10_000n, BigInt(all.length));
+    };
+    const expected = grouped(rows, (row) => [
+      row.shipDate.slice(0, 7),
+      row.carrier,
+      plainZone(row.zone),
+      row.currency,
+    ]).map(([[month, carrier, zone, currency], group]) => {
+      const before = `2026-0${Number(String(month).slice(5)) - 1}`;
+      const now = share(String(month), carrier, zone, currency) ?? 0n;
+      const then = share(before, carrier, zone, currency);
+      const numbers = of(String(month), carrier, currency)
+        .map((row) => Number(plainZone(row.zone) ?? 'x'))
+        .filter((number) => !Number.isNaN(number));
+      const total = numbers.reduce((sum, number) => sum + number, 0);
+      return {
+        month,
+        carrier,
+        zone,
+        currency_code: currency,
+        shipments: group.length,
+        share_of_shipments: hundredthsText(now),
+        shift: then === null ? null : hundredthsText(now - then),
+        billing_cost: decimalText(cost(group)),
+        cost_per_shipment: ratio(cost(group), BigInt(group.length) * 10_000n),
+        average_zone:
+          numbers.length === 0
+            ? null
+            : hundredthsText(roundedQuotient(BigInt(total) * 100n, BigInt(numbers.length))),
+      };
+    });
+    expect(sorted(await answer('zone-mix'))).toEqual(sorted(expected));
+  });
+});
+
+describe('weight-breaks', () => {
+  test('places each shipment in one break and loses none', async () => {
+    const bounds = [0, 1, 2, 3, 5, 10, 20, 30, 50, 70, 150];
+    const place = (row: Row): number | null => {
+      const lb = pounds([row]);
+      return lb === null ? null : bounds.findIndex((bound) => lb <= BigInt(bound) * 10_000n);
+    };
+    const expected = grouped(rows, (row) => [row.currency, place(row)]).map(([[currency, at], group]) => {
+      const index = at as number | null;
+      const low = index === null ? null : index < 0 ? 150 : (bounds[index - 1] ?? null);
+      const high = index === null || index < 0 ? null : (bounds[index] ?? null);
+      const { invoices: _, ...columns } = costColumns(group);
+      return {
+        ...columns,
+        weight_break:
+          index === null
+            ? 'no weight'
+            : high === 0
+              ? '0 lb'
+              : high === null
+                ? `over ${low} lb`
+                : `${low} to ${high} lb`,
+        currency_code: currency,
+        over_lb: low,
+        up_to_lb: high,
+        share_of_shipments: percent(
+          BigInt(group.length),
+          BigInt(rows.filter((row) => row.currency === currency).length),
+        ),
+      };
+    });
+    expect(sorted(await answer('weight-breaks'))).toEqual(sorted(expected));
+  });
+});
+
+describe('origins', () => {
+  test('keeps leading zeros and the shipments without an origin', async () => {
+    const found = await answer('origins');
+    const expected = grouped(rows, (row) => [row.origin, row.currency]).map(([[origin, currency], group]) => [
+      origin,
+      currency,
+      group.length,
+      decimalText(cost(group)),
+    ]);
+    expect(
+      found
+        .map((row) => JSON.stringify([row.origin, row.currency_code, row.shipments, row.billing_cost]))
+        .sort(),
+    ).toEqual(expected.map((row) => JSON.stringify(row)).sort());
+  });
+});
+
+describe('rate-card', () => {
+  test('answers prices that were really billed', async () => {
+    const expected = grouped(
+      rows.filter((row) => tenThousandths(row.cost) > 0n),
+      (row) => [row.carrier, row.service, plainZone(row.zone), ratedPounds(row), row.currency],
+    ).map(([[carrier, service, zone, lb, currency], group]) => {
+      const prices = group
+        .map((row) => tenThousandths(row.cost))
+        .sort((one, other) => (one < other ? -1 : 1));
+      // The smallest price with at least that share of the prices up to and with it.
+      const quantile = (tenths: number): string =>
+        decimalText(prices[Math.max(0, Math.ceil((prices.length * tenths) / 10) - 1)] ?? 0n);
+      return {
+        carrier,
+        service_level: service,
+        zone,
+        lb,
+        currency_code: currency,
+        shipments: group.length,
+        lowest: decimalText(prices[0] ?? 0n),
+        first_decile: quantile(1),
+        median: quantile(5),
+        last_decile: quantile(9),
+        highest: decimalText(prices.at(-1) ?? 0n),
+        distinct_prices: new Set(prices).size,
+      };
+    });
+    expect(sorted(await answer('rate-card'))).toEqual(sorted(expected));
+  });
+});
+
+describe('billing-lag', () => {
+  test('counts whole days and skips what has no carrier invoice date', async () => {
+    const day = (text: string): number => Date.parse(`${text}T00:00:00Z`) / 86_400_000;
+    const median = (list: number[]): number | null =>
+      list.sort((one, other) => one - other)[Math.ceil(list.length / 2) - 1] ?? null;
+    const expected = grouped(rows, (row) => [row.carrier, row.currency]).map(
+      ([[carrier, currency], group]) => {
+        const dated = group.filter((row) => row.carrierInvoiceDate !== null);
+        return [
+          carrier,
+          currency,
+          group.length,
+          dated.length,
+          median(dated.map((row) => day(row.carrierInvoiceDate ?? '') - day(row.shipDate))),
+          median(dated.map((row) => day(row.invoiceDate) - day(row.carrierInvoiceDate ?? ''))),
+          median(group.map((row) => day(row.invoiceDate) - day(row.shipDate))),
+        ];
+      },
+    );
+    const found = (await answer('billing-lag')).map((row) => [
+      row.carrier,
+      row.currency_code,
+      row.shipments,
+      row.with_carrier_invoice_date,
+      row.ship_to_carrier_median,
+      row.carrier_to_invoice_median,
+      row.ship_to_invoice_median,
+    ]);
+    expect(found.map((row) => JSON.stringify(row)).sort()).toEqual(
+      expected.map((row) => JSON.stringify(row)).sort(),
+    );
+  });
+});
+
+test('the seeded rows reach every branch above', () => {
+  expect(rows.length).toBeGreaterThan(300);
+  expect(rows.some((row) => whole(row) > 0n && row.cost.startsWith('-'))).toBe(true);
+  expect(new Set(rows.map((row) => row.currency))).toEqual(new Set(['USD', 'EUR']));
+});
+
+/** Every begun pound counts; a single shipment's kilograms are rounded to four decimals first. */
+function ratedPounds(row: Row): number | null {
+  const lb = pounds([row]);
+  return lb === null ? null : Number((lb + 9_999n) / 10_000n);
+}
+
+function hundredthsText(hundredths: bigint): string {
+  const digits = String(hundredths < 0n ? -hundredths : hundredths).padStart(3, '0');
+  return `${hundredths < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+}
