@@ -23,6 +23,7 @@ export async function readInvoices(
 function toSummary(row: Row): InvoiceSummary {
   return {
     invoiceId: String(row.invoice_id),
+    partnerId: text(row.partner_id),
     header: toHeader(row),
     state: row.state as InvoiceState,
     reasonCode: text(row.reason_code),

@@ -48,6 +48,8 @@ export type LoadOutcome =
 /** One invoice as the warehouse knows it; the columns of the view `invoices` in camelCase. */
 export interface InvoiceSummary {
   readonly invoiceId: string;
+  /** Whose invoice it is; null when no event told (an imported file). */
+  readonly partnerId: string | null;
   readonly header: Partial<InvoiceHeader>;
   readonly state: InvoiceState;
   readonly reasonCode: string | null;
