@@ -3,6 +3,7 @@
 import type { Archive } from '../archive/archive.js';
 import type { Logger } from '../ops/log.js';
 import type { Database, Row } from './database.js';
+import { fileHash } from './file-hash.js';
 import { ingest, type LoadFact } from './ingest.js';
 import { loadFile } from './load-file.js';
 import { memoryLimitBytes } from './memory-limit.js';
@@ -18,6 +19,8 @@ export interface CaughtUp {
   /** The highest load id that was ever given. */
   readonly lastLoadId: number;
   readonly memoryBytes: number;
+  readonly events: number;
+  readonly loadsRepeated: number;
 }
 
 export interface CatchUpOptions {
@@ -47,7 +50,12 @@ export async function catchUp({ database, archive, log, onProgress }: CatchUpOpt
   await tellArchive(database, archive, log);
   const { load_id: highest } = await database.use((session) => session.first('highest-load'));
   const told = ingested.missingLoads.map((fact) => fact.loadId);
-  return { lastLoadId: Math.max(Number(highest), ...told), memoryBytes };
+  return {
+    lastLoadId: told.reduce((highestTold, loadId) => Math.max(highestTold, loadId), Number(highest)),
+    memoryBytes,
+    events: ingested.events,
+    loadsRepeated: told.length,
+  };
 }
 
 /** Invoices side by side, the versions of one in their order; rows in rising load_id where it costs nothing. */
@@ -92,10 +100,18 @@ async function repeatLoad(
     log.error({ invoiceId: fact.invoiceId, sha256: fact.sha256 }, 'the archive lacks a file that was loaded');
     return;
   }
+  const csvPath = await archive.localPath(fact.sha256);
+  if ((await fileHash(csvPath)) !== fact.sha256) {
+    log.error(
+      { invoiceId: fact.invoiceId, sha256: fact.sha256 },
+      'a file of the archive is damaged, its load is left out',
+    );
+    return;
+  }
   const outcome = await loadFile(database, {
     invoiceId: fact.invoiceId.toLowerCase(),
     file,
-    csvPath: await archive.localPath(fact.sha256),
+    csvPath,
     source: fact.source,
     announcedSha256: fact.announcedSha256,
     eventId: fact.eventId ?? null,

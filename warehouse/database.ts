@@ -40,6 +40,7 @@ const openPaths = new Set<string>();
 export class Database {
   readonly path: string;
   readonly #instance: DuckDBInstance;
+  readonly #isWriter: boolean;
   readonly #onFatal: ((error: WarehouseCorruptError) => void) | undefined;
   readonly #idle: Session[] = [];
   readonly #waiting: ((session: Session) => void)[] = [];
@@ -49,14 +50,18 @@ export class Database {
   private constructor(instance: DuckDBInstance, options: DatabaseOptions) {
     this.path = resolve(options.path);
     this.#instance = instance;
+    this.#isWriter = options.readOnly !== true;
     this.#onFatal = options.onFatal;
   }
 
   /** @throws WarehouseLockedError, WarehouseCorruptError */
   static async open(options: DatabaseOptions): Promise<Database> {
     const path = resolve(options.path);
-    if (openPaths.has(path)) throw new WarehouseLockedError(path, { pid: process.pid, role: 'this process' });
-    openPaths.add(path);
+    const isWriter = options.readOnly !== true;
+    if (isWriter && openPaths.has(path)) {
+      throw new WarehouseLockedError(path, { pid: process.pid, role: 'this process' });
+    }
+    if (isWriter) openPaths.add(path);
     try {
       const instance = await DuckDBInstance.create(path, {
         storage_compatibility_version: STORAGE_VERSION,
@@ -70,7 +75,7 @@ export class Database {
       await database.use((session) => session.harden([...options.folders, options.temporaryFolder]));
       return database;
     } catch (error) {
-      openPaths.delete(path);
+      if (isWriter) openPaths.delete(path);
       throw openingError(path, error);
     }
   }
@@ -100,7 +105,7 @@ export class Database {
     for (const session of this.#idle) session.close();
     this.#idle.length = 0;
     this.#instance.closeSync();
-    openPaths.delete(this.path);
+    if (this.#isWriter) openPaths.delete(this.path);
   }
 
   async #borrow(): Promise<Session> {

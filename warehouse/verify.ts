@@ -5,12 +5,12 @@
  * verification has proved; with `full` everything, the facts included.
  */
 
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { pipeline } from 'node:stream/promises';
 import type { Archive, Fact } from '../archive/archive.js';
 import type { ArchivedFile } from '../contract/csv-file.js';
 import type { Database, Row } from './database.js';
+import { deriveInvoice } from './derive-invoice.js';
+import { fileHash } from './file-hash.js';
+import { readInvoiceLines } from './invoice-states.js';
 import type { Drift, Verification } from './warehouse.js';
 
 export interface VerifyOptions {
@@ -37,7 +37,7 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
     options.onProgress?.(index + 1, loads.length);
   }
   drift.push(...(await verifyLedgers(database)));
-  if (full) drift.push(...(await verifyFacts(options)));
+  if (full) drift.push(...(await verifyFacts(options)), ...(await verifyStates(database)));
   if (proved.length > 0) {
     await database.use((session) =>
       session.all('mark-verified', {
@@ -65,7 +65,7 @@ async function verifyLoad(
     return { drift: [...drift, missing], fileRead: false };
   }
   const csvPath = await archive.localPath(sha256);
-  const stored = await hashOf(csvPath);
+  const stored = await fileHash(csvPath);
   if (stored !== sha256) {
     return {
       drift: [...drift, { invoiceId, rule: 'hash', expected: sha256, found: stored }],
@@ -135,7 +135,7 @@ async function compareWithFile(
   return drift;
 }
 
-/** Rows without a load, and invoice rows that the ledgers would make differently. */
+/** Rows that no load accounts for. */
 async function verifyLedgers(database: Database): Promise<readonly Drift[]> {
   const orphans = await database.all('orphan-rows');
   return orphans.map((row) => ({
@@ -145,6 +145,30 @@ async function verifyLedgers(database: Database): Promise<readonly Drift[]> {
     found: `load ${row.what}: ${row.found}`,
   }));
 }
+
+/** Every invoice's row against what its ledgers make of it now. */
+async function verifyStates(database: Database): Promise<readonly Drift[]> {
+  const stored = await database.all('read-states');
+  const drift: Drift[] = [];
+  for (let start = 0; start < stored.length; start += STATES_AT_ONCE) {
+    const batch = stored.slice(start, start + STATES_AT_ONCE);
+    const ids = batch.map((row) => String(row.invoice_id));
+    const lines = await database.use((session) => readInvoiceLines(session, ids));
+    for (const { invoice_id, ...row } of batch) {
+      const invoiceId = String(invoice_id);
+      const of = lines.get(invoiceId);
+      const made = of === undefined ? undefined : deriveInvoice(of)?.row;
+      for (const [cell, found] of Object.entries(row)) {
+        const expected: unknown = made?.[cell as keyof typeof made] ?? null;
+        if (expected === found) continue;
+        drift.push({ invoiceId, rule: 'state', expected: `${cell} ${expected}`, found: `${cell} ${found}` });
+      }
+    }
+  }
+  return drift;
+}
+
+const STATES_AT_ONCE = 2_000;
 
 /** The archive's own record of what was loaded, a witness outside the warehouse. */
 async function verifyFacts({ database, archive }: VerifyOptions): Promise<readonly Drift[]> {
@@ -194,10 +218,4 @@ function fingerprintParams(load: Row): { load_id: number; currency_code: string 
     load_id: Number(load.load_id),
     currency_code: typeof load.currency_code === 'string' ? load.currency_code : null,
   };
-}
-
-async function hashOf(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);
-  return hash.digest('hex');
 }

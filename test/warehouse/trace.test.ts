@@ -1,0 +1,183 @@
+/** From a number back to where it came from: imports, versions compared, a tracking number explained, levels compared. */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { explainTracking } from '../../warehouse/explain.js';
+import { type Imported, type ImportRequest, importFile } from '../../warehouse/import-file.js';
+import { diffVersions } from '../../warehouse/version-diff.js';
+import {
+  aCsv,
+  anEvent,
+  archiveCsv,
+  ask,
+  aWarehouse,
+  INVOICE,
+  loadCsv,
+  sha256,
+  type TestWarehouse,
+} from './support.js';
+
+let t: TestWarehouse;
+beforeEach(async () => {
+  t = await aWarehouse();
+});
+afterEach(() => t.close());
+
+function imported(bytes: Buffer, request: Partial<ImportRequest> = {}): Promise<Imported> {
+  const path = join(t.dataDir, 'march invoice.csv');
+  writeFileSync(path, bytes);
+  const deps = { warehouse: t.warehouse, archive: t.archive, dataDir: t.dataDir, now: () => new Date() };
+  return importFile(deps, { path, invoiceId: null, ...request });
+}
+
+describe('importFile', () => {
+  test('takes the invoice from the file and marks it unproved without a header', async () => {
+    const bytes = aCsv();
+    expect(await imported(bytes)).toMatchObject({
+      invoiceId: INVOICE,
+      sha256: sha256(bytes),
+      records: 1,
+      outcome: { outcome: 'loaded', proof: 'unproved' },
+    });
+    const { path } = await t.warehouse.publish();
+    expect(await ask(path, 'select file_source, came_from, is_current from files')).toEqual([
+      { file_source: 'file', came_from: 'march invoice.csv', is_current: true },
+    ]);
+  });
+
+  test('proves the file by the header that the service tells', async () => {
+    const path = join(t.dataDir, 'x.csv');
+    writeFileSync(path, aCsv());
+    const result = await importFile(
+      {
+        warehouse: t.warehouse,
+        archive: t.archive,
+        dataDir: t.dataDir,
+        now: () => new Date(),
+        lookUp: async () => ({
+          status: 'finalized',
+          header: { invoiceTotalAmount: '9.16', totalTransactionCount: 1, currencyCode: 'USD' },
+        }),
+      },
+      { path, invoiceId: null },
+    );
+    expect(result.outcome).toMatchObject({ outcome: 'loaded', proof: 'header' });
+  });
+
+  test('refuses a file of another invoice than the one that was named', async () => {
+    const other = '22222222-2222-4222-8222-222222222222';
+    expect(await imported(aCsv(), { invoiceId: other })).toMatchObject({
+      outcome: { outcome: 'rejected', findings: [{ line: 2, rule: 'invoice-id', value: INVOICE }] },
+    });
+  });
+
+  test('checks without writing in a dry run', async () => {
+    expect(await imported(aCsv(), { dryRun: true })).toMatchObject({ outcome: { outcome: 'checked' } });
+    expect(await imported(aCsv([{ 'Billing Cost': 'x' }]), { dryRun: true })).toMatchObject({
+      outcome: { outcome: 'rejected', findingCount: 1 },
+    });
+    expect(await t.warehouse.invoices()).toEqual([]);
+  });
+
+  test.each([
+    ['an empty file', Buffer.alloc(0)],
+    ['a header and nothing else', aCsv().subarray(0, aCsv().indexOf('\r\n') + 2)],
+    ['an invoice id that is none', aCsv([{ 'Invoice ID': 'march' }])],
+  ])('refuses %s', async (_name, bytes) => {
+    expect(await imported(bytes)).toMatchObject({ invoiceId: null, outcome: { outcome: 'rejected' } });
+  });
+});
+
+describe('diffVersions', () => {
+  test('lists rows added, removed and changed in cost', async () => {
+    const row = (number: string, cost: string) => ({ 'Tracking Number': number, 'Billing Cost': cost });
+    await loadCsv(t, aCsv([row('same', '1'), row('changed', '2'), row('gone', '3'), row('twice', '4')]));
+    await loadCsv(
+      t,
+      aCsv([row('same', '1'), row('changed', '2.5'), row('new', '5'), row('twice', '4'), row('twice', '4')]),
+    );
+    const { path } = await t.warehouse.publish();
+    const diff = await diffVersions({ databasePath: path, invoiceId: INVOICE });
+    expect(diff).toMatchObject({ from: { version: 1 }, to: { version: 2, isCurrent: true } });
+    expect(diff.changes.map((c) => [c.change, c.trackingNumber, c.oldBillingCost, c.newBillingCost])).toEqual(
+      [
+        ['added', 'new', null, '5.0000'],
+        ['added', 'twice', null, '4.0000'],
+        ['changed', 'changed', '2.0000', '2.5000'],
+        ['removed', 'gone', '3.0000', null],
+      ],
+    );
+  });
+
+  test('says that there is nothing to compare', async () => {
+    await loadCsv(t, aCsv());
+    const { path } = await t.warehouse.publish();
+    const diff = await diffVersions({ databasePath: path, invoiceId: INVOICE });
+    expect(diff).toMatchObject({ versions: [{ version: 1 }], from: null, changes: [] });
+  });
+});
+
+describe('explainTracking', () => {
+  test('goes from the row to line, file, hash, URL, event and run', async () => {
+    const bytes = aCsv([{}, {}, { 'Tracking Number': 'wanted' }]);
+    const file = await archiveCsv(t, bytes);
+    const event = anEvent('invoice_finalized', { fileHashSha256: file.sha256 });
+    await t.warehouse.recordEvents([event]);
+    await t.archive.putFact({
+      kind: 'file',
+      at: '2026-03-01T00:00:01.000Z',
+      invoiceId: INVOICE,
+      sha256: file.sha256,
+      sizeBytes: file.sizeBytes,
+      source: 'event',
+      from: 'https://storage.example/f.csv',
+    });
+    await t.warehouse.ingestArchive();
+    await loadCsv(t, bytes, { eventId: event.eventId, workflowRunId: 'run-7' });
+    const { path } = await t.warehouse.publish();
+    const [found] = await explainTracking({
+      databasePath: path,
+      archive: t.archive,
+      trackingNumber: 'wanted',
+    });
+    expect(found).toMatchObject({
+      invoiceId: INVOICE,
+      rowNumber: 3,
+      // A header line, then two records of two lines each.
+      line: 6,
+      sha256: file.sha256,
+      source: 'event',
+      cameFrom: 'https://storage.example/f.csv',
+      eventId: event.eventId,
+      workflowRunId: 'run-7',
+      isCurrent: true,
+    });
+    expect(
+      await explainTracking({ databasePath: path, archive: null, trackingNumber: "x' or 1=1 --" }),
+    ).toEqual([]);
+  });
+});
+
+describe('level_cross_check', () => {
+  test('finds what is billed on one level only, and what differs', async () => {
+    const partner = '22222222-2222-4222-8222-222222222222';
+    await t.warehouse.recordEvents([
+      anEvent('invoice_finalized'),
+      anEvent('invoice_finalized', { header: { invoiceId: partner, tenantId: null, partnerTenantId: null } }),
+    ]);
+    const row = (number: string, cost: string) => ({ 'Tracking Number': number, 'Billing Cost': cost });
+    await loadCsv(t, aCsv([row('both', '1'), row('differs', '2'), row('tenant', '3')]));
+    await loadCsv(t, aCsv([row('both', '1'), row('differs', '2.01'), row('partner', '4')], partner), {
+      invoiceId: partner,
+    });
+    const { path } = await t.warehouse.publish();
+    const found = await ask(path, 'select tracking_number, verdict from level_cross_check order by all');
+    expect(found.map(Object.values)).toEqual([
+      ['both', 'equal'],
+      ['differs', 'differs'],
+      ['partner', 'only-partner'],
+      ['tenant', 'only-tenant'],
+    ]);
+  });
+});

@@ -1,0 +1,170 @@
+/** Takes a CSV that a person exported by hand: the same scan, the same proof, the same load as a downloaded one. */
+
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { parse } from 'csv-parse';
+import type { Archive } from '../archive/archive.js';
+import type { ArchivedFile, CsvScan } from '../contract/csv-file.js';
+import { CsvScanner } from '../contract/csv-scanner.js';
+import type { InvoiceHeader } from '../contract/invoice-event.js';
+import { CSV_HEADERS, type WebhookStatus } from '../contract/names.js';
+import { printable } from '../contract/printable.js';
+import { temporaryName } from '../ops/durable-files.js';
+import { findBrokenRows } from './find-broken-rows.js';
+import { uuidOrNull } from './ledger-lines.js';
+import type { LoadOutcome, Warehouse } from './warehouse.js';
+
+export interface ImportRequest {
+  /** The person's file; it is copied, never moved. */
+  readonly path: string;
+  /** null: the one that the file's first row names. */
+  readonly invoiceId: string | null;
+  /** Checks everything and writes nothing. */
+  readonly dryRun?: boolean;
+}
+
+export interface ImportDeps {
+  readonly warehouse: Warehouse;
+  readonly archive: Archive;
+  readonly dataDir: string;
+  readonly now: () => Date;
+  /** Asks the service for the header, when one is configured; null: it does not know the invoice. */
+  readonly lookUp?: (invoiceId: string) => Promise<{
+    readonly status: WebhookStatus | null;
+    readonly header: Partial<InvoiceHeader>;
+  } | null>;
+}
+
+export interface Imported {
+  /** null when neither the person nor the file names one. */
+  readonly invoiceId: string | null;
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  readonly records: number;
+  /** `checked`: a dry run found nothing wrong. */
+  readonly outcome: LoadOutcome | { readonly outcome: 'checked' };
+}
+
+export async function importFile(deps: ImportDeps, request: ImportRequest): Promise<Imported> {
+  const folder = join(deps.dataDir, 'tmp');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const copy = temporaryName(folder);
+  try {
+    const { sha256, sizeBytes, scan } = await copyAndScan(request.path, copy);
+    const named = request.invoiceId ?? (await invoiceOf(copy));
+    const invoiceId = uuidOrNull(named ?? undefined);
+    const told = { invoiceId, sha256, sizeBytes, records: scan.records };
+    if (invoiceId === null) return { ...told, outcome: refusal(scan, named) };
+    if (request.dryRun === true) return { ...told, outcome: await check(copy, scan, invoiceId) };
+    const outcome = await archiveAndLoad(
+      deps,
+      { copy, invoiceId, from: basename(request.path) },
+      { sha256, sizeBytes, scan },
+    );
+    return { ...told, outcome };
+  } finally {
+    await rm(copy, { force: true });
+  }
+}
+
+async function archiveAndLoad(
+  { warehouse, archive, now, lookUp }: ImportDeps,
+  { copy, invoiceId, from }: { readonly copy: string; readonly invoiceId: string; readonly from: string },
+  file: ArchivedFile,
+): Promise<LoadOutcome> {
+  const details = await lookUp?.(invoiceId);
+  if (details !== undefined && details !== null) await warehouse.recordDetails({ invoiceId, ...details });
+  await archive.putFile(copy, file);
+  const { sha256, sizeBytes } = file;
+  await archive.putFact({
+    kind: 'file',
+    at: now().toISOString(),
+    invoiceId,
+    sha256,
+    sizeBytes,
+    source: 'file',
+    from,
+  });
+  await warehouse.ingestArchive();
+  return warehouse.load({
+    invoiceId,
+    sha256,
+    source: 'file',
+    announcedSha256: null,
+    eventId: null,
+    workflowRunId: null,
+  });
+}
+
+/** One pass over the bytes, as a download makes it. */
+async function copyAndScan(from: string, to: string): Promise<ArchivedFile> {
+  const hash = createHash('sha256');
+  const scanner = new CsvScanner();
+  let sizeBytes = 0;
+  const look = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      scanner.push(chunk);
+      sizeBytes += chunk.length;
+      done(null, chunk);
+    },
+  });
+  await pipeline(
+    createReadStream(from, { highWaterMark: 1 << 18 }),
+    look,
+    createWriteStream(to, { mode: 0o600, flags: 'wx' }),
+  );
+  return { sha256: hash.digest('hex'), sizeBytes, scan: scanner.end() };
+}
+
+/** The Invoice ID of the first row, whatever else is wrong with the file; null when there is none to read. */
+async function invoiceOf(csvPath: string): Promise<string | null> {
+  const input = createReadStream(csvPath);
+  const parser = input.pipe(
+    parse({
+      bom: true,
+      from: 2,
+      to: 2,
+      relax_column_count: true,
+      relax_quotes: true,
+      skip_empty_lines: true,
+    }),
+  );
+  try {
+    for await (const record of parser as AsyncIterable<string[]>) {
+      return record[CSV_HEADERS.indexOf('Invoice ID')] ?? null;
+    }
+    return null;
+  } catch {
+    // Unreadable is what the scan says better.
+    return null;
+  } finally {
+    input.destroy();
+  }
+}
+
+async function check(
+  csvPath: string,
+  scan: CsvScan,
+  invoiceId: string,
+): Promise<LoadOutcome | { readonly outcome: 'checked' }> {
+  if (scan.findingCount > 0) return refusal(scan, invoiceId);
+  const { findings, findingCount } = await findBrokenRows(csvPath, invoiceId);
+  return findingCount === 0 ? { outcome: 'checked' } : { outcome: 'rejected', findings, findingCount };
+}
+
+function refusal(scan: CsvScan, named: string | null): LoadOutcome {
+  if (scan.findingCount > 0) {
+    return { outcome: 'rejected', findings: scan.findings, findingCount: scan.findingCount };
+  }
+  const value = named === null ? 'no row names an invoice' : printable(named);
+  return {
+    outcome: 'rejected',
+    findings: [{ line: 2, row: 1, column: 'Invoice ID', rule: 'invoice-id', value }],
+    findingCount: 1,
+  };
+}
