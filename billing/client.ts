@@ -3,10 +3,11 @@
 import { join } from 'node:path';
 import type { Archive } from '../archive/archive.js';
 import type { Settings } from '../config/settings.js';
-import { parseDetails, parseExportLocation, parsePing } from '../contract/api.js';
+import { parseExportLocation, parsePing } from '../contract/api.js';
 import type { ArchivedFile } from '../contract/csv-file.js';
 import type { ExportLocation } from '../contract/invoice-event.js';
 import type { FileSource } from '../contract/names.js';
+import { parseDetails } from '../contract/parse-details.js';
 import { withoutQuery } from '../contract/url-query.js';
 import type { Logger } from '../ops/log.js';
 import { type ApiConnection, createApiConnection } from './api-connection.js';
@@ -20,11 +21,12 @@ import {
   UnknownInvoiceError,
 } from './errors.js';
 import { isListedHost } from './host-list.js';
-import { createHttp, type Http, type HttpAnswer, type HttpStream, hostOf } from './http.js';
-import { contentEncoding, createJudge, type Judge, readAnswer } from './judge-answer.js';
+import { createHttp, type Http, type HttpStream, hostOf } from './http.js';
+import { createJudge, type Judge, judgedOpen } from './judge-answer.js';
 import { createLimiter, type Limiter } from './limiter.js';
 import { sweepPartFiles } from './part-file.js';
 import { DOWNLOAD_LIMITS, type DownloadLimits, receiveFile } from './receive-file.js';
+import { openStorage } from './storage.js';
 
 export interface BillingServiceOptions {
   readonly settings: Pick<Settings, 'service' | 'partnerId' | 'wirePrefix' | 'dataDir'>;
@@ -148,9 +150,7 @@ class Client implements BillingService {
       const call = { method: 'GET', path, ...asked, accept: 'text/csv, */*;q=0.5', signal: rule } as const;
       const answer = await this.#api.open(call);
       if (answer.status === 404) throw new UnknownInvoiceError(invoiceId);
-      await judged(answer, () => this.#judge.api(answer, asked));
-      if (isOpen(answer)) return answer;
-      throw new UnexpectedAnswerError(asked.endpoint, 'there is nothing to read.');
+      return judgedOpen(answer, () => this.#judge.api(answer, asked));
     };
     const tooLong = (bytes: number) =>
       new UnexpectedAnswerError(asked.endpoint, `${bytes} bytes and no end.`);
@@ -187,20 +187,8 @@ class Client implements BillingService {
   ): Promise<ArchivedFile> {
     const { presignedUrl: url, fileHashSha256: expected, fileSizeBytes: expectedBytes } = location;
     const tooLong = (bytes: number) => new SizeMismatchError(invoiceId, expectedBytes, bytes);
-    const open = async (rule: AbortSignal): Promise<HttpStream> => {
-      // No Authorization: the URL carries its own, and storage must never see our token.
-      const stream = await this.#http.open({ method: 'GET', url, signal: rule });
-      await judged(stream, async () => {
-        const answer = stream.status === 200 ? stream : await readAnswer(stream, { url, signal: rule });
-        this.#judge.storage(answer, url);
-        const encoding = contentEncoding(stream.headers);
-        if (encoding !== null) throw new HashMismatchError(invoiceId, { expected, actual: null, encoding });
-        const announcedLength = Number(stream.headers['content-length'] ?? expectedBytes);
-        if (announcedLength !== expectedBytes)
-          throw new SizeMismatchError(invoiceId, expectedBytes, announcedLength);
-      });
-      return stream;
-    };
+    const open = (rule: AbortSignal) =>
+      openStorage({ http: this.#http, judge: this.#judge }, { invoiceId, location }, rule);
     await this.#sweep();
     return this.#inTurn(hostOf(url), { signal, onProgress }, () =>
       receiveFile(
@@ -252,18 +240,4 @@ class Client implements BillingService {
 
 function invoicePath(invoiceId: string): string {
   return `/api/v1/billing/invoices/${encodeURIComponent(invoiceId)}`;
-}
-
-/** An answer that is judged unfit is let go of, or it would hold its connection. */
-async function judged(answer: HttpStream | HttpAnswer, judge: () => void | Promise<void>): Promise<void> {
-  try {
-    await judge();
-  } catch (error) {
-    if (isOpen(answer)) answer.body.on('error', () => undefined).destroy();
-    throw error;
-  }
-}
-
-function isOpen(answer: HttpStream | HttpAnswer): answer is HttpStream {
-  return !(answer.body instanceof Uint8Array);
 }

@@ -1,6 +1,7 @@
 /** What a status means, for the API and for storage: the only place where a number becomes an error. */
 
-import { MalformedAnswerError, parseErrorBody } from '../contract/api.js';
+import { MalformedAnswerError } from '../contract/answer-json.js';
+import { parseErrorBody } from '../contract/api.js';
 import {
   OverloadedError,
   RedirectError,
@@ -114,6 +115,22 @@ export async function readAnswer(
     throw asBillingError(error, request);
   }
   return { status, headers, body: Buffer.concat(chunks).subarray(0, ERROR_BODY_BYTES) };
+}
+
+/** The open body of an answer that `judge` lets pass; any other is let go of, or it would hold its connection. */
+export function judgedOpen(answer: HttpStream | HttpAnswer, judge: () => void): HttpStream {
+  try {
+    judge();
+    if (isOpen(answer)) return answer;
+    throw new UnexpectedAnswerError('The answer', 'there is nothing to read.');
+  } catch (error) {
+    if (isOpen(answer)) answer.body.on('error', () => undefined).destroy();
+    throw error;
+  }
+}
+
+function isOpen(answer: HttpStream | HttpAnswer): answer is HttpStream {
+  return !(answer.body instanceof Uint8Array);
 }
 
 function reasonOf({ body }: Judged) {
