@@ -50,7 +50,7 @@ export interface Http {
   /** The answer's head, its body still to be read; the request's signal goes on ruling over it. */
   open(request: HttpRequest): Promise<HttpStream>;
   /** Makes further requests to this host fail with OverloadedError until it has had its rest. */
-  leaveAlone(url: string, seconds: number): void;
+  leaveAlone(url: string, asked: { readonly status: number; readonly seconds: number }): void;
   close(): Promise<void>;
 }
 
@@ -71,14 +71,19 @@ export function createHttp({ caFile, allowPrivateHosts, connectionsPerHost }: Ht
     bodyTimeout: HEADERS_TIMEOUT_MS,
     keepAliveTimeout: 4_000,
   });
-  /** Host → monotonic milliseconds until which it is left alone. */
-  const pauses = new Map<string, number>();
+  /** Host → until when (monotonic milliseconds) it is left alone, and the status that asked for it. */
+  const pauses = new Map<string, { readonly untilMs: number; readonly status: number }>();
 
   async function respectPause({ url, signal }: HttpRequest): Promise<void> {
     const host = hostOf(url);
-    const leftMs = (pauses.get(host) ?? 0) - performance.now();
-    if (leftMs <= 0) return;
-    if (leftMs > WAITED_OUT_MS) throw new OverloadedError(host, 429, Math.ceil(leftMs / 1_000));
+    const pause = pauses.get(host);
+    if (pause === undefined) return;
+    const leftMs = pause.untilMs - performance.now();
+    if (leftMs <= 0) {
+      pauses.delete(host);
+      return;
+    }
+    if (leftMs > WAITED_OUT_MS) throw new OverloadedError(host, pause.status, Math.ceil(leftMs / 1_000));
     await delay(leftMs, signal);
   }
 
@@ -130,9 +135,10 @@ export function createHttp({ caFile, allowPrivateHosts, connectionsPerHost }: Ht
         return sendOnce(request, limits);
       }
     },
-    leaveAlone(url, seconds) {
-      const until = performance.now() + Math.min(seconds, LONGEST_PAUSE_SECONDS) * 1_000;
-      pauses.set(hostOf(url), Math.max(until, pauses.get(hostOf(url)) ?? 0));
+    leaveAlone(url, { status, seconds }) {
+      const host = hostOf(url);
+      const untilMs = performance.now() + Math.min(seconds, LONGEST_PAUSE_SECONDS) * 1_000;
+      if (untilMs > (pauses.get(host)?.untilMs ?? 0)) pauses.set(host, { untilMs, status });
     },
     close: () => agent.destroy(),
   };

@@ -46,7 +46,7 @@ export function createJudge(http: Pick<Http, 'leaveAlone'>, now: () => Date): Ju
   function common({ status, headers }: Judged, { url, endpoint }: Asked): void {
     if (status === 429 || status === 503) {
       const seconds = readRetryAfter(headers['retry-after'], now());
-      if (seconds !== null) http.leaveAlone(url, seconds);
+      if (seconds !== null) http.leaveAlone(url, { status, seconds });
       throw new OverloadedError(endpoint, status, seconds);
     }
     if (status >= 300 && status < 400) throw new RedirectError(endpoint, status);
