@@ -61,9 +61,10 @@ export async function provideTables(
 async function appendCsv(file: PublishedFile, table: TableName, path: string): Promise<void> {
   const columns = COLUMNS[table];
   const appender = await file.connection.createAppender(table, 'main', 'temp');
-  const parser = createReadStream(path).pipe(
-    parse({ bom: true, columns: (header: string[]) => checkHeader(table, header), info: true }),
-  );
+  const parser = parse({ bom: true, columns: (header: string[]) => checkHeader(table, header), info: true });
+  // pipe() carries bytes but no errors: a file that cannot be opened has to end the parser as well.
+  const source = createReadStream(path).on('error', (error) => parser.destroy(error));
+  source.pipe(parser);
   try {
     for await (const parsed of parser) {
       const { record, info } = parsed as { record: Record<string, string>; info: { lines: number } };

@@ -142,6 +142,7 @@ export async function reportsFixture(
       await insertLoad(connection, { invoice, version, versionNumber: index + 1, loadId });
     }
     await insertInvoice(connection, invoice, current, versions.length);
+    if (current !== null) await insertDiscrepancies(connection, invoice);
   }
   await insertPublication(connection, options.publishedAt ?? '2026-04-01T00:00:00Z');
   await connection.run('commit');
@@ -262,6 +263,27 @@ async function insertInvoice(
     voided_at: invoice.voidedAt === null ? null : stamp(invoice.voidedAt),
     versions,
   });
+}
+
+/** What the load would have recorded: where the rows contradict the header. */
+async function insertDiscrepancies(connection: DuckDBConnection, invoice: FixtureInvoice): Promise<void> {
+  const total = decimalText(sumOf(invoice.shipments, invoice.currency));
+  const found: [string, string, string][] = [];
+  if (invoice.statedShipments !== null && invoice.statedShipments !== invoice.shipments.length) {
+    found.push(['shipment-count', String(invoice.statedShipments), String(invoice.shipments.length)]);
+  }
+  if (invoice.statedTotal !== null && tenThousandths(invoice.statedTotal) !== tenThousandths(total)) {
+    found.push(['total-amount', invoice.statedTotal, total]);
+  }
+  for (const [rule, stated, actual] of found) {
+    await insert(connection, 'discrepancy_lines', {
+      invoice_id: invoice.id,
+      rule,
+      stated,
+      found: actual,
+      recorded_at: stamp(invoice.loadedAt),
+    });
+  }
 }
 
 async function insertPublication(connection: DuckDBConnection, publishedAt: string): Promise<void> {

@@ -1,0 +1,587 @@
+/** Small cases worked out by hand for the reports that do more than group and sum. */
+
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { askReport, cells } from '../support/ask-report.js';
+import { anInvoice, aShipment, type FixtureShipment } from '../support/reports-fixture.js';
+
+const many = (count: number, stated: Partial<FixtureShipment>): FixtureShipment[] =>
+  Array.from({ length: count }, () => aShipment(stated));
+
+describe('bridge', () => {
+  const january = { shipDate: '2026-01-10' };
+  const february = { shipDate: '2026-02-10' };
+
+  test('splits a change into volume, price and mix that add up exactly', async () => {
+    // January: 10 ground at 8, 10 air at 20 = 280, mean 14. February: 15 ground at 9, 9 air at 20 = 315.
+    const result = await askReport('bridge', [
+      anInvoice([
+        ...many(10, { ...january, cost: '8', service: 'Ground' }),
+        ...many(10, { ...january, cost: '20', service: 'Air' }),
+        ...many(15, { ...february, cost: '9', service: 'Ground' }),
+        ...many(9, { ...february, cost: '20', service: 'Air' }),
+      ]),
+    ]);
+    // Volume: 4 more at 14 = 56. Price: 15 at 1 more = 15. Mix: 35 - 56 - 15 = -36.
+    expect(cells(result, 'step', 'amount', 'shipments')).toEqual([
+      ['first period', '280.0000', 20],
+      ['volume', '56.0000', 4],
+      ['price', '15.0000', null],
+      ['mix', '-36.0000', null],
+      ['second period', '315.0000', 24],
+    ]);
+  });
+
+  test('counts cells that only one period has as mix', async () => {
+    const result = await askReport('bridge', [
+      anInvoice([
+        ...many(2, { ...january, cost: '10' }),
+        aShipment({ ...february, cost: '10' }),
+        aShipment({ ...february, cost: '30', carrier: 'dhl' }),
+      ]),
+    ]);
+    expect(cells(result, 'step', 'amount').slice(1, 4)).toEqual([
+      ['volume', '0.0000'],
+      ['price', '0.0000'],
+      ['mix', '20.0000'],
+    ]);
+  });
+
+  test('takes the periods it is given and puts all of a new start into volume', async () => {
+    const result = await askReport('bridge', [anInvoice(many(2, { ...february, cost: '10.3333' }))], {
+      parameters: {
+        first_from: '2025-01-01',
+        first_to: '2025-02-01',
+        second_from: '2026-02-01',
+        second_to: '2026-03-01',
+      },
+    });
+    expect(cells(result, 'amount').flat()).toEqual(['0.0000', '20.6666', '0.0000', '0.0000', '20.6666']);
+  });
+});
+
+describe('price-changes', () => {
+  const cell = (month: string, lb: string, cost: string): FixtureShipment[] =>
+    many(3, { shipDate: `2026-${month}-05`, weight: lb, cost });
+
+  test('calls a month general when four of five prices rise', async () => {
+    const result = await askReport('price-changes', [
+      anInvoice([
+        ...['1', '2', '3', '4', '5'].flatMap((lb) => cell('01', lb, '10')),
+        ...['1', '2', '3', '4'].flatMap((lb) => cell('02', lb, '10.59')),
+        ...cell('02', '5', '10'),
+      ]),
+    ]);
+    expect(
+      cells(
+        result,
+        'month',
+        'cells_compared',
+        'cells_raised',
+        'cells_lowered',
+        'share_raised',
+        'median_change_percent',
+        'verdict',
+      ),
+    ).toEqual([['2026-02', 5, 4, 0, '80.00', '5.90', 'general increase']]);
+  });
+
+  test('compares with the last month in which the cell was seen and is silent without change', async () => {
+    const result = await askReport('price-changes', [
+      anInvoice([
+        ...cell('01', '1', '10'),
+        ...cell('03', '1', '9'),
+        ...cell('01', '2', '7'),
+        ...cell('02', '2', '7'),
+      ]),
+    ]);
+    expect(cells(result, 'month', 'cells_raised', 'cells_lowered', 'verdict')).toEqual([
+      ['2026-03', 0, 1, 'some prices'],
+    ]);
+  });
+});
+
+describe('outliers', () => {
+  test('scores a shipment by its distance from the median of its like', async () => {
+    const costs = ['8', '9', '10', '10', '11', '12', '13', '40'];
+    const result = await askReport('outliers', [anInvoice(costs.map((cost) => aShipment({ cost })))]);
+    // Median (lower) 10; distances 2 1 0 0 1 2 3 30, their lower median 1; 30 * 0.6745 / 1 = 20.235, away from zero 20.24.
+    expect(cells(result, 'billing_cost', 'median', 'difference', 'robust_z', 'like_shipments')).toEqual([
+      ['40.0000', '10.0000', '30.0000', '20.24', 8],
+    ]);
+  });
+
+  test('falls back to the mean distance when most cost exactly the same', async () => {
+    const result = await askReport('outliers', [
+      anInvoice([...many(9, { cost: '10' }), aShipment({ cost: '30' })]),
+    ]);
+    // Mean distance 2; 20 / (1.253314 * 2) = 7.9788...
+    expect(cells(result, 'billing_cost', 'robust_z')).toEqual([['30.0000', '7.98']]);
+  });
+
+  test('does not judge a cell that is too small', async () => {
+    const result = await askReport('outliers', [
+      anInvoice([...many(6, { cost: '10' }), aShipment({ cost: '90' })]),
+    ]);
+    expect(result.rows).toEqual([]);
+  });
+});
+
+describe('duplicates', () => {
+  test('finds one number charged on two invoices and says what is at risk', async () => {
+    const result = await askReport('duplicates', [
+      anInvoice([aShipment({ tracking: 'A', cost: '12.5' }), aShipment({ tracking: 'B', cost: '3' })], {
+        number: 'I-1',
+      }),
+      anInvoice([aShipment({ tracking: 'A', cost: '12.5' }), aShipment({ tracking: 'C', cost: '3' })], {
+        number: 'I-2',
+      }),
+    ]);
+    expect(
+      cells(result, 'tracking_number', 'scope', 'same_amount', 'lines', 'money_at_risk', 'invoice_numbers'),
+    ).toEqual([['A', 'across invoices', true, 2, '12.5000', 'I-1, I-2']]);
+  });
+
+  test('pairs a credit off with one charge of its amount', async () => {
+    const lines = (...costs: string[]): FixtureShipment[] =>
+      costs.map((cost) => aShipment({ tracking: 'A', cost }));
+    const paired = await askReport('duplicates', [anInvoice(lines('10', '10', '-10'))]);
+    expect(paired.rows).toEqual([]);
+    const twice = await askReport('duplicates', [anInvoice(lines('10', '10', '10', '-10', '-1'))]);
+    expect(cells(twice, 'same_amount', 'credited', 'money_at_risk')).toEqual([[true, '-11.0000', '9.0000']]);
+  });
+
+  test('tells tenants, carriers and currencies apart', async () => {
+    const result = await askReport('duplicates', [
+      anInvoice([aShipment({ tracking: 'A', cost: '4', tenant: 'Acme' })]),
+      anInvoice([aShipment({ tracking: 'A', cost: '6', tenant: 'Beta' })]),
+      anInvoice([
+        aShipment({ tracking: 'A', cost: '4', carrier: 'fedex' }),
+        aShipment({ tracking: 'A', cost: '4', carrier: 'dhl' }),
+      ]),
+      anInvoice([aShipment({ tracking: 'A', cost: '4', currency: 'EUR' })]),
+    ]);
+    expect(cells(result, 'carrier', 'scope', 'same_amount', 'money_at_risk', 'tenant_names')).toEqual([
+      ['ups', 'across tenants', false, '4.0000', 'Acme, Beta'],
+    ]);
+  });
+});
+
+describe('accrual', () => {
+  const billed = (month: number, later: number, cost: string): FixtureShipment =>
+    aShipment({
+      shipDate: `2026-0${month}-10`,
+      invoiceDate: `2026-0${month + later}-15`,
+      cost,
+    });
+
+  test('estimates what a young month still lacks from how older ones grew', async () => {
+    const result = await askReport('accrual', [
+      anInvoice([
+        billed(1, 0, '60'),
+        billed(1, 1, '40'),
+        billed(2, 0, '100'),
+        billed(2, 1, '60'),
+        billed(3, 0, '80'),
+      ]),
+    ]);
+    // The newest invoice month is March. Growth 0 to 1: (100 + 160) / (60 + 100) = 1.625; January's third month added nothing.
+    expect(
+      cells(
+        result,
+        'ship_month',
+        'billed_by_0',
+        'billed_by_1',
+        'billed_by_2',
+        'completion_percent',
+        'estimated_total',
+        'estimated_unbilled',
+      ),
+    ).toEqual([
+      ['2026-01', '60.0000', '100.0000', '100.0000', '100.00', '100.0000', '0.0000'],
+      ['2026-02', '100.0000', '160.0000', null, '100.00', '160.0000', '0.0000'],
+      ['2026-03', '80.0000', null, null, '61.54', '130.0000', '50.0000'],
+    ]);
+  });
+
+  test('estimates nothing without a habit', async () => {
+    const result = await askReport('accrual', [anInvoice([billed(3, 0, '80')])]);
+    expect(cells(result, 'completion_percent', 'estimated_unbilled')).toEqual([['100.00', '0.0000']]);
+  });
+});
+
+describe('proof', () => {
+  test('sets each invoice against its header', async () => {
+    const result = await askReport('proof', [
+      anInvoice([aShipment({ cost: '5' })], { number: 'A' }),
+      anInvoice([aShipment({ cost: '5' })], { number: 'B', statedTotal: '6.5', statedShipments: 2 }),
+      anInvoice([aShipment({ cost: '5' })], { number: 'C', proof: 'unproved' }),
+      anInvoice([], { number: 'D', state: 'finalized', statedTotal: '9', statedShipments: 3 }),
+      anInvoice([aShipment({ cost: '5' })], {
+        number: 'E',
+        state: 'voided',
+        voidedAt: '2026-03-20T00:00:00Z',
+      }),
+    ]);
+    expect(
+      cells(result, 'invoice_number', 'shipments_difference', 'difference', 'differences', 'verdict'),
+    ).toEqual([
+      ['A', 0, '0.0000', null, 'proved'],
+      ['B', -1, '-1.5000', 'shipment-count, total-amount', 'contradicted'],
+      ['C', 0, '0.0000', null, 'unproved'],
+      ['D', null, null, null, 'not loaded'],
+      ['E', 0, '0.0000', null, 'voided, not counted'],
+    ]);
+  });
+});
+
+describe('levels', () => {
+  test('matches both levels by tracking number', async () => {
+    const tenant = [
+      aShipment({ tracking: 'A', cost: '5' }),
+      aShipment({ tracking: 'B', cost: '6' }),
+      aShipment({ tracking: 'C', cost: '7' }),
+    ];
+    const partner = [
+      aShipment({ tracking: 'A', cost: '5' }),
+      aShipment({ tracking: 'B', cost: '6.5' }),
+      aShipment({ tracking: 'D', cost: '1' }),
+    ];
+    const result = await askReport('levels', [anInvoice(tenant), anInvoice(partner, { level: 'partner' })]);
+    expect(
+      cells(
+        result,
+        'tenant_level_cost',
+        'partner_level_cost',
+        'difference',
+        'only_at_tenant_level',
+        'only_at_partner_level',
+        'cost_differs',
+      ),
+    ).toEqual([['18.0000', '12.5000', '-5.5000', 1, 1, 1]]);
+  });
+});
+
+describe('rebills', () => {
+  test('finds the replacement by shared tracking numbers', async () => {
+    const voided = { state: 'voided', voidedAt: '2026-03-20T00:00:00Z' } as const;
+    const result = await askReport('rebills', [
+      anInvoice([aShipment({ tracking: 'A', cost: '5' }), aShipment({ tracking: 'B', cost: '6' })], {
+        number: 'V1',
+        ...voided,
+      }),
+      anInvoice([aShipment({ tracking: 'Z', cost: '9' })], { number: 'V2', ...voided }),
+      anInvoice([aShipment({ tracking: 'A', cost: '4' }), aShipment({ tracking: 'B', cost: '6' })], {
+        number: 'R1',
+      }),
+      anInvoice([aShipment({ tracking: 'A', cost: '1' })], { number: 'R2' }),
+    ]);
+    expect(
+      cells(result, 'invoice_number', 'billing_cost', 'replacement_number', 'shared_percent', 'difference'),
+    ).toEqual([
+      ['V1', '11.0000', 'R1', '100.00', '-1.0000'],
+      ['V2', '9.0000', null, '0.00', null],
+    ]);
+  });
+});
+
+describe('restatement', () => {
+  const invoices = [
+    anInvoice([aShipment({ cost: '5' })], { number: 'same', loadedAt: '2026-01-05T00:00:00Z' }),
+    anInvoice([aShipment({ cost: '7' })], { number: 'late', loadedAt: '2026-02-05T00:00:00Z' }),
+    anInvoice([aShipment({ cost: '9' })], {
+      number: 'gone',
+      loadedAt: '2026-01-05T00:00:00Z',
+      state: 'voided',
+      voidedAt: '2026-02-10T00:00:00Z',
+    }),
+    anInvoice([aShipment({ cost: '12' })], {
+      number: 'again',
+      loadedAt: '2026-02-15T00:00:00Z',
+      earlier: [
+        {
+          loadedAt: '2026-01-05T00:00:00Z',
+          shipments: [aShipment({ cost: '10' }), aShipment({ cost: '1' })],
+        },
+      ],
+    }),
+  ];
+
+  test('names the cause of every difference between two instants', async () => {
+    const result = await askReport('restatement', invoices, {
+      parameters: { first: '2026-02-01', second: '2026-03-01' },
+    });
+    expect(cells(result, 'invoice_number', 'cause', 'cost_first', 'cost_second', 'difference')).toEqual([
+      ['gone', 'voided', '9.0000', '0.0000', '-9.0000'],
+      ['late', 'loaded', '0.0000', '7.0000', '7.0000'],
+      ['again', 'new file', '11.0000', '12.0000', '1.0000'],
+    ]);
+  });
+
+  test('agrees with what each report says as known on those instants', async () => {
+    const total = async (asKnownOn: string): Promise<unknown> =>
+      (await askReport('carriers', invoices, { filters: { asKnownOn } })).rows[0]?.billing_cost;
+    expect(await total('2026-02-01')).toBe('25.0000');
+    expect(await total('2026-03-01T00:00:00+00:00')).toBe('24.0000');
+    expect((await askReport('carriers', invoices, { filters: { asKnownOn: '2025-01-01' } })).rows).toEqual(
+      [],
+    );
+  });
+});
+
+describe('services', () => {
+  test('compares a service with ground, overall and like for like', async () => {
+    const result = await askReport('services', [
+      anInvoice([
+        ...many(2, { service: 'UPS Ground', zone: '5', weight: '2', cost: '8' }),
+        ...many(2, { service: 'UPS Ground', zone: '8', weight: '2', cost: '12' }),
+        aShipment({ service: '2Day', zone: 'Zone 5', weight: '1.5', cost: '20' }),
+        aShipment({ service: '2Day', zone: '2', weight: '2', cost: '16' }),
+      ]),
+    ]);
+    expect(
+      cells(
+        result,
+        'service_level',
+        'cost_per_shipment',
+        'premium_per_shipment',
+        'premium_percent',
+        'like_for_like_shipments',
+        'premium_like_for_like',
+      ),
+    ).toEqual([
+      ['UPS Ground', '10.0000', null, null, null, null],
+      ['2Day', '18.0000', '8.0000', '80.00', 1, '12.0000'],
+    ]);
+  });
+});
+
+describe('what-if', () => {
+  test('reprices what the other carrier has a price for and says how much that is', async () => {
+    const result = await askReport('what-if', [
+      anInvoice([
+        ...many(3, { carrier: 'ups', zone: '5', weight: '2', cost: '10' }),
+        aShipment({ carrier: 'ups', zone: '8', weight: '2', cost: '30' }),
+        ...many(3, { carrier: 'fedex', zone: '5', weight: '1.1', cost: '9' }),
+      ]),
+    ]);
+    expect(
+      cells(
+        result,
+        'carrier',
+        'other_carrier',
+        'shipments',
+        'covered_shipments',
+        'coverage_percent',
+        'covered_cost',
+        'repriced_cost',
+        'saving',
+        'saving_percent',
+      ),
+    ).toEqual([
+      ['fedex', 'ups', 3, 3, '100.00', '27.0000', '30.0000', '-3.0000', '-11.11'],
+      ['ups', 'fedex', 4, 3, '75.00', '30.0000', '27.0000', '3.0000', '10.00'],
+    ]);
+  });
+});
+
+describe('aging', () => {
+  test('lists what waits, longest first, with why', async () => {
+    const result = await askReport(
+      'aging',
+      [
+        anInvoice([aShipment()], { number: 'done' }),
+        anInvoice([], {
+          number: 'draft',
+          state: 'draft',
+          createdAt: '2026-03-30T01:00:00Z',
+          due: '2026-04-20',
+        }),
+        anInvoice([], {
+          number: 'stuck',
+          state: 'needs_attention',
+          createdAt: '2026-03-01T00:00:00Z',
+          due: '2026-03-25',
+          reason: 'The file is rejected.',
+        }),
+      ],
+      { publishedAt: '2026-04-01T00:00:00Z' },
+    );
+    expect(
+      cells(result, 'invoice_number', 'state', 'days_in_state', 'days_past_due', 'age', 'is_stuck', 'reason'),
+    ).toEqual([
+      ['stuck', 'needs_attention', 31, 7, '30 days and more', true, 'The file is rejected.'],
+      ['draft', 'draft', 1, 0, '1 to 6 days', false, null],
+    ]);
+  });
+});
+
+describe('data-quality', () => {
+  test('counts what is missing or odd and shows where', async () => {
+    const result = await askReport('data-quality', [
+      anInvoice(
+        [
+          aShipment({ tracking: 'ok', shipDate: '2026-03-02' }),
+          aShipment({ tracking: '7.2E+11', origin: null, zone: 'Zone 5', cost: '-1' }),
+          aShipment({ tracking: 'w', weight: null, unit: null, shipDate: '2026-03-12' }),
+        ],
+        { number: 'Q', start: '2026-03-01', end: '2026-03-08' },
+      ),
+    ]);
+    expect(
+      Object.fromEntries(cells(result, 'problem', 'example').map(([problem, example]) => [problem, example])),
+    ).toEqual({
+      'origin is missing': '7.2E+11',
+      'carrier zone has an unusual spelling': '7.2E+11',
+      'cost is a credit': '7.2E+11',
+      'tracking number went through a spreadsheet': '7.2E+11',
+      'billable weight is missing': 'w',
+      'shipped after it was invoiced': 'w',
+      'carrier billed before it was shipped': 'w',
+      'ship date is outside the billing period': 'w',
+    });
+    expect(cells(result, 'shipments', 'share_of_shipments')[0]).toEqual([1, '33.33']);
+  });
+});
+
+describe('gaps', () => {
+  const weekly = (start: string, number: string, tenant = 'Acme'): ReturnType<typeof anInvoice> => {
+    const day = (days: number): string =>
+      new Date(Date.parse(`${start}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
+    return anInvoice([aShipment({ tenant })], { tenant, number, start, end: day(6), date: day(8) });
+  };
+  const weeks = ['2026-01-05', '2026-01-12', '2026-01-19', '2026-02-09', '2026-02-16'];
+  const invoices = weeks.map((start, index) => weekly(start, `INV-${index + 1}`));
+
+  test('finds the weeks that a weekly tenant was not invoiced for', async () => {
+    const result = await askReport('gaps', invoices, { publishedAt: '2026-02-25T00:00:00Z' });
+    expect(cells(result, 'kind', 'tenant', 'expected_from', 'expected_to', 'missing', 'usual_step')).toEqual([
+      ['period', 'Acme', '2026-01-25', '2026-02-09', 2, 7],
+    ]);
+  });
+
+  test('says when the next invoice is overdue', async () => {
+    const on = async (publishedAt: string): Promise<unknown[][]> =>
+      cells(
+        await askReport('gaps', invoices.slice(0, 3), { publishedAt }),
+        'kind',
+        'missing',
+        'after_invoice',
+      );
+    // The next period, 26 January to 1 February, ends when the step after it begins: 2 February, and 2 + 2 days of grace.
+    expect(await on('2026-02-05T23:00:00Z')).toEqual([]);
+    expect(await on('2026-02-06T00:00:00Z')).toEqual([['overdue', 1, 'INV-3']]);
+    expect(await on('2026-02-13T00:00:00Z')).toEqual([['overdue', 2, 'INV-3']]);
+  });
+
+  test('finds numbers that were skipped in a tenant’s own series', async () => {
+    const numbered = [1, 2, 3, 4, 5, 8].map((number, index) =>
+      weekly(`2026-01-0${index + 1}`, `A-00${number}`),
+    );
+    const result = await askReport('gaps', numbered, { publishedAt: '2026-01-07T00:00:00Z' });
+    expect(cells(result, 'kind', 'tenant', 'missing', 'after_invoice', 'before_invoice')).toEqual([
+      ['number', 'Acme', 2, 'A-005', 'A-008'],
+    ]);
+  });
+
+  test('finds numbers that were skipped in a series that tenants share', async () => {
+    const numbered = [1, 2, 3, 4, 5, 7].map((number, index) =>
+      weekly(`2026-01-0${index + 1}`, `B-${number}`, ['Acme', 'Beta', 'Gamma'][index % 3]),
+    );
+    const result = await askReport('gaps', numbered, { publishedAt: '2026-01-07T00:00:00Z' });
+    expect(cells(result, 'kind', 'tenant', 'missing', 'finding')).toEqual([
+      ['number', null, 1, '1 number is missing between B-5 and B-7'],
+    ]);
+  });
+
+  test('teaches itself nothing from two invoices or from random numbers', async () => {
+    const result = await askReport('gaps', [weekly('2026-01-05', 'X-17'), weekly('2026-01-12', 'X-90')], {
+      publishedAt: '2026-06-01T00:00:00Z',
+    });
+    expect(result.rows).toEqual([]);
+  });
+});
+
+describe('the optional tables', () => {
+  const table = async (name: string, ...lines: string[]): Promise<string> => {
+    const path = join(tmpdir(), `billsync-${process.pid}-${name}.csv`);
+    await writeFile(path, `${lines.join('\r\n')}\r\n`);
+    return path;
+  };
+  const invoices = [
+    anInvoice([
+      aShipment({ tracking: 'A', cost: '10', weight: '2', zone: 'Zone 5' }),
+      aShipment({ tracking: 'B', cost: '12', weight: '2.5' }),
+      aShipment({ tracking: 'C', cost: '4', carrier: 'fedex' }),
+    ]),
+  ];
+
+  test('set billed against expected, the most specific rate first', async () => {
+    const rates = await table(
+      'rates',
+      'carrier,service_level,zone,from_lb,to_lb,currency_code,rate',
+      'ups,,,0,150,USD,1',
+      'ups,Ground,5,0,2,USD,9.5',
+      'ups,Ground,05,2,3,USD,12.25',
+      'fedex,,,0,150,EUR,1',
+    );
+    const result = await askReport('rate-variance', invoices, { tables: { rates } });
+    expect(
+      cells(
+        result,
+        'carrier',
+        'coverage_percent',
+        'covered_cost',
+        'expected_cost',
+        'variance',
+        'overcharged_shipments',
+        'overcharged_cost',
+      ),
+    ).toEqual([
+      ['ups', '100.00', '22.0000', '21.7500', '0.2500', 1, '0.5000'],
+      ['fedex', '0.00', '0.0000', '0.0000', '0.0000', 0, '0.0000'],
+    ]);
+  });
+
+  test('set billed against own cost', async () => {
+    const costs = await table(
+      'costs',
+      'Tracking_Number,carrier,currency_code,cost',
+      'A,ups,USD,7',
+      'A,ups,USD,0.5',
+      'C,ups,USD,1',
+    );
+    const result = await askReport('margin', invoices, { tables: { costs } });
+    expect(
+      cells(
+        result,
+        'carrier',
+        'tracking_numbers',
+        'covered_numbers',
+        'covered_cost',
+        'own_cost',
+        'margin',
+        'margin_percent',
+      ),
+    ).toEqual([
+      ['ups', 2, 1, '10.0000', '7.5000', '2.5000', '25.00'],
+      ['fedex', 1, 0, '0.0000', '0.0000', '0.0000', null],
+    ]);
+  });
+
+  test('refuse a file that lacks a column or a number, and say where', async () => {
+    const headless = await table('headless', 'carrier,cost', 'ups,1');
+    await expect(askReport('margin', invoices, { tables: { costs: headless } })).rejects.toThrow(
+      'lacks tracking_number, currency_code',
+    );
+    const words = await table('words', 'carrier,tracking_number,currency_code,cost', 'ups,A,USD,1e3');
+    await expect(askReport('margin', invoices, { tables: { costs: words } })).rejects.toThrow(
+      'line 2: cost is "1e3"',
+    );
+    await expect(askReport('margin', invoices, { tables: { costs: '/no/such/file.csv' } })).rejects.toThrow(
+      'cannot be read as costs',
+    );
+  });
+});
