@@ -33,8 +33,8 @@ export class Deliveries {
   readonly #pool = new ReceiverPool();
   #closing = new AbortController();
   readonly #jobs = new Set<Promise<void>>();
-  /** Deliveries that wait for a later event of their invoice, by invoice. */
-  readonly #held = new Map<string, Set<() => void>>();
+  /** Lets go of a delivery that waits for a later event of its invoice; one at a time for each line. */
+  readonly #held = new Map<string, () => void>();
 
   constructor(options: DeliveriesOptions) {
     this.#options = options;
@@ -114,7 +114,10 @@ export class Deliveries {
     const reorder = faults.strike('reorder', moment);
     const delay = faults.strike('delay', moment);
     if (delay !== null) await this.#wait(numberParam(delay, 'delayMs'));
-    if (reorder !== null) await this.#holdForLater(delivery.invoiceId, numberParam(reorder, 'delayMs'));
+    // One that comes while another waits is the later event: it overtakes.
+    if (reorder !== null && !this.#held.has(lineOf(delivery))) {
+      await this.#holdForLater(lineOf(delivery), numberParam(reorder, 'delayMs'));
+    }
     const copies = [this.#deliver(delivery, event)];
     for (let copy = 0; duplicate !== null && copy < numberParam(duplicate, 'times'); copy += 1) {
       copies.push(this.#deliverCopy(delivery, event, numberParam(duplicate, 'delayMs')));
@@ -187,19 +190,15 @@ export class Deliveries {
       `${delivery.eventType} to ${delivery.registrationName}: ${state}${how}`,
       delivery.invoiceId,
     );
-    for (const letGo of this.#held.get(delivery.invoiceId) ?? []) letGo();
+    this.#held.get(lineOf(delivery))?.();
   }
 
-  async #holdForLater(invoiceId: string, atMostMs: number): Promise<void> {
-    const waiting = this.#held.get(invoiceId) ?? new Set();
-    this.#held.set(invoiceId, waiting);
+  async #holdForLater(line: string, atMostMs: number): Promise<void> {
     const timer = new AbortController();
-    const letGo = () => timer.abort();
-    waiting.add(letGo);
+    this.#held.set(line, () => timer.abort());
     const signal = AbortSignal.any([timer.signal, this.#closing.signal]);
     await sleep(atMostMs, undefined, { signal }).catch(() => {});
-    waiting.delete(letGo);
-    if (waiting.size === 0) this.#held.delete(invoiceId);
+    this.#held.delete(line);
     this.#closing.signal.throwIfAborted();
   }
 
@@ -229,4 +228,9 @@ export class Deliveries {
       if (state !== 'pending') store.remove('delivery', id);
     }
   }
+}
+
+/** Deliveries of one invoice to one registration: only among these there is an order to upset. */
+function lineOf({ invoiceId, registrationId }: Delivery): string {
+  return `${registrationId} ${invoiceId}`;
 }

@@ -94,7 +94,10 @@ export class Faults {
   add(fault: NewFault): FaultRule {
     const definition = FAULTS[fault.name as FaultName];
     if (definition === undefined) {
-      throw new RefusalError('invalid_request', `There is no fault "${fault.name}".`);
+      throw new RefusalError(
+        'invalid_request',
+        `There is no fault "${fault.name}"; there are ${Object.keys(FAULTS).join(', ')}.`,
+      );
     }
     const { store, seed, now } = this.#options;
     const number = store.count('faults');

@@ -22,12 +22,16 @@ export function adminRoutes(app: FastifyInstance, { account }: { readonly accoun
     app.route({
       method,
       url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      schema: body === undefined ? {} : { body: { anyOf: [body, { type: 'null' }] } },
+      schema: body === undefined ? {} : { body },
+      // No body at all means the same as an empty one.
+      preValidation: async (request) => {
+        request.body ??= {};
+      },
       handler: async (request, reply) => {
         const result = await run(account, {
           params: request.params as Call['params'],
           query: readQuery(query ?? {}, request.query as Record<string, unknown>),
-          body: request.body ?? null,
+          body: request.body,
         });
         return status === 204 ? reply.code(204).send() : reply.code(status ?? 200).send(result);
       },

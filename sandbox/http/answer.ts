@@ -55,12 +55,21 @@ export async function answer(exchange: Exchange, work: () => Answer | Promise<An
   if (strike('hang') !== null) return;
   if (strike('connection-reset') !== null) return reset(reply);
   const refusal = refuseByFault(strike, moment);
-  const wanted = refusal ?? (await work());
+  const wanted = refusal ?? (await workOrConfess(work));
   if (strike('execute-then-drop') !== null) return reset(reply);
   const method = reply.request.method;
   const path = reply.request.url.replace(/\?.*$/, '');
   account.activity.add('call', `${method} ${path}: ${wanted.status}`, moment.invoiceId ?? null);
   await write(exchange, refusal === null ? changeByFault(strike, wanted) : wanted);
+}
+
+/** An error of the sandbox's own is answered like one, so that nobody waits for an answer that cannot come. */
+async function workOrConfess(work: () => Answer | Promise<Answer>): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    return json(500, errorBody('internal_error', (error as Error).message));
+  }
 }
 
 type Strike = (name: FaultName) => FaultRule | null;
@@ -162,12 +171,8 @@ async function write({ reply, account }: Exchange, shaped: Shaped): Promise<void
     if (!raw.write(part) && !(await drained(raw))) return;
     if (shaped.cutAt !== undefined && sent >= shaped.cutAt) break;
   }
-  if (shaped.cutAt !== undefined && shaped.endCleanly !== true) {
-    raw.socket?.end();
-    raw.destroy();
-    return;
-  }
-  raw.end();
+  if (shaped.cutAt === undefined || shaped.endCleanly === true) raw.end();
+  else breakOff(raw);
 }
 
 async function* dripped({ body, drip }: Shaped): AsyncGenerator<Buffer> {
@@ -231,7 +236,11 @@ function drained(raw: FastifyReply['raw']): Promise<boolean> {
   });
 }
 
+/** Lets out what was written, then breaks the connection. */
+function breakOff(raw: FastifyReply['raw']): void {
+  raw.write('', () => setTimeout(() => raw.destroy(), 20));
+}
+
 function reset(reply: FastifyReply): void {
-  const socket = reply.raw.socket;
-  socket?.destroy();
+  reply.raw.socket?.destroy();
 }

@@ -1,0 +1,64 @@
+/** What a browser's form sent, read field by field; a field that is missing is empty. */
+import { RefusalError } from '../refusal.js';
+
+export class Form {
+  readonly #fields: URLSearchParams;
+
+  constructor(body: unknown) {
+    this.#fields = new URLSearchParams(typeof body === 'string' ? body : '');
+  }
+
+  /** Trimmed; empty when missing. */
+  text(name: string): string {
+    return this.#fields.get(name)?.trim() ?? '';
+  }
+
+  /** Every value of a name, empty ones left out: checkboxes and lists. */
+  all(name: string): readonly string[] {
+    return this.#fields.getAll(name).filter((value) => value !== '');
+  }
+
+  has(name: string): boolean {
+    return this.#fields.has(name);
+  }
+
+  /** null when the field is empty. @throws RefusalError naming the field by its label */
+  number(name: string, label: string): number | null {
+    const text = this.text(name);
+    if (text === '') return null;
+    const value = Number(text);
+    if (Number.isFinite(value)) return value;
+    throw new RefusalError('invalid_request', `${label} is "${text}", which is no number.`);
+  }
+
+  /** One of the words, null when empty. @throws RefusalError */
+  word<W extends string>(name: string, words: readonly W[]): W | null {
+    const text = this.text(name);
+    if (text === '') return null;
+    const found = words.find((word) => word === text);
+    if (found !== undefined) return found;
+    throw new RefusalError('invalid_request', `"${text}" is none of ${words.join(', ')}.`);
+  }
+
+  /** Lines of `Name: value`. @throws RefusalError naming the line that is none */
+  headers(name: string): Readonly<Record<string, string>> {
+    const lines = (this.#fields.get(name) ?? '').split(/\r?\n/).filter((line) => line.trim() !== '');
+    return Object.fromEntries(lines.map(toHeader));
+  }
+
+  /** The fields as they were typed, for showing a refused form again. */
+  typed(): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.#fields);
+  }
+}
+
+function toHeader(line: string): [string, string] {
+  const colon = line.indexOf(':');
+  if (colon > 0) return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+  throw new RefusalError('invalid_request', 'A header is a line of the form "Name: value".');
+}
+
+/** Leaves out what is null, for settings whose absence means something. */
+export function given<T extends object>(settings: { [K in keyof T]: T[K] | null }): Partial<T> {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null)) as Partial<T>;
+}

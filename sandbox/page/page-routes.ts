@@ -1,0 +1,183 @@
+/**
+ * The web page of an account: what a person does in the billing application, in a browser (spec 1, 2.3, 3). It is
+ * made on the server and works without script; forms are answered with a redirect, so a reload repeats nothing.
+ * Pages of other origins cannot work it: a form has to come from here.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Account } from '../account.js';
+import { RefusalError } from '../refusal.js';
+import { Form } from './form.js';
+import { NOTICES } from './notices.js';
+import { type Page, renderPage, type Section } from './render.js';
+import { deliverySection } from './sections/deliveries.js';
+import { faultSection } from './sections/faults.js';
+import { invoiceSection } from './sections/invoices.js';
+import { overviewSection } from './sections/overview.js';
+import { scheduleSection } from './sections/schedules.js';
+import { webhookSection } from './sections/webhooks.js';
+
+export interface PageRoutesOptions {
+  readonly account: Account;
+  /** What a client of this account has to know, for the overview. */
+  readonly connection: () => Connection;
+}
+
+export interface Connection {
+  readonly baseUrl: string;
+  readonly storageUrl: string;
+  readonly caFile: string;
+}
+
+/** What a page or a form was asked for. */
+export interface Asked {
+  readonly account: Account;
+  readonly connection: Connection;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Form;
+  readonly form: Form;
+  /** What the form held when it was refused; empty on a fresh page. */
+  readonly typed: Readonly<Record<string, string>>;
+}
+
+/** A page, or a form's deed with the page that shows the form again when the deed is refused. */
+export type Route =
+  | { readonly get: string; readonly show: Show }
+  | { readonly post: string; readonly act: Act; readonly again?: Show };
+
+type Show = (asked: Asked) => Page | Promise<Page>;
+/** Answers where to go on, with a word of NOTICES: `/invoices?done=generated`. */
+type Act = (asked: Asked) => string | Promise<string>;
+
+const ROUTES: readonly Route[] = [
+  ...overviewSection,
+  ...invoiceSection,
+  ...webhookSection,
+  ...scheduleSection,
+  ...deliverySection,
+  ...faultSection,
+];
+
+const ASSETS = [
+  { file: 'page.css', type: 'text/css; charset=utf-8' },
+  { file: 'page.js', type: 'text/javascript; charset=utf-8' },
+] as const;
+
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "script-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+export function pageRoutes(app: FastifyInstance, options: PageRoutesOptions): void {
+  const base = app.prefix;
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: 1024 * 1024 },
+    (_request, body, done) => done(null, body),
+  );
+  app.addHook('onRequest', async (request, reply) => {
+    secure(reply);
+    if (request.method === 'POST') refuseForeignForm(request);
+  });
+  app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) =>
+    sendPage(reply, errorPage(error), { request, base, options, status: statusOf(error) }),
+  );
+  for (const { file, type } of ASSETS) {
+    const content = readFileSync(join(import.meta.dirname, 'assets', file));
+    app.get(`/page/${file}`, (_request, reply) => reply.type(type).send(content));
+  }
+  for (const route of ROUTES) addRoute(app, route, { base, options });
+}
+
+interface Place {
+  readonly base: string;
+  readonly options: PageRoutesOptions;
+}
+
+function addRoute(app: FastifyInstance, route: Route, place: Place): void {
+  if ('get' in route) {
+    app.get(route.get, async (request, reply) => {
+      const page = await route.show(askedBy(request, place));
+      return sendPage(reply, page, { ...place, request, status: 200 });
+    });
+    return;
+  }
+  app.post(route.post, async (request, reply) => {
+    const asked = askedBy(request, place);
+    try {
+      return reply.redirect(`${place.base}${await route.act(asked)}`, 303);
+    } catch (error) {
+      if (!(error instanceof RefusalError) || route.again === undefined) throw error;
+      const page = await route.again({ ...asked, typed: asked.form.typed() });
+      return sendPage(reply, page, { ...place, request, status: error.httpStatus, problem: error.message });
+    }
+  });
+}
+
+function askedBy(request: FastifyRequest, { options }: Place): Asked {
+  return {
+    account: options.account,
+    connection: options.connection(),
+    params: request.params as Record<string, string>,
+    query: new Form(request.url.split('?')[1] ?? ''),
+    form: new Form(request.body),
+    typed: {},
+  };
+}
+
+interface Sending extends Place {
+  readonly request: FastifyRequest;
+  readonly status: number;
+  readonly problem?: string;
+}
+
+function sendPage(
+  reply: FastifyReply,
+  page: Page,
+  { request, base, options, status, problem = '' }: Sending,
+) {
+  const done = new Form(request.url.split('?')[1] ?? '').text('done');
+  const html = renderPage(page, {
+    base,
+    account: options.account,
+    notice: request.method === 'GET' ? (NOTICES[done] ?? null) : null,
+    problem: problem === '' ? null : problem,
+  });
+  return reply.code(status).type('text/html; charset=utf-8').send(html);
+}
+
+function secure(reply: FastifyReply): void {
+  reply.headers({
+    'content-security-policy': CONTENT_SECURITY_POLICY,
+    'x-content-type-options': 'nosniff',
+    // Not stricter: without a referrer browsers call the origin of a form "null".
+    'referrer-policy': 'same-origin',
+    'cross-origin-opener-policy': 'same-origin',
+    'cache-control': 'no-store',
+  });
+}
+
+/** Browsers name the origin of every form; scripts and commands have the admin API. */
+function refuseForeignForm({ headers }: FastifyRequest): void {
+  if (headers.origin === `https://${headers.host}`) return;
+  throw Object.assign(new Error('This form was not sent by a page of the sandbox.'), { statusCode: 403 });
+}
+
+function statusOf(error: Error & { statusCode?: number }): number {
+  return error instanceof RefusalError ? error.httpStatus : (error.statusCode ?? 500);
+}
+
+function errorPage(error: Error & { statusCode?: number }): Page {
+  const status = statusOf(error);
+  const title = status === 404 ? 'Not here' : status < 500 ? 'Refused' : 'Something broke';
+  const section: Section = 'overview';
+  return { view: 'error', title, section, data: { message: error.message, status } };
+}

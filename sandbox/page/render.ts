@@ -1,0 +1,73 @@
+/** Turns views into pages: Eta with escaping on, and the few words and forms that every view needs. */
+import { join } from 'node:path';
+import { Eta } from 'eta';
+import type { Account } from '../account.js';
+import type { InternalStatus } from '../model.js';
+
+/** A page to be shown: the view's name, its title, and what the view calls `it`. */
+export interface Page {
+  readonly view: string;
+  readonly title: string;
+  /** The entry of the navigation it belongs to. */
+  readonly section: Section;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export const SECTIONS = ['overview', 'invoices', 'webhooks', 'schedules', 'deliveries', 'faults'] as const;
+export type Section = (typeof SECTIONS)[number];
+
+/** What stands around a page: where it lies, whose account it is, what was just done or refused. */
+export interface Surroundings {
+  /** Path of the account's pages, empty or `/production`. */
+  readonly base: string;
+  readonly account: Account;
+  readonly notice: string | null;
+  readonly problem: string | null;
+}
+
+const eta = new Eta({ views: join(import.meta.dirname, 'views'), cache: true, autoTrim: false });
+
+const STATUS_WORDS: Readonly<Record<InternalStatus, string>> = {
+  DRAFT: 'Draft',
+  PENDING_APPROVAL: 'Pending approval',
+  APPROVED: 'Approved',
+  CANCELED: 'Canceled',
+};
+
+const HELPERS = { statusWord, instant, amount, count, bytes, plural };
+
+export function renderPage(page: Page, { base, account, notice, problem }: Surroundings): string {
+  const { environment, partner } = account;
+  const frame = { title: page.title, section: page.section, base, environment, partner, notice, problem };
+  const body = eta.render(`./${page.view}`, { ...page.data, ...frame, h: HELPERS });
+  return eta.render('./layout', { ...frame, body, h: HELPERS, sections: SECTIONS });
+}
+
+function statusWord(status: InternalStatus): string {
+  return STATUS_WORDS[status];
+}
+
+/** `2026-11-21 12:15:03` in UTC, as the column heads say. */
+function instant(iso: string): string {
+  return iso.slice(0, 19).replace('T', ' ');
+}
+
+/** Exact decimal text with its thousands grouped. */
+function amount(decimal: string): string {
+  const [whole = '', fraction] = decimal.split('.');
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`;
+}
+
+function count(value: number): string {
+  return amount(String(value));
+}
+
+function bytes(size: number): string {
+  if (size < 1_000) return `${size} B`;
+  return size < 1_000_000 ? `${(size / 1_000).toFixed(1)} kB` : `${(size / 1_000_000).toFixed(1)} MB`;
+}
+
+function plural(value: number, word: string, words = `${word}s`): string {
+  return `${count(value)} ${value === 1 ? word : words}`;
+}

@@ -1,0 +1,87 @@
+/** The delivery log: what was sent where, each attempt with its answer, the payload, and a resend (spec 6). */
+import { parse, stringify } from 'lossless-json';
+import { type Delivery, EVENT_TYPES } from '../../model.js';
+import { RefusalError } from '../../refusal.js';
+import type { Asked, Route } from '../page-routes.js';
+import type { Page } from '../render.js';
+
+const PAGE_SIZE = 50;
+const STATES = ['pending', 'delivered', 'failed', 'dropped'] as const;
+
+export const deliverySection: readonly Route[] = [
+  { get: '/deliveries', show: list },
+  { get: '/deliveries/:deliveryId', show: detail },
+  {
+    post: '/deliveries/:deliveryId/resend',
+    again: detail,
+    act: ({ account, params }) => {
+      const { eventId, registrationId } = find(account, params.deliveryId ?? '');
+      const [resent] = account.billing.resend(eventId, registrationId);
+      return `/deliveries/${resent?.deliveryId ?? params.deliveryId}?done=resent`;
+    },
+  },
+];
+
+function list({ account, query }: Asked): Page {
+  const filter = {
+    state: query.text('state'),
+    eventType: query.text('eventType'),
+    webhook: query.text('webhook'),
+  };
+  const found = account.deliveries
+    .list()
+    .filter((one) => filter.state === '' || one.state === filter.state)
+    .filter((one) => filter.eventType === '' || one.eventType === filter.eventType)
+    .filter((one) => filter.webhook === '' || one.registrationId === filter.webhook);
+  const page = Math.max(1, Math.floor(Number(query.text('page')) || 1));
+  const shown = [...found].reverse().slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
+  return {
+    view: 'deliveries',
+    title: 'Deliveries',
+    section: 'deliveries',
+    data: {
+      deliveries: shown.map((one) => ({ ...one, invoiceNumber: numberOf(account, one) })),
+      states: STATES,
+      eventTypes: EVENT_TYPES,
+      webhooks: account.registrations.list(),
+      filter,
+      filterQuery: new URLSearchParams(filter).toString(),
+      total: found.length,
+      page,
+      pages: Math.max(1, Math.ceil(found.length / PAGE_SIZE)),
+    },
+  };
+}
+
+function detail({ account, params }: Asked): Page {
+  const delivery = find(account, params.deliveryId ?? '');
+  const event = account.store.get('event', delivery.eventId);
+  return {
+    view: 'delivery',
+    title: `${delivery.eventType} to ${delivery.registrationName}`,
+    section: 'deliveries',
+    data: {
+      delivery,
+      invoiceNumber: numberOf(account, delivery),
+      payload: event === undefined ? null : pretty(event.body),
+      canResend:
+        event !== undefined && account.store.get('registration', delivery.registrationId) !== undefined,
+    },
+  };
+}
+
+function find({ store }: Asked['account'], deliveryId: string): Delivery {
+  const delivery = store.get('delivery', deliveryId);
+  if (delivery !== undefined) return delivery;
+  throw new RefusalError('not_found', `There is no delivery "${deliveryId}" in the log.`);
+}
+
+/** null for test payloads, whose invoice no list knows. */
+function numberOf({ store }: Asked['account'], { invoiceId }: Delivery): string | null {
+  return store.get('invoice', invoiceId)?.invoiceNumber ?? null;
+}
+
+/** Indented, with every number's own digits. */
+function pretty(body: string): string {
+  return stringify(parse(body), undefined, 2) ?? body;
+}

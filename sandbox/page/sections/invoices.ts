@@ -1,0 +1,166 @@
+/** Invoices: found by filter, generated, submitted, approved, canceled, with everything that followed (spec 3). */
+import { INTERNAL_STATUSES, type Invoice } from '../../model.js';
+import type { NewInvoice } from '../../new-invoice.js';
+import type { BilledShipment } from '../../shipments.js';
+import { given } from '../form.js';
+import type { Asked, Route } from '../page-routes.js';
+import type { Page } from '../render.js';
+
+const PAGE_SIZE = 50;
+const SHOWN_ROWS = 20;
+const SHOWN_DELIVERIES = 50;
+
+export const invoiceSection: readonly Route[] = [
+  { get: '/invoices', show: list },
+  { get: '/invoices/:invoiceId', show: detail },
+  {
+    post: '/invoices',
+    again: list,
+    act: async ({ account, form }) => {
+      const { invoiceId } = await account.billing.create(readInvoice({ form }));
+      return `/invoices/${invoiceId}?done=generated`;
+    },
+  },
+  {
+    post: '/invoices/:invoiceId/submit',
+    again: detail,
+    act: ({ account, params }) => {
+      const { invoiceId } = account.billing.submit(params.invoiceId ?? '');
+      return `/invoices/${invoiceId}?done=submitted`;
+    },
+  },
+  {
+    post: '/invoices/:invoiceId/approve',
+    again: detail,
+    act: async ({ account, params, form }) => {
+      const invoiceId = params.invoiceId ?? '';
+      const fails = form.has('exportFails');
+      const rule = fails
+        ? account.faults.add({ name: 'export-failure', count: 1, target: { invoiceId } })
+        : null;
+      try {
+        await account.billing.approve(invoiceId);
+      } finally {
+        if (rule !== null) account.faults.clear(rule.faultId);
+      }
+      return `/invoices/${invoiceId}?done=${fails ? 'unexported' : 'approved'}`;
+    },
+  },
+  {
+    post: '/invoices/:invoiceId/cancel',
+    again: detail,
+    act: ({ account, params }) => {
+      const { invoiceId } = account.billing.cancel(params.invoiceId ?? '');
+      return `/invoices/${invoiceId}?done=canceled`;
+    },
+  },
+  {
+    post: '/invoices/:invoiceId/repair',
+    again: detail,
+    act: async ({ account, params }) => {
+      const { invoiceId } = await account.billing.repair(params.invoiceId ?? '');
+      return `/invoices/${invoiceId}?done=repaired`;
+    },
+  },
+];
+
+function list({ account, query, typed }: Asked): Page {
+  const { billing } = account;
+  const filter = { status: query.text('status'), tenant: query.text('tenant'), search: query.text('search') };
+  const found = billing.invoices().filter((invoice) => matches(invoice, filter));
+  const page = Math.max(1, Math.floor(Number(query.text('page')) || 1));
+  const shown = found.reverse().slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
+  return {
+    view: 'invoices',
+    title: 'Invoices',
+    section: 'invoices',
+    data: {
+      statuses: INTERNAL_STATUSES,
+      tenants: billing.tenants(),
+      filter,
+      typed,
+      invoices: shown.map((invoice) => ({ ...invoice, tenant: tenantName(account, invoice) })),
+      total: found.length,
+      page,
+      pages: Math.max(1, Math.ceil(found.length / PAGE_SIZE)),
+      filterQuery: new URLSearchParams(filter).toString(),
+    },
+  };
+}
+
+function detail({ account, params }: Asked): Page {
+  const { billing, store, deliveries } = account;
+  const invoice = billing.invoice(params.invoiceId ?? '');
+  const { invoiceId } = invoice;
+  const events = [...store.all('event').values()].filter((one) => one.invoiceId === invoiceId);
+  const log = deliveries.list().filter((one) => one.invoiceId === invoiceId);
+  return {
+    view: 'invoice',
+    title: invoice.invoiceNumber,
+    section: 'invoices',
+    data: {
+      invoice,
+      tenant: billing.tenantOf(invoice),
+      tenantName: tenantName(account, invoice),
+      steps: stepsOf(invoice),
+      rows: firstRows(billing.rows(invoice)),
+      shownRows: SHOWN_ROWS,
+      sources: invoice.sources.map((id) => billing.invoice(id)),
+      events: events.reverse(),
+      deliveries: log.slice(-SHOWN_DELIVERIES).reverse(),
+    },
+  };
+}
+
+function readInvoice({ form }: Pick<Asked, 'form'>): NewInvoice {
+  const shipments = form.number('shipments', 'Shipments');
+  const isPartnerLevel = form.text('level') === 'partner';
+  const set = given<NonNullable<NewInvoice['set']>>({
+    currencyCode: form.text('currencyCode').toUpperCase() || null,
+    invoiceDate: form.text('invoiceDate') || null,
+    partnerInvoiceId: form.text('partnerInvoiceId') || null,
+  });
+  return {
+    ...given<Pick<NewInvoice, 'tenant' | 'shipments'>>({
+      tenant: isPartnerLevel ? null : form.text('tenant') || null,
+      shipments: isPartnerLevel ? null : shipments,
+    }),
+    ...(isPartnerLevel ? { partnerLevel: true } : {}),
+    set,
+  };
+}
+
+function matches(
+  invoice: Invoice,
+  { status, tenant, search }: { status: string; tenant: string; search: string },
+) {
+  if (status !== '' && invoice.status !== status) return false;
+  if (tenant === 'partner' && invoice.tenantId !== null) return false;
+  if (tenant !== '' && tenant !== 'partner' && invoice.tenantId !== tenant) return false;
+  const words = [invoice.invoiceNumber, invoice.invoiceId, invoice.partnerInvoiceId ?? ''];
+  return words.some((word) => word.toLowerCase().includes(search.toLowerCase()));
+}
+
+function tenantName({ billing, partner }: Asked['account'], invoice: Invoice): string {
+  return billing.tenantOf(invoice)?.name ?? partner.name;
+}
+
+/** The way from DRAFT on: what was reached and when, and what is still ahead (spec 3). */
+function stepsOf({ status, history }: Invoice) {
+  const way =
+    status === 'CANCELED' ? history.map((one) => one.status) : ['DRAFT', 'PENDING_APPROVAL', 'APPROVED'];
+  return way.map((step) => ({
+    status: step,
+    at: history.find((one) => one.status === step)?.at ?? null,
+    isCurrent: step === status,
+  }));
+}
+
+function firstRows(rows: Iterable<BilledShipment>): BilledShipment['shipment'][] {
+  const first: BilledShipment['shipment'][] = [];
+  for (const { shipment } of rows) {
+    if (first.length === SHOWN_ROWS) break;
+    first.push(shipment);
+  }
+  return first;
+}

@@ -1,0 +1,44 @@
+/** The first page: how the account stands, what just happened, and what a client needs to connect. */
+import { INTERNAL_STATUSES } from '../../model.js';
+import type { Asked, Route } from '../page-routes.js';
+import type { Page } from '../render.js';
+
+const RECENT_LINES = 20;
+const SEEDED_INVOICES = 12;
+
+export const overviewSection: readonly Route[] = [
+  { get: '/', show: overview },
+  {
+    post: '/seed',
+    act: async ({ account }) => {
+      await account.seedInvoices(SEEDED_INVOICES);
+      return '/invoices?done=seeded';
+    },
+  },
+];
+
+function overview({ account, connection }: Asked): Page {
+  const { billing, registrations, deliveries, faults, activity, credentials } = account;
+  const invoices = billing.invoices();
+  const log = deliveries.list();
+  const countOf = (state: string) => log.filter((one) => one.state === state).length;
+  return {
+    view: 'overview',
+    title: 'Overview',
+    section: 'overview',
+    data: {
+      statuses: INTERNAL_STATUSES.map((status) => ({
+        status,
+        count: invoices.filter((one) => one.status === status).length,
+      })),
+      webhooks: registrations.list().length,
+      activeWebhooks: registrations.list().filter(({ active }) => active).length,
+      delivered: countOf('delivered'),
+      failed: countOf('failed'),
+      pending: countOf('pending'),
+      faults: faults.list().length,
+      activity: activity.after(0).slice(-RECENT_LINES).reverse(),
+      connection: { ...connection, ...credentials, partnerId: account.partner.partnerId },
+    },
+  };
+}

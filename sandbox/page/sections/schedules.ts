@@ -1,0 +1,134 @@
+/** Billing schedules: who is billed how often, with auto-approve and its overrides per tenant (spec 3). */
+import type { Schedule } from '../../model.js';
+import type { NewSchedule } from '../../schedules.js';
+import type { Form } from '../form.js';
+import type { Asked, Route } from '../page-routes.js';
+import type { Page } from '../render.js';
+
+const LEVELS = ['tenant', 'partner'] as const;
+
+export const scheduleSection: readonly Route[] = [
+  { get: '/schedules', show: list },
+  { get: '/schedules/:scheduleId', show: detail },
+  {
+    post: '/schedules',
+    again: list,
+    act: ({ account, form }) => {
+      const { scheduleId } = account.schedules.add(readSettings(form));
+      return `/schedules/${scheduleId}?done=schedule-added`;
+    },
+  },
+  {
+    post: '/schedules/:scheduleId',
+    again: detail,
+    act: ({ account, params, form }) => {
+      account.schedules.edit(params.scheduleId ?? '', readSettings(form));
+      return `/schedules/${params.scheduleId}?done=schedule-saved`;
+    },
+  },
+  {
+    post: '/schedules/:scheduleId/run',
+    again: detail,
+    act: async ({ account, params }) => {
+      await account.schedules.run(params.scheduleId ?? '');
+      return '/invoices?done=schedule-run';
+    },
+  },
+  {
+    post: '/schedules/:scheduleId/delete',
+    act: ({ account, params }) => {
+      account.schedules.delete(params.scheduleId ?? '');
+      return '/schedules?done=schedule-deleted';
+    },
+  },
+];
+
+function list({ account, typed, form }: Asked): Page {
+  const fresh = {
+    name: '',
+    shipments: '25',
+    level: 'tenant',
+    enabled: true,
+    tenantChoice: 'all',
+    tenants: [],
+  };
+  return {
+    view: 'schedules',
+    title: 'Schedules',
+    section: 'schedules',
+    data: {
+      ...shared(account),
+      schedules: account.schedules.list().map((one) => ({ ...one, overrides: overridesOf(account, one) })),
+      typed: form.has('name') ? refused(typed, form) : fresh,
+    },
+  };
+}
+
+function detail({ account, params, typed, form }: Asked): Page {
+  const schedule = account.schedules.get(params.scheduleId ?? '');
+  const stored = {
+    ...schedule,
+    everySeconds: schedule.everySeconds === null ? '' : String(schedule.everySeconds),
+    shipments: String(schedule.shipments),
+    tenantChoice: schedule.tenants === 'all' ? 'all' : 'some',
+    tenants: schedule.tenants === 'all' ? [] : schedule.tenants,
+    overrides: schedule.tenantOverrides,
+  };
+  const invoices = account.billing.invoices().filter((one) => one.scheduleId === schedule.scheduleId);
+  return {
+    view: 'schedule',
+    title: schedule.name,
+    section: 'schedules',
+    data: {
+      ...shared(account),
+      schedule,
+      typed: form.has('name') ? refused(typed, form) : stored,
+      invoices: invoices.slice(-20).reverse(),
+      invoiceCount: invoices.length,
+    },
+  };
+}
+
+function shared({ billing, partner }: Asked['account']) {
+  return { tenants: billing.tenants(), hasTenants: partner.kind === '3pl' };
+}
+
+function readSettings(form: Form): NewSchedule {
+  const isSome = form.text('tenantChoice') === 'some';
+  return {
+    name: form.text('name'),
+    enabled: form.has('enabled'),
+    everySeconds: form.number('everySeconds', 'The interval'),
+    level: form.word('level', LEVELS) ?? 'tenant',
+    tenants: isSome ? form.all('tenants') : 'all',
+    autoApprove: form.has('autoApprove'),
+    tenantOverrides: readOverrides(form),
+    shipments: form.number('shipments', 'Shipments') ?? 25,
+  };
+}
+
+/** Fields named `override:<tenant id>`, each `on`, `off` or empty for the schedule's own setting. */
+function readOverrides(form: Form): Readonly<Record<string, boolean>> {
+  const chosen = Object.entries(form.typed()).filter(
+    ([name, value]) => name.startsWith('override:') && value !== '',
+  );
+  return Object.fromEntries(chosen.map(([name, value]) => [name.slice('override:'.length), value === 'on']));
+}
+
+/** A refused form as it was typed, in the shape of a stored schedule. */
+function refused(typed: Readonly<Record<string, string>>, form: Form) {
+  return {
+    ...typed,
+    enabled: form.has('enabled'),
+    autoApprove: form.has('autoApprove'),
+    tenants: form.all('tenants'),
+    overrides: readOverrides(form),
+  };
+}
+
+function overridesOf({ billing }: Asked['account'], { tenantOverrides }: Schedule) {
+  return Object.entries(tenantOverrides).map(([tenantId, isOn]) => ({
+    name: billing.tenant(tenantId).name,
+    isOn,
+  }));
+}

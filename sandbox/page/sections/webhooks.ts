@@ -1,0 +1,126 @@
+/** Webhook registrations with every setting of spec 2.3: added, tested, enabled, changed, disabled, deleted. */
+import { EVENT_TYPES } from '../../model.js';
+import type { NewRegistration } from '../../registrations.js';
+import type { Form } from '../form.js';
+import type { Asked, Route } from '../page-routes.js';
+import type { Page } from '../render.js';
+
+const SHOWN_DELIVERIES = 20;
+
+export const webhookSection: readonly Route[] = [
+  { get: '/webhooks', show: list },
+  { get: '/webhooks/:registrationId', show: detail },
+  {
+    post: '/webhooks',
+    again: list,
+    act: ({ account, form }) => {
+      const headers = form.headers('headers');
+      const { registrationId } = account.registrations.add({ ...readSettings(form), headers });
+      return `/webhooks/${registrationId}?done=webhook-added`;
+    },
+  },
+  {
+    post: '/webhooks/:registrationId',
+    again: detail,
+    act: ({ account, params, form }) => {
+      const headers = form.has('dropHeaders') ? {} : form.headers('headers');
+      const isKept = !form.has('dropHeaders') && Object.keys(headers).length === 0;
+      const settings = { ...readSettings(form), ...(isKept ? {} : { headers }) };
+      account.registrations.edit(params.registrationId ?? '', settings);
+      return `/webhooks/${params.registrationId}?done=webhook-saved`;
+    },
+  },
+  ...(['enable', 'disable'] as const).map(
+    (verb): Route => ({
+      post: `/webhooks/:registrationId/${verb}`,
+      act: ({ account, params }) => {
+        account.registrations.setActive(params.registrationId ?? '', verb === 'enable');
+        return `/webhooks/${params.registrationId}?done=webhook-${verb}d`;
+      },
+    }),
+  ),
+  {
+    post: '/webhooks/:registrationId/delete',
+    act: ({ account, params }) => {
+      account.registrations.delete(params.registrationId ?? '');
+      return '/webhooks?done=webhook-deleted';
+    },
+  },
+  {
+    post: '/webhooks/:registrationId/test',
+    again: detail,
+    act: async ({ account, params, form }) => {
+      const eventType = form.word('eventType', EVENT_TYPES) ?? undefined;
+      const { deliveryId } = await account.billing.testEvent(params.registrationId ?? '', eventType);
+      return `/deliveries/${deliveryId}?done=test-sent`;
+    },
+  },
+];
+
+function list({ account, typed, form }: Asked): Page {
+  const { registrations, billing, partner } = account;
+  return {
+    view: 'webhooks',
+    title: 'Webhooks',
+    section: 'webhooks',
+    data: {
+      webhooks: registrations.list().map((one) => ({ ...one, tenantNames: namesOf(account, one.tenants) })),
+      eventTypes: EVENT_TYPES,
+      tenants: billing.tenants(),
+      hasTenants: partner.kind === '3pl',
+      typed: { ...typed, ...chosenIn(form) },
+    },
+  };
+}
+
+function detail({ account, params, typed, form }: Asked): Page {
+  const { registrations, billing, partner, deliveries } = account;
+  const webhook = registrations.get(params.registrationId ?? '');
+  const log = deliveries.list().filter((one) => one.registrationId === webhook.registrationId);
+  const stored = {
+    name: webhook.name,
+    url: webhook.url,
+    caPem: webhook.caPem ?? '',
+    eventTypes: webhook.eventTypes,
+    tenantChoice: webhook.tenants === 'all' ? 'all' : 'some',
+    tenants: webhook.tenants === 'all' ? [] : webhook.tenants,
+  };
+  const isRefused = Object.keys(typed).length > 0 && 'url' in typed;
+  return {
+    view: 'webhook',
+    title: webhook.name,
+    section: 'webhooks',
+    data: {
+      webhook: { ...webhook, tenantNames: namesOf(account, webhook.tenants) },
+      headerNames: Object.keys(webhook.headers),
+      eventTypes: EVENT_TYPES,
+      tenants: billing.tenants(),
+      hasTenants: partner.kind === '3pl',
+      typed: isRefused ? { ...stored, ...typed, ...chosenIn(form) } : stored,
+      deliveries: log.slice(-SHOWN_DELIVERIES).reverse(),
+    },
+  };
+}
+
+function readSettings(form: Form): NewRegistration {
+  const isSome = form.text('tenantChoice') === 'some';
+  return {
+    name: form.text('name'),
+    url: form.text('url'),
+    eventTypes: form.all('eventTypes'),
+    tenants: isSome ? form.all('tenants') : 'all',
+    caPem: form.text('caPem') || null,
+  };
+}
+
+/** Lists that a refused form had; a map of its fields keeps only the last of each. */
+function chosenIn(form: Form): Readonly<Record<string, readonly string[]>> {
+  return form.has('url') ? { eventTypes: form.all('eventTypes'), tenants: form.all('tenants') } : {};
+}
+
+function namesOf(
+  { billing }: Asked['account'],
+  tenants: 'all' | readonly string[],
+): readonly string[] | null {
+  return tenants === 'all' ? null : tenants.map((tenantId) => billing.tenant(tenantId).name);
+}
