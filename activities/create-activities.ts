@@ -1,10 +1,14 @@
 /** Builds every activity from its dependencies: the only way in which a workflow reaches the world. */
 
+import { checkQuarantine } from './check-quarantine.js';
 import type { BillingDependencies, WarehouseDependencies } from './dependencies.js';
 import { downloadCsv } from './download-csv.js';
 import { exportCsv } from './export-csv.js';
 import { fetchToken } from './fetch-token.js';
+import { findOverdue } from './find-overdue.js';
+import { ingestArchive } from './ingest-archive.js';
 import { loadInvoice } from './load-invoice.js';
+import { lookAfterInvoices } from './look-after-invoices.js';
 import { lookUpInvoice } from './look-up-invoice.js';
 import { parkInvoice } from './park-invoice.js';
 import { publishSnapshot } from './publish-snapshot.js';
@@ -13,6 +17,8 @@ import { recordDetails } from './record-details.js';
 import { recordEvent } from './record-event.js';
 import { regenerateUrl } from './regenerate-url.js';
 import { resumeInvoice } from './resume-invoice.js';
+import { startLookUps } from './start-look-ups.js';
+import { verifyWarehouse } from './verify-warehouse.js';
 import { voidInvoice } from './void-invoice.js';
 
 /** Network work, on the `billing` queue: many at once, on any machine. */
@@ -23,6 +29,7 @@ export function createBillingActivities(dependencies: BillingDependencies) {
     downloadCsv: downloadCsv(dependencies),
     exportCsv: exportCsv(dependencies),
     lookUpInvoice: lookUpInvoice(dependencies),
+    startLookUps: startLookUps(),
   };
 }
 
@@ -37,6 +44,11 @@ export function createWarehouseActivities(dependencies: WarehouseDependencies) {
     parkInvoice: parkInvoice(dependencies),
     resumeInvoice: resumeInvoice(dependencies),
     publishSnapshot: publishSnapshot(dependencies),
+    ingestArchive: ingestArchive(dependencies),
+    findOverdue: findOverdue(dependencies),
+    lookAfterInvoices: lookAfterInvoices(dependencies),
+    checkQuarantine: checkQuarantine(dependencies),
+    verifyWarehouse: verifyWarehouse(dependencies),
   };
 }
 

@@ -1,6 +1,5 @@
 /** What activities are built from; `worker/start-worker.ts` wires it, tests hand in what they like. */
 
-import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Archive } from '../archive/archive.js';
 import type { BillingService } from '../billing/billing-service.js';
@@ -24,7 +23,5 @@ export interface WarehouseDependencies {
   readonly alerts: Alerts;
   readonly log: Logger;
   readonly settings: Settings;
-  /** Starts and signals other workflows, with our codec. */
-  readonly client: () => Client;
   readonly now: () => Date;
 }

@@ -48,7 +48,7 @@ export async function sendInvoiceEvent(
 ): Promise<void> {
   const { partnerId, invoice: header } = event;
   const address = { partnerId, invoiceId: header.invoiceId };
-  await client.connection.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
+  await client.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
     client.workflow.signalWithStart<typeof invoice, [InvoiceEvent]>('invoice', {
       ...startOptions(route, address, header.tenantId),
       signal: invoiceEventSignal,
@@ -64,7 +64,7 @@ export async function lookUpInvoice(
   address: InvoiceAddress,
   request: LookUpRequest,
 ): Promise<void> {
-  await client.connection.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
+  await client.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
     client.workflow.signalWithStart<typeof invoice, [LookUpRequest]>('invoice', {
       ...startOptions(route, address, null),
       signal: lookUpSignal,
@@ -80,7 +80,7 @@ export async function watchInvoice(
   address: InvoiceAddress,
 ): Promise<void> {
   const { args, ...options } = startOptions(route, address, null);
-  await client.connection.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
+  await client.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
     client.workflow.start<typeof invoice>('invoice', {
       ...options,
       args: [{ ...args[0], lookUp: { cause: 'reconcile' } }],
@@ -96,7 +96,7 @@ export async function retryInvoice(
   address: InvoiceAddress,
   requestedBy: 'person' | 'reconcile' = 'person',
 ): Promise<void> {
-  await client.connection.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
+  await client.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
     client.workflow.signalWithStart<typeof invoice, [{ requestedBy: 'person' | 'reconcile' }]>('invoice', {
       ...startOptions(route, address, null),
       signal: retrySignal,

@@ -2,7 +2,6 @@
 
 import type { DataConverter } from '@temporalio/common';
 import { type NativeConnection, Worker } from '@temporalio/worker';
-import type { BillingActivities, WarehouseActivities } from '../activities/create-activities.js';
 import type { WorkflowBundle } from './workflow-bundle.js';
 
 export interface QueueNames {
@@ -16,8 +15,9 @@ export interface WorkerParts {
   readonly queues: QueueNames;
   readonly bundle: WorkflowBundle;
   readonly dataConverter: DataConverter;
-  readonly billing: BillingActivities;
-  readonly warehouse: WarehouseActivities;
+  /** By name; `createBillingActivities` and `createWarehouseActivities` make them. */
+  readonly billing: object;
+  readonly warehouse: object;
 }
 
 /** Zero, the default, cancels running activities the moment SIGTERM comes. */

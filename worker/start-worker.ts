@@ -1,7 +1,6 @@
 /** The worker role, wired: archive, warehouse with its publisher, billing service, and both task queues. */
 
 import { join } from 'node:path';
-import type { Client } from '@temporalio/client';
 import { createBillingActivities, createWarehouseActivities } from '../activities/create-activities.js';
 import type { Archive } from '../archive/archive.js';
 import { openArchive } from '../archive/open-archive.js';
@@ -16,6 +15,7 @@ import type { Health } from '../ops/health.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
 import { createScrub } from '../ops/scrub.js';
+import { applySchedule } from '../temporal/schedule.js';
 import { openWarehouse } from '../warehouse/open-warehouse.js';
 import { startPublisher } from '../warehouse/publisher.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
@@ -81,21 +81,19 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const service = createBillingService({ settings, archive, log });
     closers.push(() => service.close());
 
-    let client: Client | null = null;
+    const queues = options.queues ?? taskQueues(settings.environment);
     const polling = pollTemporal({
-      ...{ settings, log, health, queues: options.queues ?? taskQueues(settings.environment) },
+      ...{ settings, log, health, queues },
       billing: createBillingActivities({ service, alerts, log }),
       warehouse: createWarehouseActivities({
         ...{ warehouse, archive, quarantine, alerts, log, settings },
-        client: () => {
-          if (client === null) throw new Error('An activity runs without a connection to Temporal.');
-          return client;
-        },
         now: () => new Date(),
       }),
-      async onConnected(connected) {
-        client = connected;
-      },
+      // Not worth refusing work for: an account may be without the right to make schedules.
+      onConnected: (client) =>
+        applySchedule(client, settings, queues).catch((error: unknown) =>
+          log.warn({ err: error }, 'the schedule could not be made; see `billsync schedule apply`'),
+        ),
     });
     closers.push(() => polling.close());
     return {

@@ -1,3 +1,7 @@
 /** Every workflow under the name that Temporal knows it by; the bundle's entry. */
 
+export { backfill } from './backfill.js';
+export { backfillBatch } from './backfill-batch.js';
 export { invoice } from './invoice.js';
+export { reconcile } from './reconcile.js';
+export { snapshot, verify } from './writer-requests.js';

@@ -49,6 +49,8 @@ class InvoiceRun {
   private pausedMs: number;
   /** A URL that asking brought to light and nothing used yet. */
   private freshUrl: ExportLocation | null = null;
+  /** Hash of the file whose rows were refused: the same bytes would be refused again, so a retry asks for others. */
+  private refusedSha256: string | null = null;
   /** Who told of the void: an event, until the details did. */
   private voidCause: 'event' | 'details' = 'event';
   private shownState: InvoiceState | null = null;
@@ -175,7 +177,9 @@ class InvoiceRun {
     const { announcement } = this.knowledge;
     this.mailbox.takeRequests();
     this.doing = 'getting the file';
-    const request = { invoiceId, announced: announcement?.location ?? null, regenerated: this.freshUrl };
+    const location = announcement?.location ?? null;
+    const isRefused = location !== null && location.fileHashSha256 === this.refusedSha256;
+    const request = { invoiceId, announced: isRefused ? null : location, regenerated: this.freshUrl };
     this.freshUrl = null;
     const file = await getFile(this.activities, request);
     if (file.outcome === 'arrived') return this.load(file, announcement);
@@ -219,6 +223,7 @@ class InvoiceRun {
         return;
       case 'rejected':
       case 'contradicted': {
+        this.refusedSha256 = sha256;
         const code = mismatch !== null ? 'hash-mismatch' : CODE_OF_REFUSED_LOAD[result.outcome];
         await this.park({ code, reason: mismatch === null ? result.reason : `${mismatch} ${result.reason}` });
       }

@@ -9,7 +9,20 @@ import {
 import type { BillingActivities, WarehouseActivities } from '../activities/create-activities.js';
 import type { Pace } from './pace.js';
 
-export type InvoiceActivities = BillingActivities & WarehouseActivities;
+/** What an invoice's life needs of them. */
+export type InvoiceActivities = Pick<
+  BillingActivities,
+  'fetchToken' | 'regenerateUrl' | 'downloadCsv' | 'exportCsv' | 'lookUpInvoice'
+> &
+  Pick<WarehouseActivities, 'loadInvoice' | LedgerActivity>;
+
+type LedgerActivity =
+  | 'recordEvent'
+  | 'recallInvoice'
+  | 'recordDetails'
+  | 'voidInvoice'
+  | 'parkInvoice'
+  | 'resumeInvoice';
 
 /** The queue of the one writer, beside the queue that this workflow runs on. */
 export function warehouseQueue(): string {
@@ -54,37 +67,19 @@ export function invoiceActivities(pace: Pace): InvoiceActivities {
     retry: { ...patient, maximumInterval: '1 min', maximumAttempts: 20 },
   });
 
-  const { fetchToken, regenerateUrl, lookUpInvoice } = quick;
-  const { downloadCsv, exportCsv } = download;
+  // One by one: proxies make their functions when asked by name, so a spread of one would be empty.
   return {
-    ...pick(ledger),
+    fetchToken: quick.fetchToken,
+    regenerateUrl: quick.regenerateUrl,
+    lookUpInvoice: quick.lookUpInvoice,
+    downloadCsv: download.downloadCsv,
+    exportCsv: download.exportCsv,
+    recordEvent: ledger.recordEvent,
+    recallInvoice: ledger.recallInvoice,
+    recordDetails: ledger.recordDetails,
+    voidInvoice: ledger.voidInvoice,
+    parkInvoice: ledger.parkInvoice,
+    resumeInvoice: ledger.resumeInvoice,
     loadInvoice: load.loadInvoice,
-    fetchToken,
-    regenerateUrl,
-    lookUpInvoice,
-    downloadCsv,
-    exportCsv,
-  };
-}
-
-/** Proxies make their functions when asked by name, so a spread of one would be empty. */
-function pick(ledger: Pick<WarehouseActivities, keyof WarehouseActivities>) {
-  const {
-    recordEvent,
-    recallInvoice,
-    recordDetails,
-    voidInvoice,
-    parkInvoice,
-    resumeInvoice,
-    publishSnapshot,
-  } = ledger;
-  return {
-    recordEvent,
-    recallInvoice,
-    recordDetails,
-    voidInvoice,
-    parkInvoice,
-    resumeInvoice,
-    publishSnapshot,
   };
 }

@@ -5,7 +5,6 @@ import { Client, type Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
 import { inject } from 'vitest';
-import type { BillingActivities, WarehouseActivities } from '../../activities/create-activities.js';
 import { createDataConverter } from '../../temporal/codec.js';
 import { openConnection } from '../../temporal/connect.js';
 import type { InvoiceRoute } from '../../temporal/invoice-client.js';
@@ -72,7 +71,7 @@ export interface RunningWorkers {
 export async function startWorkers(
   temporal: TemporalForTests,
   queues: QueueNames,
-  activities: { readonly billing: BillingActivities; readonly warehouse: WarehouseActivities },
+  activities: { readonly billing: object; readonly warehouse: object },
 ): Promise<RunningWorkers> {
   const workers = await createWorkers({
     connection: temporal.native,

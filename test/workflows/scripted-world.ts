@@ -5,21 +5,21 @@
 
 import { activityInfo, Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import type { BillingActivities, WarehouseActivities } from '../../activities/create-activities.js';
 import type { InvoiceLedger } from '../../activities/ledger.js';
 import type { InvoiceState } from '../../contract/names.js';
+import type { InvoiceActivities } from '../../workflows/options.js';
 import { aLocation } from './invoice-builders.js';
 
 export type World = ReturnType<typeof aWorld>;
 
-type Answers = Partial<BillingActivities & WarehouseActivities>;
+type Answers = Partial<InvoiceActivities>;
 
 /** Every activity does the plain right thing unless `answers` says otherwise; `calls` lists their names in order. */
 export function aWorld(answers: Answers = {}) {
   const calls: string[] = [];
   const ledger = new Map<string, { state: InvoiceState; loadedSha256: string | null }>();
   const parked: { code: string; reason: string }[] = [];
-  const loads: Parameters<WarehouseActivities['loadInvoice']>[0][] = [];
+  const loads: Parameters<InvoiceActivities['loadInvoice']>[0][] = [];
 
   const read = (invoiceId: string): InvoiceLedger =>
     ledger.get(invoiceId) ?? { state: null, loadedSha256: null };
@@ -28,7 +28,7 @@ export function aWorld(answers: Answers = {}) {
     ledger.set(invoiceId, { ...before, ...change });
   };
 
-  const plain: BillingActivities & WarehouseActivities = {
+  const plain: InvoiceActivities = {
     fetchToken: async () => ({ secondsLeft: 3_600 }),
     regenerateUrl: async () => ({ outcome: 'location', location: aLocation() }),
     downloadCsv: async ({ location }) => ({
@@ -66,9 +66,6 @@ export function aWorld(answers: Answers = {}) {
       write(invoiceId, { state: 'needs_attention' });
     },
     resumeInvoice: async ({ invoiceId }) => write(invoiceId, { state: 'finalized' }),
-    publishSnapshot: async () => ({
-      ...{ sequence: 1, publishedAt: '2026-03-09T10:00:00Z', path: '/nowhere', invoices: 0, shipments: 0 },
-    }),
   };
 
   const activities = Object.fromEntries(
@@ -79,15 +76,13 @@ export function aWorld(answers: Answers = {}) {
         return (activity as (...args: unknown[]) => Promise<unknown>)(...args);
       },
     ]),
-  ) as unknown as BillingActivities & WarehouseActivities;
+  ) as unknown as InvoiceActivities;
 
   return { activities, calls, ledger, parked, loads };
 }
 
 /** Activities that act in the world of the invoice whose workflow calls them. */
-export function activitiesOf(
-  worldOf: (invoiceId: string) => World | undefined,
-): BillingActivities & WarehouseActivities {
+export function activitiesOf(worldOf: (invoiceId: string) => World | undefined): InvoiceActivities {
   const names = Object.keys(aWorld().activities);
   const entries = names.map((name) => [
     name,

@@ -1,0 +1,8 @@
+/** Takes in what the archive has and the ledger has not: test events, duplicates, what was refused. */
+
+import type { WarehouseDependencies } from './dependencies.js';
+import { translated } from './failures.js';
+
+export function ingestArchive({ warehouse }: WarehouseDependencies) {
+  return (): Promise<{ readonly events: number }> => translated(() => warehouse.ingestArchive());
+}

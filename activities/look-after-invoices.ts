@@ -1,0 +1,30 @@
+/** Starts, asks or retries the workflows of the invoices that a reconciliation found. */
+
+import { getClient, heartbeat } from '@temporalio/activity';
+import type { Settings } from '../config/settings.js';
+import { lookUpInvoice, retryInvoice, watchInvoice } from '../temporal/invoice-client.js';
+import type { WarehouseDependencies } from './dependencies.js';
+import { translated } from './failures.js';
+import type { DueInvoice } from './find-overdue.js';
+
+export interface LookAfterRequest {
+  readonly how: 'watch' | 'recheck' | 'retry';
+  readonly invoices: readonly DueInvoice[];
+  readonly queues: { readonly billing: string; readonly warehouse: string };
+}
+
+/** Each call is harmless to repeat: an open run is not disturbed, a settled one answers and ends. */
+export function lookAfterInvoices({ settings }: WarehouseDependencies) {
+  return ({ how, invoices, queues }: LookAfterRequest): Promise<void> =>
+    translated(async () => {
+      const client = getClient();
+      const { environment, overdueAfter }: Settings = settings;
+      const route = { environment, overdueAfter, queues };
+      for (const invoice of invoices) {
+        if (how === 'watch') await watchInvoice(client, route, invoice);
+        else if (how === 'retry') await retryInvoice(client, route, invoice, 'reconcile');
+        else await lookUpInvoice(client, route, invoice, { cause: 'reconcile' });
+        heartbeat();
+      }
+    });
+}

@@ -1,0 +1,37 @@
+/** Has several invoices looked up, each by its own workflow, which answers the workflow that asked. */
+
+import { getClient } from '@temporalio/activity';
+import type { EnvironmentName } from '../contract/names.js';
+import { type InvoiceRoute, lookUpInvoice } from '../temporal/invoice-client.js';
+import type { Pace } from '../workflows/pace.js';
+import { translated } from './failures.js';
+
+export interface StartLookUpsRequest {
+  readonly environment: EnvironmentName;
+  readonly partnerId: string;
+  readonly invoiceIds: readonly string[];
+  /** The workflow that is told what became of each. */
+  readonly replyTo: string;
+  readonly billingQueue: string;
+  readonly pace?: Partial<Pace>;
+}
+
+/** Repeating it is harmless: an invoice that is asked for twice answers twice, and only one answer counts. */
+export function startLookUps() {
+  return (request: StartLookUpsRequest): Promise<void> =>
+    translated(async () => {
+      const { environment, partnerId, replyTo, billingQueue, pace } = request;
+      const route: InvoiceRoute = {
+        ...{ environment, queues: queuesBeside(billingQueue) },
+        ...(pace ? { pace } : {}),
+      };
+      const client = getClient();
+      for (const invoiceId of request.invoiceIds) {
+        await lookUpInvoice(client, route, { partnerId, invoiceId }, { cause: 'backfill', replyTo });
+      }
+    });
+}
+
+function queuesBeside(billing: string) {
+  return { billing, warehouse: billing.replace(/-billing$/, '-warehouse') };
+}

@@ -1,0 +1,38 @@
+/** Proves the warehouse against the archive, and tells when they differ. */
+
+import { heartbeat } from '@temporalio/activity';
+import type { Verification } from '../warehouse/warehouse.js';
+import type { WarehouseDependencies } from './dependencies.js';
+import { translated } from './failures.js';
+
+const ALERT_KEY = 'drift';
+/** History is no place for rows; who wants all of them verifies with the writer stopped, or reads the log. */
+const DRIFT_REPORTED = 200;
+const HEARTBEAT_MS = 5_000;
+
+export function verifyWarehouse({ warehouse, alerts, log }: WarehouseDependencies) {
+  return ({ full }: { readonly full: boolean }): Promise<Verification> =>
+    translated(async () => {
+      let progress: unknown = null;
+      const beat = setInterval(() => heartbeat(progress), HEARTBEAT_MS);
+      try {
+        const found = await warehouse.verify({
+          full,
+          onProgress: (done, of) => {
+            progress = { done, of };
+          },
+        });
+        const { drift } = found;
+        if (drift.length === 0) alerts.resolve(ALERT_KEY);
+        else {
+          log.error({ drift: drift.slice(0, DRIFT_REPORTED) }, 'the warehouse differs from the archive');
+          const [first] = drift;
+          const detail = `${drift.length} differences, the first: invoice ${first?.invoiceId} ${first?.rule}. Run \`billsync verify\`, then \`billsync rebuild\`.`;
+          alerts.raise({ key: ALERT_KEY, title: 'The warehouse differs from the archive', detail });
+        }
+        return { ...found, drift: drift.slice(0, DRIFT_REPORTED) };
+      } finally {
+        clearInterval(beat);
+      }
+    });
+}

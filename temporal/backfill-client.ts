@@ -1,0 +1,146 @@
+/** Starts a backfill, follows it, steers it; the workflows go on by themselves when nobody follows. */
+
+import { randomUUID } from 'node:crypto';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { taskQueues } from '../contract/names.js';
+import type { backfill } from '../workflows/backfill.js';
+import type { backfillBatch } from '../workflows/backfill-batch.js';
+import {
+  type BackfillControl,
+  type BackfillCounts,
+  type BackfillOutcome,
+  backfillBatchProgressQuery,
+  backfillBatchQuery,
+  backfillControlSignal,
+  backfillIdsSignal,
+  backfillProgressQuery,
+  noBackfillCounts,
+} from '../workflows/backfill-messages.js';
+import { type InvoiceRoute, invoicePace } from './invoice-client.js';
+
+export interface BackfillRequest {
+  readonly partnerId: string;
+  /** Each once; order is kept. */
+  readonly invoiceIds: readonly string[];
+  readonly concurrency?: number;
+  /** How long one invoice is waited for before it counts as `pending`. */
+  readonly replyWithin?: string;
+  /** To start the same one again by name; else a new one. */
+  readonly backfillId?: string;
+}
+
+export interface BackfillStatus {
+  readonly total: number;
+  readonly done: number;
+  readonly inWork: number;
+  readonly control: BackfillControl;
+  readonly isOver: boolean;
+  readonly counts: BackfillCounts;
+}
+
+export interface BackfillHandle {
+  readonly backfillId: string;
+  status(): Promise<BackfillStatus>;
+  /** Yields each invoice's result once, as they come, until all are told or `signal` aborts. */
+  results(options?: {
+    readonly signal?: AbortSignal;
+    readonly everyMs?: number;
+  }): AsyncIterable<BackfillOutcome>;
+  control(wanted: BackfillControl): Promise<void>;
+}
+
+const DEFAULT_CONCURRENCY = 20;
+/** 39 bytes an id: far below the limits of a payload, and of a batch's history. */
+const BATCH_SIZE = 500;
+
+export async function startBackfill(
+  client: Client,
+  route: InvoiceRoute,
+  request: BackfillRequest,
+): Promise<BackfillHandle> {
+  const { partnerId, concurrency = DEFAULT_CONCURRENCY, replyWithin = '1 h' } = request;
+  const backfillId = request.backfillId ?? randomUUID();
+  const invoiceIds = [...new Set(request.invoiceIds)];
+  const pace = invoicePace(route);
+  const { environment } = route;
+  const input = { environment, partnerId, concurrency, replyWithin, ...(pace ? { pace } : {}) };
+  const handle = await client.workflow.start<typeof backfill>('backfill', {
+    workflowId: backfillWorkflowId(route, backfillId),
+    taskQueue: (route.queues ?? taskQueues(environment)).billing,
+    args: [input],
+  });
+  for (let from = 0; ; from += BATCH_SIZE) {
+    const isLast = from + BATCH_SIZE >= invoiceIds.length;
+    await handle.signal(backfillIdsSignal, { invoiceIds: invoiceIds.slice(from, from + BATCH_SIZE), isLast });
+    if (isLast) return followBackfill(client, route, backfillId);
+  }
+}
+
+/** A handle to a backfill that was started before, by any process. */
+export function followBackfill(client: Client, route: InvoiceRoute, backfillId: string): BackfillHandle {
+  const parent = client.workflow.getHandle<typeof backfill>(backfillWorkflowId(route, backfillId));
+  const batchOf = (workflowId: string) => client.workflow.getHandle<typeof backfillBatch>(workflowId);
+
+  async function status(): Promise<BackfillStatus> {
+    const progress = await parent.query(backfillProgressQuery);
+    const batches = await parent.query(backfillBatchQuery);
+    const counts: Record<keyof BackfillCounts, number> = { ...progress.counts };
+    let inWork = 0;
+    for (const { workflowId } of batches.filter(({ state }) => state === 'running')) {
+      const batch = await outcomesOf(workflowId);
+      inWork += batch.inWork;
+      for (const { state } of batch.results) counts[state] += 1;
+    }
+    const done = Object.values(counts).reduce((sum, count) => sum + count, 0);
+    const { total, control, isOver } = progress;
+    return { total, done, inWork, control, isOver, counts };
+  }
+
+  /** A batch that was announced and has not begun yet has no results. */
+  async function outcomesOf(
+    workflowId: string,
+  ): Promise<{ readonly results: readonly BackfillOutcome[]; readonly inWork: number }> {
+    try {
+      return await batchOf(workflowId).query(backfillBatchProgressQuery);
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return { results: [], inWork: 0 };
+      throw error;
+    }
+  }
+
+  async function* results({
+    signal,
+    everyMs = 1_000,
+  }: {
+    readonly signal?: AbortSignal;
+    readonly everyMs?: number;
+  } = {}): AsyncIterable<BackfillOutcome> {
+    const told = new Map<string, number>();
+    const over = new Set<string>();
+    while (!signal?.aborted) {
+      const { isOver } = await parent.query(backfillProgressQuery);
+      for (const { workflowId, state } of await parent.query(backfillBatchQuery)) {
+        if (over.has(workflowId)) continue;
+        const { results: found } = await outcomesOf(workflowId);
+        yield* found.slice(told.get(workflowId) ?? 0);
+        told.set(workflowId, found.length);
+        if (state === 'done') over.add(workflowId);
+      }
+      if (isOver) return;
+      await new Promise((wake) => setTimeout(wake, everyMs));
+    }
+  }
+
+  return {
+    backfillId,
+    status,
+    results,
+    control: (wanted) => parent.signal(backfillControlSignal, wanted),
+  };
+}
+
+export { type BackfillCounts, type BackfillOutcome, noBackfillCounts };
+
+function backfillWorkflowId({ environment }: InvoiceRoute, backfillId: string): string {
+  return `backfill/${environment}/${backfillId}`;
+}

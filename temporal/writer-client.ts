@@ -1,0 +1,82 @@
+/** Asks the running worker for what only the one writer may do, and waits for its answer. */
+
+import { randomUUID } from 'node:crypto';
+import { type Client, WorkflowFailedError } from '@temporalio/client';
+import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
+import { taskQueues } from '../contract/names.js';
+import type { Publication, Verification } from '../warehouse/warehouse.js';
+import type { ReconcileResult, reconcile } from '../workflows/reconcile.js';
+import type { snapshot, verify } from '../workflows/writer-requests.js';
+import type { InvoiceRoute } from './invoice-client.js';
+
+/** The worker could not do what it was asked. The message is the worker's own. */
+export class WriterRequestError extends Error {
+  override readonly name = 'WriterRequestError';
+  /** The code of the error that the worker met, e.g. `publication-failed`. */
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Publishes now, with everything committed before the call in it. @throws WriterRequestError */
+export function askSnapshot(client: Client, route: InvoiceRoute): Promise<Publication> {
+  return answered(() => client.workflow.execute<typeof snapshot>('snapshot', options(route, 'snapshot')));
+}
+
+/** Proves the warehouse. Of a large drift the first 200 differences come back. @throws WriterRequestError */
+export function askVerify(
+  client: Client,
+  route: InvoiceRoute,
+  request: { readonly full: boolean },
+): Promise<Verification> {
+  return answered(() =>
+    client.workflow.execute<typeof verify>('verify', { ...options(route, 'verify'), args: [request] }),
+  );
+}
+
+/** What the schedule does, now; resolves when all of it is done. @throws WriterRequestError */
+export function askReconcile(
+  client: Client,
+  route: InvoiceRoute,
+  request: { readonly isFull?: boolean } = {},
+): Promise<ReconcileResult> {
+  return answered(() =>
+    client.workflow.execute<typeof reconcile>('reconcile', {
+      ...options(route, 'reconcile'),
+      args: [{ environment: route.environment, ...request }],
+    }),
+  );
+}
+
+/** Starts what the schedule does and does not wait. @returns the workflow's id */
+export async function startReconcile(client: Client, route: InvoiceRoute): Promise<string> {
+  const { workflowId } = await client.workflow.start<typeof reconcile>('reconcile', {
+    ...options(route, 'reconcile'),
+    args: [{ environment: route.environment }],
+  });
+  return workflowId;
+}
+
+function options(route: InvoiceRoute, what: string) {
+  const { environment } = route;
+  return {
+    workflowId: `${what}/${environment}/${randomUUID()}`,
+    taskQueue: (route.queues ?? taskQueues(environment)).warehouse,
+    workflowRunTimeout: '1 h',
+  } as const;
+}
+
+async function answered<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    const { cause } = error;
+    const inner = cause instanceof ActivityFailure ? cause.cause : cause;
+    const code = inner instanceof ApplicationFailure ? (inner.type ?? 'unknown') : 'unknown';
+    throw new WriterRequestError(code, inner?.message ?? error.message, { cause: error });
+  }
+}

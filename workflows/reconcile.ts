@@ -1,0 +1,65 @@
+/**
+ * What the schedule does, and `billsync reconcile` now: finds what nobody looks after, what waits too long, and
+ * whether the warehouse still is what the archive proves. Everything it starts is harmless to start twice.
+ */
+
+import { log, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import type { WarehouseActivities } from '../activities/create-activities.js';
+import type { EnvironmentName } from '../contract/names.js';
+
+export interface ReconcileInput {
+  readonly environment: EnvironmentName;
+  /** Read every file again; the schedule reads those that changed. */
+  readonly isFull?: boolean;
+}
+
+export interface ReconcileResult {
+  /** ISO 8601 UTC: up to which instant the next scheduled run need not look back. */
+  readonly until: string;
+  /** Invoices for which a workflow was started, was asked, was retried. */
+  readonly watched: number;
+  readonly rechecked: number;
+  readonly retried: number;
+  readonly needAttention: number;
+  readonly quarantined: number;
+  /** What the archive had and the ledger had not. */
+  readonly ingested: number;
+  readonly proved: { readonly invoices: number; readonly shipments: number; readonly drift: number };
+}
+
+const LIMIT = 1_000;
+const LOOK_BACK_MS = 86_400_000;
+
+export async function reconcile(input: ReconcileInput): Promise<ReconcileResult> {
+  const { taskQueue } = workflowInfo();
+  const queues = { billing: taskQueue.replace(/-warehouse$/, '-billing'), warehouse: taskQueue };
+  const activities = proxyActivities<WarehouseActivities>({
+    taskQueue: queues.warehouse,
+    startToCloseTimeout: '50 min',
+    heartbeatTimeout: '1 min',
+    retry: { initialInterval: '1 s', maximumInterval: '1 min', maximumAttempts: 10 },
+  });
+
+  const until = new Date().toISOString();
+  const since = lastUntil(until);
+  const { events: ingested } = await activities.ingestArchive();
+  const due = await activities.findOverdue({ since, until, limit: LIMIT });
+  await activities.lookAfterInvoices({ how: 'watch', invoices: due.unwatched, queues });
+  await activities.lookAfterInvoices({ how: 'recheck', invoices: due.toRecheck, queues });
+  await activities.lookAfterInvoices({ how: 'retry', invoices: due.toRetry, queues });
+  const { held } = await activities.checkQuarantine();
+  const { invoices, shipments, drift } = await activities.verifyWarehouse({ full: input.isFull ?? false });
+  if (drift.length > 0) log.error('the warehouse differs from the archive', { drift: drift.length });
+  return {
+    ...{ until, ingested, needAttention: due.needAttention, quarantined: held },
+    ...{ watched: due.unwatched.length, rechecked: due.toRecheck.length, retried: due.toRetry.length },
+    proved: { invoices, shipments, drift: drift.length },
+  };
+}
+
+/** Where the last scheduled run stopped looking; a day back when there was none, or when it is longer ago. */
+function lastUntil(until: string): string {
+  const last = workflowInfo().lastResult as ReconcileResult | undefined;
+  const dayBefore = new Date(Date.parse(until) - LOOK_BACK_MS).toISOString();
+  return last !== undefined && last.until > dayBefore ? last.until : dayBefore;
+}

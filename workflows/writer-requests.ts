@@ -1,0 +1,26 @@
+/** What commands ask of the running worker, because only the one writer may do it; each a small workflow on its queue. */
+
+import { proxyActivities } from '@temporalio/workflow';
+import type { WarehouseActivities } from '../activities/create-activities.js';
+import type { Publication, Verification } from '../warehouse/warehouse.js';
+
+const once = proxyActivities<WarehouseActivities>({
+  startToCloseTimeout: '30 min',
+  heartbeatTimeout: '1 min',
+  // Somebody waits at a terminal: a failure is told after a few tries and not hidden by many.
+  retry: { initialInterval: '500 ms', maximumAttempts: 3 },
+});
+const { publishSnapshot } = proxyActivities<WarehouseActivities>({
+  startToCloseTimeout: '10 min',
+  retry: { initialInterval: '500 ms', maximumAttempts: 3 },
+});
+
+/** `billsync snapshot`: answers after the rename, with everything committed before in it (decision 11). */
+export async function snapshot(): Promise<Publication> {
+  return publishSnapshot();
+}
+
+/** `billsync verify` */
+export async function verify({ full }: { readonly full: boolean }): Promise<Verification> {
+  return once.verifyWarehouse({ full });
+}
