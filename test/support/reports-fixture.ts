@@ -194,7 +194,7 @@ async function insertLoad(
     load_id: loadId,
     invoice_id: invoice.id,
     version: versionNumber,
-    file_sha256: String(loadId).padStart(64, 'a'),
+    file_sha256: `${versionNumber}${invoice.id.replaceAll('-', '')}`.padStart(64, 'a'),
     file_size_bytes: 1000,
     file_source: invoice.proof === 'hash' ? 'event' : 'export',
     tenant: invoice.tenant,

@@ -1,0 +1,176 @@
+/** What filters let through: literal matches, whole days, one level, one instant, and never a piece of SQL. */
+
+import { existsSync } from 'node:fs';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { listReports } from '../../reports/catalogue.js';
+import { runReport } from '../../reports/run-report.js';
+import { askReport, cells } from '../support/ask-report.js';
+import { INJECTIONS } from '../support/injections.js';
+import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+
+describe('filters of injection', () => {
+  let fixture: ReportsFixture;
+  const named = INJECTIONS.filter((text) => !text.includes('\u0000'));
+
+  beforeAll(async () => {
+    fixture = await reportsFixture([
+      anInvoice([aShipment({ cost: '1' })]),
+      ...named.map((text) =>
+        anInvoice([aShipment({ tenant: text, carrier: text, zone: text, cost: '2' })], { tenant: text }),
+      ),
+    ]);
+  });
+  afterAll(() => fixture.remove());
+
+  test.each(INJECTIONS.map((text) => [JSON.stringify(text), text]))(
+    '%s matches itself and nothing else',
+    async (_, text) => {
+      const expected = text.includes('\u0000') ? [] : [[text, '2.0000']];
+      const of = async (
+        name: string,
+        filter: 'tenants' | 'carriers' | 'zones',
+        column: string,
+      ): Promise<unknown[][]> =>
+        cells(
+          await runReport({ databasePath: fixture.path, name, filters: { [filter]: [text] } }),
+          column,
+          'billing_cost',
+        );
+      expect(await of('tenants', 'tenants', 'tenant')).toEqual(expected);
+      expect(await of('carriers', 'carriers', 'carrier')).toEqual(expected);
+      expect(await of('zones', 'zones', 'carrier_zone')).toEqual(expected);
+      expect(
+        (await runReport({ databasePath: fixture.path, name: 'tenants', filters: { currencies: [text] } }))
+          .rows,
+      ).toEqual([]);
+      for (const filters of [
+        { from: text },
+        { to: text },
+        { by: text },
+        { level: text },
+        { asKnownOn: text },
+      ]) {
+        await expect(runReport({ databasePath: fixture.path, name: 'tenants', filters })).rejects.toThrow(
+          Object.keys(filters)[0] === 'asKnownOn' ? 'as-known-on' : Object.keys(filters)[0],
+        );
+      }
+      await expect(
+        runReport({ databasePath: fixture.path, name: 'aging', parameters: { stuck_after_days: text } }),
+      ).rejects.toThrow('no whole number');
+    },
+  );
+
+  test('leave the file, its schema and the machine as they were', async () => {
+    const instance = await DuckDBInstance.create(fixture.path, { access_mode: 'READ_ONLY' });
+    const connection = await instance.connect();
+    const count = await connection.runAndReadAll('select count(*) from shipments');
+    expect(count.getRowsJson()).toEqual([[String(named.length + 1)]]);
+    connection.closeSync();
+    instance.closeSync();
+    expect(existsSync('/tmp/billsync-injected.csv')).toBe(false);
+  });
+
+  test('take every report’s text parameters literally', async () => {
+    for (const report of await listReports()) {
+      for (const parameter of report.parameters.filter(({ type }) => type === 'text')) {
+        const parameters = { [parameter.name]: "' or 1=1 --" };
+        const result = await runReport({ databasePath: fixture.path, name: report.name, parameters });
+        expect(result.head.parameters[parameter.name]).toBe("' or 1=1 --");
+      }
+    }
+  });
+});
+
+describe('the period', () => {
+  const invoices = [
+    anInvoice([
+      aShipment({ shipDate: '2026-01-31', invoiceDate: '2026-02-10', cost: '1' }),
+      aShipment({ shipDate: '2026-02-01', invoiceDate: '2026-02-10', cost: '2' }),
+      aShipment({ shipDate: '2026-02-28', invoiceDate: '2026-03-10', cost: '4' }),
+      aShipment({ shipDate: '2026-03-01', invoiceDate: '2026-03-10', cost: '8' }),
+    ]),
+  ];
+  const total = async (filters: Record<string, string>): Promise<unknown> =>
+    (await askReport('tenants', invoices, { filters })).rows[0]?.billing_cost;
+
+  test('starts with its first day and ends before its last', async () => {
+    expect(await total({ from: '2026-02-01', to: '2026-03-01' })).toBe('6.0000');
+    expect(await total({ from: '2026-02-28' })).toBe('12.0000');
+    expect(await total({ to: '2026-02-01' })).toBe('1.0000');
+  });
+
+  test('means the date on the invoice when it is asked to', async () => {
+    expect(await total({ from: '2026-02-01', to: '2026-03-01', by: 'invoice-date' })).toBe('3.0000');
+  });
+
+  test.each(['2026-02-30', '2026-2-1', 'yesterday', '', '2026-01-01T00:00:00Z', 'infinity', '0000-00-00'])(
+    'refuses "%s" as a day',
+    async (from) => {
+      await expect(askReport('tenants', [], { filters: { from } })).rejects.toThrow(
+        `"${from}" is no date for from`,
+      );
+    },
+  );
+
+  test('refuses to end before it starts', async () => {
+    const filters = { from: '2026-02-01', to: '2026-02-01' };
+    await expect(askReport('tenants', [], { filters })).rejects.toThrow('exclusive');
+  });
+});
+
+describe('the level', () => {
+  const tenant = anInvoice([aShipment({ cost: '5' })]);
+  const partner = anInvoice([aShipment({ cost: '50' }), aShipment({ cost: '5' })], { level: 'partner' });
+  const unknown = anInvoice([aShipment({ cost: '500' })], { level: null });
+
+  test('is tenant when both exist, and says what was left out', async () => {
+    const result = await askReport('carriers', [tenant, partner]);
+    expect(result.rows[0]?.billing_cost).toBe('5.0000');
+    expect(result.head.level).toBe('tenant');
+    expect(result.head.notes[0]).toContain('Left out: 2 shipments of 1 invoice at partner level.');
+  });
+
+  test('is partner when nothing else exists, even where a filter hides it all', async () => {
+    const result = await askReport('carriers', [partner]);
+    expect([result.head.level, result.rows[0]?.billing_cost]).toEqual(['partner', '55.0000']);
+    expect(result.head.notes.join()).toContain('Only partner-level invoices exist');
+    const hidden = await askReport('carriers', [tenant, partner], { filters: { tenants: ['nobody'] } });
+    expect(hidden.head.level).toBe('tenant');
+  });
+
+  test('counts an unknown level with the tenants and says so', async () => {
+    const result = await askReport('carriers', [tenant, unknown]);
+    expect(result.rows[0]?.billing_cost).toBe('505.0000');
+    expect(result.head.notes.join()).toContain('level is unknown');
+  });
+
+  test('adds both only when asked, with a warning', async () => {
+    const result = await askReport('carriers', [tenant, partner], { filters: { level: 'all' } });
+    expect(result.rows[0]?.billing_cost).toBe('60.0000');
+    expect(result.head.notes.join()).toContain('counted twice');
+  });
+});
+
+describe('the head', () => {
+  test('says what the numbers rest on', async () => {
+    const result = await askReport(
+      'tenants',
+      [
+        anInvoice([aShipment(), aShipment(), aShipment({ weight: null, unit: null })], { proof: 'header' }),
+        anInvoice([aShipment()], { proof: 'unproved', statedTotal: '11' }),
+      ],
+      { publishedAt: '2026-04-05T06:07:08.009Z' },
+    );
+    expect(result.head).toMatchObject({
+      asOf: '2026-04-05T06:07:08.009Z',
+      publication: 7,
+      timeZone: 'UTC',
+      shipments: 4,
+      rows: 1,
+      provedPercent: '75.00',
+    });
+    expect(result.head.notes.join(' ')).toContain('Without weight: 1 shipment');
+    expect(result.head.notes.join(' ')).toContain('Contradicted by their own header or event: 1 invoice');
+  });
+});

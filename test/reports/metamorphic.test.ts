@@ -1,0 +1,123 @@
+/** Relations that hold whatever the rows are: parts add up to the whole, order and voids leave no trace. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { listReports } from '../../reports/catalogue.js';
+import type { ReportFilters } from '../../reports/report-filters.js';
+import type { ReportRow } from '../../reports/report-result.js';
+import { runReport } from '../../reports/run-report.js';
+import {
+  anInvoice,
+  decimalText,
+  type ReportsFixture,
+  reportsFixture,
+  tenThousandths,
+} from '../support/reports-fixture.js';
+import { countedShipments, seededInvoices } from '../support/seeded-invoices.js';
+
+const invoices = seededInvoices(23, 40);
+let fixture: ReportsFixture;
+
+beforeAll(async () => {
+  fixture = await reportsFixture(invoices);
+});
+afterAll(() => fixture.remove());
+
+async function ask(
+  name: string,
+  filters: ReportFilters = {},
+  path = fixture.path,
+): Promise<readonly ReportRow[]> {
+  return (await runReport({ databasePath: path, name, filters })).rows;
+}
+
+function totals(rows: readonly ReportRow[], column = 'billing_cost'): Record<string, string> {
+  const sums = new Map<string, bigint>();
+  for (const row of rows) {
+    const currency = String(row.currency_code);
+    sums.set(currency, (sums.get(currency) ?? 0n) + tenThousandths(String(row[column] ?? '0')));
+  }
+  return Object.fromEntries([...sums].sort().map(([currency, sum]) => [currency, decimalText(sum)]));
+}
+
+const billed = totals(
+  countedShipments(invoices).map((row) => ({ currency_code: row.currency, billing_cost: row.cost })),
+);
+
+/** Every report whose rows share out all the shipments between them. */
+const PARTITIONS = [
+  'tenants',
+  'carriers',
+  'zones',
+  'matrix',
+  'summary',
+  'zone-mix',
+  'weight-breaks',
+  'services',
+  'origins',
+  'accrual',
+  'margin',
+];
+
+describe('sum over groups', () => {
+  test.each(PARTITIONS)('%s adds up to what was billed', async (name) => {
+    expect(totals(await ask(name))).toEqual(billed);
+  });
+
+  test('holds for the steps of a bridge and for a proof sheet', async () => {
+    const bridge = await ask('bridge');
+    for (const currency of ['USD', 'EUR']) {
+      const amounts = bridge
+        .filter((row) => row.currency_code === currency)
+        .map((row) => tenThousandths(String(row.amount)));
+      expect(amounts).toHaveLength(5);
+      expect(amounts.slice(0, 4).reduce((sum, amount) => sum + amount)).toBe(amounts[4]);
+    }
+    const proof = (await ask('proof')).filter((row) => row.state === 'loaded');
+    expect(totals(proof)).toEqual(billed);
+  });
+});
+
+describe('splitting', () => {
+  test.each(['tenants', 'carriers', 'origins'])('%s of two periods add up to the whole', async (name) => {
+    const parts = [...(await ask(name, { to: '2026-03-15' })), ...(await ask(name, { from: '2026-03-15' }))];
+    expect(totals(parts)).toEqual(totals(await ask(name)));
+  });
+
+  test('by each value of a filter gives the whole', async () => {
+    const zones = (await ask('zones')).map((row) => String(row.carrier_zone ?? ''));
+    const parts = await Promise.all([...new Set(zones)].map((zone) => ask('carriers', { zones: [zone] })));
+    expect(totals(parts.flat())).toEqual(billed);
+  });
+});
+
+describe('order and voids', () => {
+  test('loading in another order changes no report', async () => {
+    const shuffled = await reportsFixture([...invoices].reverse());
+    for (const { name } of await listReports()) {
+      expect(await ask(name, {}, shuffled.path), name).toEqual(await ask(name));
+    }
+    await shuffled.remove();
+  });
+
+  test('an invoice that was voided changes no report of money', async () => {
+    const extra = seededInvoices(99, 3).map((invoice) =>
+      anInvoice(invoice.shipments, { level: 'tenant', state: 'voided', voidedAt: '2026-08-02T00:00:00Z' }),
+    );
+    const voided = await reportsFixture([...invoices, ...extra]);
+    for (const name of [
+      ...PARTITIONS,
+      'rate-card',
+      'price-changes',
+      'bridge',
+      'outliers',
+      'duplicates',
+      'billing-lag',
+      'what-if',
+      'levels',
+      'data-quality',
+    ]) {
+      expect(await ask(name, {}, voided.path), name).toEqual(await ask(name));
+    }
+    await voided.remove();
+  });
+});

@@ -1,0 +1,206 @@
+/** Every form holds the same rows: what is exact stays exact, what looks like a formula stays text. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { parse } from 'csv-parse/sync';
+import stringWidth from 'string-width';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { listReports } from '../../reports/catalogue.js';
+import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
+import type { ReportResult } from '../../reports/report-result.js';
+import { runReport } from '../../reports/run-report.js';
+import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+import { seededInvoices } from '../support/seeded-invoices.js';
+
+let fixture: ReportsFixture;
+let tenants: ReportResult;
+
+beforeAll(async () => {
+  fixture = await reportsFixture([
+    ...seededInvoices(3, 30),
+    anInvoice([aShipment({ tenant: '<script>alert(1)</script>', cost: '12345678901234.5678' })]),
+    anInvoice([aShipment({ tenant: 'line\r\nbreak, "quoted"', cost: '-1.5' })]),
+    anInvoice([aShipment({ tenant: '\u001b[2Jevil\u202e', cost: '0.0001' })]),
+  ]);
+  tenants = await runReport({ databasePath: fixture.path, name: 'tenants' });
+});
+afterAll(() => fixture.remove());
+
+const body = async (format: (typeof REPORT_FORMATS)[number], width?: number): Promise<string> =>
+  String((await renderReport(tenants, format, { width })).body);
+
+describe('json and ndjson', () => {
+  test('hold the rows as they are, keys in order', async () => {
+    expect(JSON.parse(await body('json'))).toEqual(tenants.rows);
+    expect(
+      (await body('ndjson'))
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual(tenants.rows);
+    expect(await body('json')).toContain(
+      '"tenant":"<script>alert(1)</script>","currency_code":"USD","invoices":1,"shipments":1,"billing_cost":"12345678901234.5678"',
+    );
+  });
+
+  test('are an empty array when nothing matches', async () => {
+    expect((await renderReport({ ...tenants, rows: [] }, 'json')).body).toBe('[]\n');
+    expect((await renderReport({ ...tenants, rows: [] }, 'ndjson')).body).toBe('');
+  });
+});
+
+describe('csv', () => {
+  test('reads back the same, but for text that a spreadsheet would compute', async () => {
+    const rows = parse(await body('csv'), { columns: true, record_delimiter: '\r\n' }) as Record<
+      string,
+      string
+    >[];
+    expect(rows).toEqual(
+      tenants.rows.map((row) =>
+        Object.fromEntries(
+          Object.entries(row).map(([name, cell]) => [
+            name,
+            cell === '=cmd|calc' ? "'=cmd|calc" : cell === null ? '' : String(cell),
+          ]),
+        ),
+      ),
+    );
+    expect(rows.some((row) => row.tenant === "'=cmd|calc")).toBe(true);
+    expect(rows.some((row) => row.billing_cost === '-1.5000')).toBe(true);
+  });
+
+  test.each([
+    '=1+1',
+    '+1',
+    '-1',
+    '@SUM(A1)',
+    '\t=1',
+    '\r=1',
+    ' =1',
+    '\u200b=1',
+    '|x',
+    '%x',
+    '=HYPERLINK("x")',
+  ])('neutralises %j', async (tenant) => {
+    const row = { ...tenants.rows[0], tenant };
+    const text = String((await renderReport({ ...tenants, rows: [row] }, 'csv')).body)
+      .split('\r\n')
+      .slice(1)
+      .join('\r\n');
+    expect(text.startsWith("'") || text.startsWith('"\'')).toBe(true);
+  });
+});
+
+describe('table', () => {
+  test.each([60, 80, 120, 200])('fits %i columns when text can give way', async (width) => {
+    const narrow = { ...tenants, columns: tenants.columns.slice(0, 4) };
+    for (const line of String((await renderReport(narrow, 'table', { width })).body).split('\n')) {
+      expect(stringWidth(line)).toBeLessThanOrEqual(width);
+    }
+  });
+
+  test('aligns numbers under their point, whatever the script of the names', async () => {
+    const lines = (await body('table')).trimEnd().split('\n').slice(3);
+    const ends = new Set(lines.map((line) => stringWidth(line.slice(0, line.search(/\.\d{4} /)))));
+    expect(ends.size).toBe(1);
+    expect(await body('table')).toContain('12,345,678,901,234.5678');
+  });
+
+  test('shows control characters instead of obeying them', async () => {
+    expect(await body('table')).toContain('\\x1b[2Jevil\\x202e');
+    expect(await body('table')).not.toContain('\u001b');
+  });
+
+  test('never cuts a number', async () => {
+    expect(await body('table', 40)).toContain('12,345,678,901,234.5678');
+  });
+});
+
+describe('parquet', () => {
+  test.each(['tenants', 'proof', 'duplicates', 'restatement'])(
+    '%s reads back typed and equal',
+    async (name) => {
+      const result = await runReport({ databasePath: fixture.path, name });
+      const folder = await mkdtemp(join(tmpdir(), 'billsync-parquet-'));
+      const path = join(folder, 'r.parquet');
+      await writeFile(path, (await renderReport(result, 'parquet')).body);
+      const instance = await DuckDBInstance.create(':memory:');
+      const connection = await instance.connect();
+      await connection.run("set TimeZone = 'UTC'");
+      const read = await connection.prepare('select * from read_parquet($path)');
+      read.bind({ path });
+      const reader = await read.runAndReadAll();
+      const rows = reader.getRowObjectsJson();
+      expect(rows.map((row) => Object.values(row).map(plain))).toEqual(
+        result.rows.map((row) => result.columns.map((column) => plain(row[column.name]))),
+      );
+      const types = Object.fromEntries(
+        reader.columnNames().map((column, index) => [column, String(reader.columnTypes()[index])]),
+      );
+      if (types.billing_cost) expect(types.billing_cost).toBe('DECIMAL(38,4)');
+      connection.closeSync();
+      instance.closeSync();
+      await rm(folder, { recursive: true });
+    },
+  );
+
+  /** Both sides as text: instants in one spelling, counts that DuckDB's JSON writes as text. */
+  function plain(value: unknown): string | null {
+    return value === null || value === undefined
+      ? null
+      : String(value).replace(/^(\d{4}-\d\d-\d\d) (.*)\+00$/, '$1T$2Z');
+  }
+});
+
+describe('xlsx', () => {
+  test('is a workbook that holds numbers as numbers and long ones as text', async () => {
+    const { body: bytes } = await renderReport(tenants, 'xlsx');
+    expect(
+      Buffer.from(bytes as Uint8Array)
+        .subarray(0, 2)
+        .toString(),
+    ).toBe('PK');
+    const sheet = await unzipped(bytes as Uint8Array, 'xl/worksheets/sheet1.xml');
+    expect(sheet).toContain('<v>-1.5</v>');
+    expect(sheet).not.toContain('12345678901234.5678</v>');
+    expect(sheet).not.toContain('<f>');
+  });
+});
+
+describe('html', () => {
+  test('is one page without scripts or outside addresses', async () => {
+    const page = await body('html');
+    expect(page).not.toMatch(/<script|javascript:|on(load|click|error)=/i);
+    expect(page.replaceAll('http://www.w3.org/', '')).not.toMatch(/https?:\/\/|src=|@import|url\(/);
+    expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+    expect(page).toContain('<svg role="img" aria-label="Billing cost in USD by tenant"');
+    expect(page).toContain('12,345,678,901,234.5678');
+  });
+});
+
+test('every report takes every form', async () => {
+  for (const { name } of await listReports()) {
+    const result = await runReport({ databasePath: fixture.path, name });
+    for (const format of REPORT_FORMATS) {
+      const rendered = await renderReport(result, format, { width: 100 });
+      expect(rendered.body.length, `${name} as ${format}`).toBeGreaterThan(result.rows.length > 0 ? 20 : -1);
+    }
+  }
+});
+
+/** Reads one deflated entry of a ZIP by its central directory, so that the test needs no library of its own. */
+async function unzipped(bytes: Uint8Array, name: string): Promise<string> {
+  const { inflateRawSync } = await import('node:zlib');
+  const zip = Buffer.from(bytes);
+  for (let at = zip.indexOf('PK\u0001\u0002'); at >= 0; at = zip.indexOf('PK\u0001\u0002', at + 4)) {
+    const nameLength = zip.readUInt16LE(at + 28);
+    if (zip.subarray(at + 46, at + 46 + nameLength).toString() !== name) continue;
+    const local = zip.readUInt32LE(at + 42);
+    const start = local + 30 + zip.readUInt16LE(local + 26) + zip.readUInt16LE(local + 28);
+    const data = zip.subarray(start, start + zip.readUInt32LE(at + 20));
+    return zip.readUInt16LE(at + 10) === 0 ? data.toString() : inflateRawSync(data).toString();
+  }
+  throw new Error(`There is no ${name} in the workbook.`);
+}

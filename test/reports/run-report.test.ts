@@ -1,0 +1,192 @@
+/** How a report is found, limited and refused, and that none needs to be told anything to run. */
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { listReports, parseReport } from '../../reports/catalogue.js';
+import { NotPublishedError, ReportInterruptedError, ReportNotFoundError } from '../../reports/errors.js';
+import { openPublishedFile } from '../../reports/published-file.js';
+import { drawCharts } from '../../reports/render/chart-svg.js';
+import { runReport } from '../../reports/run-report.js';
+import { type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+import { seededInvoices } from '../support/seeded-invoices.js';
+
+const reports = await listReports();
+let fixture: ReportsFixture;
+let empty: ReportsFixture;
+
+beforeAll(async () => {
+  fixture = await reportsFixture(seededInvoices(5, 30));
+  empty = await reportsFixture([]);
+});
+afterAll(() => Promise.all([fixture.remove(), empty.remove()]));
+
+describe('the catalogue', () => {
+  test('answers the questions analysts ask', () => {
+    expect(reports.map((report) => report.name)).toEqual([
+      'accrual',
+      'aging',
+      'billing-lag',
+      'bridge',
+      'carriers',
+      'data-quality',
+      'duplicates',
+      'gaps',
+      'levels',
+      'margin',
+      'matrix',
+      'origins',
+      'outliers',
+      'price-changes',
+      'proof',
+      'rate-card',
+      'rate-variance',
+      'rebills',
+      'restatement',
+      'services',
+      'summary',
+      'tenants',
+      'weight-breaks',
+      'what-if',
+      'zone-mix',
+      'zones',
+    ]);
+  });
+
+  test('refuses a file whose header says too little', () => {
+    expect(() => parseReport('x', '-- title: A\n-- grain: b\nselect 1')).toThrow('has no "means"');
+    expect(() =>
+      parseReport('x', '-- title: A\n-- grain: b\n-- means: c\n-- cannot say: d\n-- params: $a float: e'),
+    ).toThrow('cannot read the parameter');
+  });
+});
+
+describe('every report', () => {
+  test.each(reports.map((report) => report.name))('%s runs without being told anything', async (name) => {
+    const report = reports.find((each) => each.name === name);
+    const result = await runReport({ databasePath: fixture.path, name });
+    const nothing = await runReport({ databasePath: empty.path, name });
+    expect(nothing.rows).toEqual([]);
+    expect(nothing.head.provedPercent).toBeNull();
+    // No column may be a float in disguise, and what the header speaks of exists.
+    const columns = result.columns.map((column) => column.name);
+    expect(nothing.columns).toEqual(result.columns);
+    expect(columns).toEqual(
+      expect.arrayContaining([...Object.keys(report?.units ?? {}), ...(report?.details ?? [])]),
+    );
+    for (const column of result.columns) {
+      if (/(cost|^amount|total|margin|saving|variance)$/.test(column.name))
+        expect(column.type, column.name).toBe('decimal');
+    }
+    if (columns.some((column) => /cost/.test(column))) expect(columns).toContain('currency_code');
+    expect(drawCharts(result).length).toBeGreaterThanOrEqual(
+      report?.charts.length && result.rows.length > 0 ? 1 : 0,
+    );
+  });
+
+  test('holds no report of its own as a string in TypeScript', async () => {
+    for (const report of reports) expect(report.sql).toMatch(/^-- title: .+\?\n/);
+  });
+});
+
+describe('runReport', () => {
+  test('suggests what a misspelt name meant', async () => {
+    const asked = runReport({ databasePath: fixture.path, name: 'tenant' });
+    await expect(asked).rejects.toThrow(ReportNotFoundError);
+    await expect(runReport({ databasePath: fixture.path, name: 'carrierz' })).rejects.toThrow(
+      'Did you mean carriers?',
+    );
+    await expect(runReport({ databasePath: fixture.path, name: '../session/macros' })).rejects.toThrow(
+      'There is no report',
+    );
+  });
+
+  test('suggests what a misspelt parameter meant', async () => {
+    const parameters = { stuck_after: '3' };
+    await expect(runReport({ databasePath: fixture.path, name: 'aging', parameters })).rejects.toThrow(
+      'Did you mean stuck_after_days?',
+    );
+  });
+
+  test('says when nothing is published', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'billsync-none-'));
+    await expect(
+      runReport({ databasePath: join(folder, 'reports.duckdb'), name: 'tenants' }),
+    ).rejects.toThrow(NotPublishedError);
+    await rm(folder, { recursive: true });
+  });
+
+  test('stops a report at its limit and says so', async () => {
+    const asked = runReport({ databasePath: fixture.path, name: 'outliers', timeLimitMs: 1 });
+    await expect(asked).rejects.toThrow(ReportInterruptedError);
+    await expect(asked).rejects.toThrow('was stopped at its limit of 0.001 s');
+  });
+
+  test('leaves the file byte for byte as it is', async () => {
+    const before = await readFile(fixture.path);
+    await Promise.all(reports.map((report) => runReport({ databasePath: fixture.path, name: report.name })));
+    expect((await readFile(fixture.path)).equals(before)).toBe(true);
+  });
+});
+
+describe('the session', () => {
+  test.each([
+    "select * from read_csv('/etc/passwd')",
+    "select * from '/etc/passwd'",
+    "copy shipments to '/tmp/billsync-escape.csv'",
+    "attach '/tmp/billsync-escape.duckdb'",
+    'set enable_external_access = true',
+    'install httpfs',
+    'load httpfs',
+    'delete from shipment_rows',
+    'create table t (a integer)',
+  ])('denies %s', async (sql) => {
+    const file = await openPublishedFile(fixture.path);
+    await expect(file.query(sql)).rejects.toThrow();
+    file.close();
+  });
+
+  test('keeps its view when the file is replaced under it', async () => {
+    const file = await openPublishedFile(fixture.path);
+    const count = async (): Promise<unknown> =>
+      (await file.query('select count(*) from shipments')).getRowsJson();
+    const before = await count();
+    const { copyFile, rename } = await import('node:fs/promises');
+    await copyFile(empty.path, `${fixture.path}.next`);
+    await copyFile(fixture.path, `${fixture.path}.kept`);
+    await rename(`${fixture.path}.next`, fixture.path);
+    expect(await count()).toEqual(before);
+    expect((await runReport({ databasePath: fixture.path, name: 'tenants' })).rows).toEqual([]);
+    await rename(`${fixture.path}.kept`, fixture.path);
+    file.close();
+  });
+});
+
+describe('exact arithmetic', () => {
+  test.each([
+    ['per(5, 3)', '1.6667'],
+    ['per(-5, 3)', '-1.6667'],
+    ['per(0.0001, 2)', '0.0001'],
+    ['per(-0.0001, 2)', '-0.0001'],
+    ['per(1, 0)', null],
+    ['per(null, 2)', null],
+    ['per(99999999999999.9999, 0.0001)', '999999999999999999.0000'],
+    ['percent_of(1, 3)', '33.33'],
+    ['percent_of(-1, 8)', '-12.50'],
+    ['percent_of(0.00005, 1)', '0.01'],
+    ['mean_of(7, 2)', '3.50'],
+    ["sum_lb(1.0000, 'KG')", '2.2046'],
+    ["lb_of(0.00005, 'KG')", '0.0001'],
+    ["normal_zone('Zone 05')", '5'],
+    ["normal_zone(' 044 ')", '44'],
+    ["normal_zone('00')", '0'],
+    ["normal_zone('ak')", 'AK'],
+    ["normal_zone('zone ak')", 'AK'],
+    ["rated_lb(1.0001, 'LB')", 2],
+  ])('%s is %s', async (expression, expected) => {
+    const file = await openPublishedFile(fixture.path);
+    expect((await file.query(`select ${expression}`)).getRowsJson()).toEqual([[expected]]);
+    file.close();
+  });
+});
