@@ -1,0 +1,13 @@
+/** Any file gives the same verdict through DuckDB and through csv-parse alone; the long run is a chaos program. */
+
+import { expect, test } from 'vitest';
+import { confront } from './two-readers.js';
+
+test('both readers agree on 2,000 generated files', async () => {
+  const { files, good, refused, disagreements } = await confront({ files: 2_000, seed: 20_260_301 });
+  const told = disagreements.map(({ why, bytes }) => `${why}: ${JSON.stringify(bytes.toString('latin1'))}`);
+  expect(told).toEqual([]);
+  expect(files).toBe(2_000);
+  // A generator that only makes one kind would prove nothing.
+  expect(Math.min(good, refused)).toBeGreaterThan(300);
+}, 120_000);
