@@ -243,13 +243,13 @@ export const CSV_CORPUS: readonly CorpusCase[] = [
     whole(
       goodText
         .split('\r\n')
-        .map(
-          (line) =>
-            line &&
-            line
-              .split(',')
-              .map((cell) => `"${cell}"`)
-              .join(','),
+        .map((line) =>
+          line === ''
+            ? ''
+            : line
+                .split(',')
+                .map((cell) => `"${cell}"`)
+                .join(','),
         )
         .join('\r\n'),
     ),
