@@ -130,6 +130,7 @@ export class Account {
   async reset(): Promise<void> {
     await this.schedules.close();
     await this.deliveries.abandon();
+    this.faults.reset();
     this.store.clear();
     this.#furnish();
   }

@@ -5,6 +5,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Activity } from './activity.js';
 import type { Faults, Moment } from './faults.js';
@@ -31,7 +32,7 @@ const KEPT_DELIVERIES = 50_000;
 export class Deliveries {
   readonly #options: DeliveriesOptions;
   readonly #pool = new ReceiverPool();
-  #closing = new AbortController();
+  #closing = patientController();
   readonly #jobs = new Set<Promise<void>>();
   /** Lets go of a delivery that waits for a later event of its invoice; one at a time for each line. */
   readonly #held = new Map<string, () => void>();
@@ -83,7 +84,7 @@ export class Deliveries {
   async abandon(): Promise<void> {
     this.#closing.abort();
     await this.idle();
-    this.#closing = new AbortController();
+    this.#closing = patientController();
   }
 
   /** Stops at once; unfinished deliveries stay pending and are taken up by `resume` of the next start. */
@@ -228,6 +229,13 @@ export class Deliveries {
       if (state !== 'pending') store.remove('delivery', id);
     }
   }
+}
+
+/** Every delivery under way listens to it; thousands are no leak. */
+function patientController(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
 }
 
 /** Deliveries of one invoice to one registration: only among these there is an order to upset. */

@@ -143,6 +143,12 @@ export class Faults {
     }
   }
 
+  /** Forgets every rule and all that was met, so that the next story starts at its beginning. */
+  reset(): void {
+    this.#meetings.clear();
+    this.clear();
+  }
+
   /** The rule of this name that strikes now, if any; counts the strike. */
   strike(name: FaultName, moment: Moment): FaultRule | null {
     const rules = this.#options.store.all('fault');

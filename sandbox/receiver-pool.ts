@@ -22,8 +22,8 @@ interface Line {
   busy: number;
 }
 
-/** Requests under way at one receiver; a slow one holds up only itself. */
-const CONNECTIONS = 32;
+/** Requests under way at one receiver; a slow one holds up only itself. More would only shake more hands. */
+const CONNECTIONS = 16;
 const KEPT_RESPONSE_CHARACTERS = 2_000;
 const READ_RESPONSE_BYTES = 256 * 1024;
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Account } from '../account.js';
 import type { ServiceKeys } from '../service.js';
+import { pageRoutes } from '../page/page-routes.js';
 import { adminRoutes } from './admin-routes.js';
 import { apiRoutes } from './api-routes.js';
 import { storageRoutes } from './storage-routes.js';
@@ -54,6 +55,8 @@ export async function startListeners(options: ListenersOptions): Promise<Listene
       async (app) => {
         await app.register(async (scope) => apiRoutes(scope, { account, wirePrefix }));
         await app.register(async (scope) => adminRoutes(scope, { account }), { prefix: '/admin' });
+        const connection = () => ({ baseUrl: apiUrl + prefix, storageUrl, caFile: join(dataDir, 'ca.pem') });
+        await app.register(async (scope) => pageRoutes(scope, { account, connection }));
       },
       { prefix },
     );

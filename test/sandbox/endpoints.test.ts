@@ -1,0 +1,121 @@
+/** Spec 4.3 to 4.5 and 7: the three endpoints of an invoice and their errors. */
+import { createHash } from 'node:crypto';
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Sandbox, startSandbox } from '../../sandbox/service.js';
+import { SpecClient } from './support.js';
+
+let sandbox: Sandbox;
+let client: SpecClient;
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  client = new SpecClient(sandbox);
+});
+
+afterAll(async () => {
+  await client.close();
+  await sandbox.close();
+});
+
+async function finalized(): Promise<string> {
+  const { invoiceId } = await sandbox.createInvoice({ tenant: 'müller', shipments: 40 });
+  return (await sandbox.finalize(invoiceId)).invoiceId;
+}
+
+const UNKNOWN = '11111111-1111-1111-1111-111111111111';
+
+describe('regenerate presigned URL', () => {
+  test('spec 4.3: answers the four fields, and the URL downloads a file of that hash and size', async () => {
+    const { status, text } = await client.invoice(await finalized(), 'regenerate');
+    const body = JSON.parse(text) as Record<string, string | number>;
+    expect(status).toBe(200);
+    expect(Object.keys(body)).toEqual([
+      'presignedUrl',
+      'presignedUrlExpiresAt',
+      'fileHashSha256',
+      'fileSizeBytes',
+    ]);
+    const { bytes } = await client.send(String(body.presignedUrl));
+    expect(bytes.length).toBe(body.fileSizeBytes);
+    expect(createHash('sha256').update(bytes).digest('hex')).toBe(body.fileHashSha256);
+  });
+
+  test('spec 4.3: needs no body, and takes an empty JSON one', async () => {
+    const url = `${sandbox.baseUrl}/api/v1/billing/invoices/${await finalized()}/regenerate-presigned-url`;
+    const headers = { authorization: `Bearer ${await client.token()}`, 'content-type': 'application/json' };
+    expect((await client.send(url, { method: 'POST', headers })).status).toBe(200);
+    expect((await client.send(url, { method: 'POST', headers, body: '{}' })).status).toBe(200);
+  });
+
+  test('spec 7: is 404 for an unknown invoice', async () => {
+    expect((await client.invoice(UNKNOWN, 'regenerate')).status).toBe(404);
+  });
+
+  test('spec 7: is 404 before approval, because the export does not exist', async () => {
+    const { invoiceId } = await sandbox.createInvoice();
+    const { status, text } = await client.invoice(invoiceId, 'regenerate');
+    expect([status, JSON.parse(text)]).toEqual([
+      404,
+      { error: 'not_found', error_description: expect.any(String) },
+    ]);
+  });
+
+  test('spec 7: is 400 with error details when no URL can be made', async () => {
+    const invoiceId = await finalized();
+    sandbox.cancel(invoiceId);
+    for (const id of [invoiceId, 'not-a-uuid']) {
+      const { status, text } = await client.invoice(id, 'regenerate');
+      expect(status).toBe(400);
+      expect(JSON.parse(text)).toMatchObject({
+        details: [{ field: 'invoiceId', issue: expect.any(String) }],
+      });
+    }
+  });
+});
+
+describe('invoice details', () => {
+  test('spec 4.4: returns the invoice with line items that sum to the total', async () => {
+    const invoiceId = await finalized();
+    const { status, text } = await client.invoice(invoiceId, 'details');
+    const details = JSON.parse(text) as Record<string, unknown> & { lineItems: Record<string, unknown>[] };
+    const invoice = sandbox.invoice(invoiceId);
+    expect(status).toBe(200);
+    expect(details).toMatchObject({
+      shipiumInvoiceId: invoiceId,
+      status: 'APPROVED',
+      invoiceStatus: 'finalized',
+    });
+    expect(details.lineItems).toHaveLength(40);
+    const tenThousandths = details.lineItems.reduce(
+      (sum, one) => sum + Math.round(Number(one.billingCost) * 1e4),
+      0,
+    );
+    expect(tenThousandths).toBe(Math.round(Number(invoice.totalAmount) * 1e4));
+  });
+
+  test('spec 4.4: is 404 for an unknown invoice', async () => {
+    expect((await client.invoice(UNKNOWN, 'details')).status).toBe(404);
+  });
+});
+
+describe('export to CSV', () => {
+  test('spec 4.5: downloads the same rows without a webhook', async () => {
+    const invoiceId = await finalized();
+    const { status, headers, text } = await client.invoice(invoiceId, 'export-csv');
+    expect(status).toBe(200);
+    expect(headers['content-type']).toContain('text/csv');
+    expect(headers['content-disposition']).toContain(invoiceId);
+    expect(parse(text, { columns: true })).toHaveLength(40);
+  });
+
+  test('spec 4.5: is 404 for an unknown invoice and before approval', async () => {
+    const { invoiceId } = await sandbox.createInvoice();
+    expect((await client.invoice(UNKNOWN, 'export-csv')).status).toBe(404);
+    expect((await client.invoice(invoiceId, 'export-csv')).status).toBe(404);
+  });
+});
+
+test('spec 9: paths without the version segment do not exist', async () => {
+  expect((await client.send(`${sandbox.baseUrl}/api/v2/deliveryexperience/ping`)).status).toBe(404);
+});

@@ -1,0 +1,403 @@
+/** Faults by name: each does what its name says, as often and where the rule says, and the same way for a seed. */
+import { createHash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { FAULT_NAMES } from '../../sandbox/fault-catalogue.js';
+import { type Sandbox, startSandbox } from '../../sandbox/service.js';
+import { type Envelope, envelope, type Receiver, SpecClient, startReceiver } from './support.js';
+
+let sandbox: Sandbox;
+let receiver: Receiver;
+let client: SpecClient;
+
+beforeAll(async () => {
+  [sandbox, receiver] = await Promise.all([startSandbox({ retryDelayMs: 20 }), startReceiver()]);
+  client = new SpecClient(sandbox);
+});
+
+beforeEach(async () => {
+  await sandbox.reset();
+  receiver.requests.length = 0;
+  sandbox.registerWebhook({ name: 'hook', url: receiver.url, caPem: receiver.caPem, active: true });
+});
+
+afterAll(async () => {
+  await client.close();
+  await sandbox.close();
+  await receiver.close();
+});
+
+const tested = new Set<string>();
+
+/** Switches a fault on and remembers that it was tested. */
+function play(name: string, options: object = {}) {
+  tested.add(name);
+  return sandbox.faults.add({ name, ...options });
+}
+
+async function finalizedEvent(): Promise<Envelope> {
+  const { invoiceId } = await sandbox.createInvoice({ tenant: '000417', shipments: 20 });
+  await sandbox.finalize(invoiceId);
+  await sandbox.idle();
+  const events = sandbox.events().map(envelope);
+  const found = events.find(
+    ({ metadata, payload }) =>
+      metadata.eventType === 'invoice_finalized' && payload.shipiumInvoiceId === invoiceId,
+  );
+  return found ?? { metadata: {}, payload: {} };
+}
+
+async function received(): Promise<Envelope[]> {
+  await sandbox.idle();
+  return receiver.requests.map(envelope);
+}
+
+async function download(event: Envelope) {
+  const answer = await client.send(String(event.payload.presignedUrl));
+  return { ...answer, sha256: createHash('sha256').update(answer.bytes).digest('hex') };
+}
+
+async function tokenPing(): Promise<{ status: number; headers: Record<string, unknown>; text: string }> {
+  return client.ping({ 'x-api-key': sandbox.apiKey });
+}
+
+describe('at deliveries', () => {
+  test('duplicate: the same eventId arrives again', async () => {
+    play('duplicate', { count: 1, params: { times: 2 } });
+    await sandbox.createInvoice();
+    const ids = (await received()).map(({ metadata }) => metadata.eventId);
+    expect([ids.length, new Set(ids).size]).toEqual([3, 1]);
+  });
+
+  test('reorder: a later event of the same invoice arrives first', async () => {
+    play('reorder', { target: { eventType: 'invoice_created' } });
+    await finalizedEvent();
+    const types = (await received()).map(({ metadata }) => metadata.eventType);
+    expect(types).toEqual(['invoice_finalized', 'invoice_created']);
+  });
+
+  test('reorder: with nothing behind it, a delivery arrives after its delay', async () => {
+    play('reorder', { params: { delayMs: 60 } });
+    const start = performance.now();
+    await sandbox.createInvoice();
+    expect(await received()).toHaveLength(1);
+    expect(performance.now() - start).toBeGreaterThanOrEqual(55);
+  });
+
+  test('delay: a delivery arrives late', async () => {
+    play('delay', { params: { delayMs: 80 } });
+    const start = performance.now();
+    await sandbox.createInvoice();
+    await received();
+    expect((receiver.requests[0]?.at ?? 0) - start).toBeGreaterThanOrEqual(78);
+  });
+
+  test('drop: a delivery never arrives, and the log says so', async () => {
+    play('drop');
+    await sandbox.createInvoice();
+    expect(await received()).toHaveLength(0);
+    expect(sandbox.deliveries()).toMatchObject([{ state: 'dropped', attempts: [] }]);
+  });
+
+  test('execute-then-drop: a delivery arrives, counts as unanswered, and comes again', async () => {
+    play('execute-then-drop', { count: 1, target: { endpoint: 'delivery' } });
+    await sandbox.createInvoice();
+    expect(await received()).toHaveLength(2);
+  });
+
+  test.each(['connection-reset', 'cut-off-body'])(
+    '%s: the first attempt breaks, the retry arrives',
+    async (name) => {
+      play(name, { count: 1, target: { endpoint: 'delivery' } });
+      await sandbox.createInvoice();
+      expect(await received()).toHaveLength(1);
+      expect(sandbox.deliveries()[0]?.attempts.map(({ status }) => status)).toEqual([null, 200]);
+    },
+  );
+});
+
+describe('in events', () => {
+  test('wrong-hash: the announced hash is not that of the file; a regenerated one is', async () => {
+    play('wrong-hash', { target: { endpoint: 'event' } });
+    const event = await finalizedEvent();
+    const { sha256 } = await download(event);
+    expect(event.payload.fileHashSha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(event.payload.fileHashSha256).not.toBe(sha256);
+    const again = await client.invoice(String(event.payload.shipiumInvoiceId), 'regenerate');
+    expect(JSON.parse(again.text)).toMatchObject({ fileHashSha256: sha256 });
+  });
+
+  test('wrong-size: the announced size is off', async () => {
+    play('wrong-size', { params: { by: -7 } });
+    const event = await finalizedEvent();
+    const { bytes } = await download(event);
+    expect(event.payload.fileSizeBytes).toBe(bytes.length - 7);
+  });
+
+  test('expired-url: the URL of the event is dead, a regenerated one lives', async () => {
+    play('expired-url');
+    const event = await finalizedEvent();
+    expect(Date.parse(String(event.payload.presignedUrlExpiresAt))).toBeLessThan(Date.now());
+    expect((await download(event)).status).toBe(403);
+    const again = await client.invoice(String(event.payload.shipiumInvoiceId), 'regenerate');
+    expect((await download({ metadata: {}, payload: JSON.parse(again.text) })).status).toBe(200);
+  });
+
+  test('expired-url, silent: a dead URL with a lively expiry', async () => {
+    play('expired-url', { params: { silent: true } });
+    const event = await finalizedEvent();
+    expect(Date.parse(String(event.payload.presignedUrlExpiresAt))).toBeGreaterThan(Date.now());
+    expect((await download(event)).status).toBe(403);
+  });
+
+  test.each([2, -2])('clock-skew: instants are %i hours off, the URL is alive', async (hours) => {
+    play('clock-skew', { params: { hours } });
+    const event = await finalizedEvent();
+    const skew = Date.parse(String(event.metadata.eventTimestamp)) - Date.now();
+    expect(Math.round(skew / 3_600_000)).toBe(hours);
+    const lifetime = Date.parse(String(event.payload.presignedUrlExpiresAt)) - Date.now();
+    expect(Math.round(lifetime / 3_600_000)).toBe(24 + hours);
+    expect((await download(event)).status).toBe(200);
+  });
+
+  test('wrong-totals: total and count differ from the rows, in details as well', async () => {
+    play('wrong-totals', { params: { amountBy: '0.0001', countBy: 3 } });
+    const { payload } = await finalizedEvent();
+    expect(payload.totalTransactionCount).toBe(23);
+    const truth = Number(sandbox.invoice(String(payload.shipiumInvoiceId)).totalAmount);
+    expect(Math.round((Number(payload.invoiceTotalAmount) - truth) * 1e4)).toBe(1);
+    const details = JSON.parse((await client.invoice(String(payload.shipiumInvoiceId), 'details')).text);
+    expect(details.totalTransactionCount).toBe(23);
+  });
+
+  test('other-currency: the header names another currency than the rows', async () => {
+    play('other-currency', { params: { currencyCode: 'SEK' } });
+    const { payload } = await finalizedEvent();
+    const { text } = await download({ metadata: {}, payload });
+    expect([payload.currencyCode, /,USD,/.test(text), /,SEK,/.test(text)]).toEqual(['SEK', true, false]);
+  });
+
+  test('unknown-event-type: a further event of an unknown type, nothing else is lost', async () => {
+    play('unknown-event-type', { count: 1 });
+    await sandbox.createInvoice();
+    const events = await received();
+    expect(events.map(({ metadata }) => metadata.eventType).sort()).toEqual([
+      'invoice_adjusted',
+      'invoice_created',
+    ]);
+    expect(new Set(events.map(({ metadata }) => metadata.eventId)).size).toBe(2);
+  });
+
+  test('schema-v2: says v2 and has another shape of total', async () => {
+    play('schema-v2');
+    await sandbox.createInvoice();
+    const [event] = await received();
+    expect(event?.metadata.payloadSchemaVersion).toBe('v2');
+    expect(event?.payload).toMatchObject({
+      invoiceTotal: { amount: expect.any(String), currencyCode: 'USD' },
+    });
+  });
+});
+
+describe('at the export', () => {
+  test('export-failure: no finalized event (spec 6.6)', async () => {
+    play('export-failure');
+    expect((await finalizedEvent()).metadata).toEqual({});
+  });
+
+  test('malformed-csv: draws a kind from its seed', async () => {
+    play('malformed-csv');
+    const { payload } = await finalizedEvent();
+    expect(sandbox.invoice(String(payload.shipiumInvoiceId)).exports[0]?.malformation).toEqual(
+      expect.any(String),
+    );
+  });
+
+  test('partner-level-double: a partner-level invoice bills the same shipments again', async () => {
+    play('partner-level-double', { count: 1 });
+    const { payload } = await finalizedEvent();
+    const double = sandbox.invoices().find(({ tenantId }) => tenantId === null);
+    expect(double).toMatchObject({
+      status: 'APPROVED',
+      sources: [payload.shipiumInvoiceId],
+      shipmentCount: 20,
+    });
+  });
+});
+
+describe('at storage', () => {
+  test('corrupt-body: same size, another hash', async () => {
+    play('corrupt-body', { count: 1 });
+    const event = await finalizedEvent();
+    const bad = await download(event);
+    expect([bad.status, bad.bytes.length]).toEqual([200, event.payload.fileSizeBytes]);
+    expect(bad.sha256).not.toBe(event.payload.fileHashSha256);
+    expect((await download(event)).sha256).toBe(event.payload.fileHashSha256);
+  });
+
+  test('cut-off-body: the connection breaks inside the body', async () => {
+    play('cut-off-body', { count: 1 });
+    await expect(download(await finalizedEvent())).rejects.toThrow();
+  });
+
+  test('cut-off-body, clean: half a body without a length is a plain 200', async () => {
+    play('cut-off-body', { params: { clean: true, share: 0.25 } });
+    const event = await finalizedEvent();
+    const { status, bytes } = await download(event);
+    expect([status, bytes.length]).toEqual([200, Math.floor(Number(event.payload.fileSizeBytes) / 4)]);
+  });
+
+  test('slow-drip: the body comes in drops', async () => {
+    play('slow-drip', { params: { bytes: 200, everyMs: 5 } });
+    const event = await finalizedEvent();
+    const start = performance.now();
+    expect((await download(event)).sha256).toBe(event.payload.fileHashSha256);
+    expect(performance.now() - start).toBeGreaterThanOrEqual((Number(event.payload.fileSizeBytes) / 200) * 4);
+  });
+
+  test('no-content-length: the bytes come without their number', async () => {
+    play('no-content-length');
+    const event = await finalizedEvent();
+    const { headers, sha256 } = await download(event);
+    expect([headers['content-length'], sha256]).toEqual([undefined, event.payload.fileHashSha256]);
+  });
+
+  test('gzip: the body is compressed', async () => {
+    play('gzip');
+    const event = await finalizedEvent();
+    const { headers, bytes } = await download(event);
+    expect(headers['content-encoding']).toBe('gzip');
+    expect(gunzipSync(bytes).length).toBe(event.payload.fileSizeBytes);
+  });
+
+  test('redirect: the answer points elsewhere', async () => {
+    play('redirect', { params: { location: 'https://127.0.0.1:9/x', status: 307 } });
+    const { status, headers } = await download(await finalizedEvent());
+    expect([status, headers.location]).toEqual([307, 'https://127.0.0.1:9/x']);
+  });
+
+  test('html-body: 200 with a page', async () => {
+    play('html-body');
+    expect((await download(await finalizedEvent())).text).toContain('<!doctype html>');
+  });
+});
+
+describe('at the API', () => {
+  test.each([
+    ['unauthorized', 401, 'invalid_token'],
+    ['forbidden', 403, 'forbidden'],
+    ['server-error', 500, 'internal_error'],
+    ['bad-request', 400, 'invalid_request'],
+    ['not-found', 404, 'not_found'],
+  ])('%s: answers %i %s', async (name, status, error) => {
+    play(name, { target: { endpoint: 'ping' } });
+    const answer = await tokenPing();
+    expect([answer.status, (JSON.parse(answer.text) as { error: string }).error]).toEqual([status, error]);
+  });
+
+  test.each([
+    ['too-many-requests', 429],
+    ['unavailable', 503],
+  ])('%s: answers %i with Retry-After', async (name, status) => {
+    play(name, { params: { retryAfterSeconds: 7 } });
+    const answer = await tokenPing();
+    expect([answer.status, answer.headers['retry-after']]).toEqual([status, '7']);
+  });
+
+  test('connection-reset: no answer', async () => {
+    play('connection-reset');
+    await expect(tokenPing()).rejects.toThrow();
+  });
+
+  test('hang: no answer within any patience', async () => {
+    play('hang', { target: { endpoint: 'ping' } });
+    const first = await Promise.race([
+      tokenPing().catch(() => 'closed'),
+      new Promise((resolve) => setTimeout(resolve, 150, 'still waiting')),
+    ]);
+    expect(first).toBe('still waiting');
+  });
+
+  test('execute-then-drop: a token is issued and lost', async () => {
+    play('execute-then-drop', { count: 1, target: { endpoint: 'token' } });
+    await expect(client.requestToken()).rejects.toThrow();
+    expect((await client.requestToken()).status).toBe(200);
+  });
+});
+
+describe('rules', () => {
+  const statuses = async (calls: number) => {
+    const seen: number[] = [];
+    for (let call = 0; call < calls; call += 1) seen.push((await tokenPing()).status);
+    return seen;
+  };
+
+  test('count: strikes so many times, and the rule says how often it did', async () => {
+    play('unavailable', { count: 2 });
+    expect(await statuses(4)).toEqual([503, 503, 200, 200]);
+    expect(sandbox.faults.list()[0]).toMatchObject({ struck: 2 });
+  });
+
+  test('after: strikes mid-way', async () => {
+    play('unauthorized', { after: 2, count: 1 });
+    expect(await statuses(4)).toEqual([200, 200, 401, 200]);
+  });
+
+  test('forMs: strikes for a while', async () => {
+    play('not-found', { forMs: 200, target: { endpoint: 'ping' } });
+    expect((await tokenPing()).status).toBe(404);
+    await expect.poll(async () => (await tokenPing()).status, { timeout: 3_000 }).toBe(200);
+  });
+
+  test('rate and seed: the same seed tells the same story, another one another', async () => {
+    const story = async (seed: number) => {
+      await sandbox.reset();
+      play('unavailable', { rate: 0.5, seed });
+      return (await statuses(30)).join(' ');
+    };
+    const first = await story(7);
+    expect(await story(7)).toBe(first);
+    expect(await story(8)).not.toBe(first);
+    expect(first).toContain('503');
+    expect(first).toContain('200');
+  });
+
+  test('target: strikes only the tenant, invoice, endpoint or webhook named', async () => {
+    const { invoiceId } = await sandbox.createInvoice({ tenant: 'ZOE-1' });
+    const other = await sandbox.createInvoice({ tenant: '000417' });
+    play('server-error', { target: { tenant: 'ZOE-1', endpoint: ['details'] } });
+    expect((await client.invoice(invoiceId, 'details')).status).toBe(500);
+    expect((await client.invoice(other.invoiceId, 'details')).status).toBe(200);
+    expect((await client.invoice(invoiceId, 'export-csv')).status).toBe(404);
+    sandbox.faults.clear();
+    play('server-error', { target: { invoiceId: other.invoiceId, endpoint: 'details' } });
+    expect((await client.invoice(invoiceId, 'details')).status).toBe(200);
+    expect((await client.invoice(other.invoiceId, 'details')).status).toBe(500);
+    play('drop', { target: { registrationId: 'nobody' } });
+    await sandbox.createInvoice();
+    await sandbox.idle();
+    expect(sandbox.deliveries().every(({ state }) => state === 'delivered')).toBe(true);
+  });
+
+  test('clear: switches one or all off', async () => {
+    const { faultId } = play('unavailable', { target: { endpoint: 'ping' } });
+    sandbox.faults.clear(faultId);
+    expect(await statuses(1)).toEqual([200]);
+    expect(() => sandbox.faults.clear(faultId)).toThrow(/no fault rule/);
+  });
+
+  test.each([
+    [{ name: 'gremlins' }, /no fault "gremlins"/],
+    [{ name: 'drop', rate: 1.5 }, /rate is 1.5/],
+    [{ name: 'drop', target: { endpoint: 'token' as const } }, /strikes at delivery/],
+    [{ name: 'drop', params: { kind: 'x' } }, /no setting "kind"/],
+    [{ name: 'delay', params: { delayMs: 'soon' } }, /number/],
+    [{ name: 'malformed-csv', params: { kind: 'x' } }, /no malformation/],
+  ])('a rule that makes no sense is refused: %j', (rule, message) => {
+    expect(() => sandbox.faults.add(rule)).toThrow(message);
+  });
+
+  test('every fault of the catalogue is tested here', () => {
+    expect(FAULT_NAMES.filter((name) => !tested.has(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,184 @@
+/** State survives a restart and a kill, can be reset, and follows from its seed. */
+import { execFileSync, spawn } from 'node:child_process';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { DataDirLockedError } from '../../sandbox/address-file.js';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/service.js';
+import { envelope, SpecClient, startReceiver, until } from './support.js';
+
+let dataDir: string;
+const running = new Set<Sandbox>();
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'sandbox-test-'));
+});
+
+afterEach(async () => {
+  for (const sandbox of running) await sandbox.close();
+  running.clear();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+async function start(options: SandboxOptions = {}): Promise<Sandbox> {
+  const sandbox = await startSandbox({ dataDir, retryDelayMs: 20, ...options });
+  running.add(sandbox);
+  return sandbox;
+}
+
+async function stop(sandbox: Sandbox): Promise<void> {
+  await sandbox.close();
+  running.delete(sandbox);
+}
+
+function everything(sandbox: Sandbox) {
+  return {
+    tenants: sandbox.tenants(),
+    invoices: sandbox.invoices(),
+    webhooks: sandbox.webhooks(),
+    schedules: sandbox.schedules.list(),
+    faults: sandbox.faults.list(),
+    apiKeys: sandbox.apiKeys.list(),
+    events: sandbox.events(),
+    deliveries: sandbox.deliveries(),
+  };
+}
+
+test('a restart on the same folder finds everything: state, addresses, credentials, URLs, tokens', async () => {
+  const first = await start();
+  first.registerWebhook({ name: 'nobody', url: 'https://127.0.0.1:1/', headers: { A: 'b' }, active: true });
+  first.schedules.add({ name: 'weekly', autoApprove: true });
+  first.faults.add({ name: 'drop', count: 1 });
+  first.apiKeys.add('nightly');
+  await first.seedInvoices(7);
+  await first.idle();
+  const before = everything(first);
+  const token = await new SpecClient(first).token();
+  const payloads = first.events().map((event) => envelope(event).payload);
+  const url = String(payloads.find(({ presignedUrl }) => presignedUrl !== undefined)?.presignedUrl);
+  await stop(first);
+
+  const second = await start();
+  expect(everything(second)).toEqual(before);
+  expect([second.baseUrl, second.storageUrl, second.caPem]).toEqual([
+    first.baseUrl,
+    first.storageUrl,
+    first.caPem,
+  ]);
+  const client = new SpecClient(second);
+  expect((await client.ping({ authorization: `Bearer ${token}` })).status).toBe(200);
+  expect((await client.send(url)).status).toBe(200);
+  await client.close();
+});
+
+test('a retry that was scheduled at the stop is made after the restart', async () => {
+  const receiver = await startReceiver();
+  receiver.answer = (number) => ({ status: number === 1 ? 500 : 200 });
+  const first = await start({ retryDelayMs: 60_000 });
+  first.registerWebhook({ name: 'hook', url: receiver.url, caPem: receiver.caPem, active: true });
+  await first.createInvoice();
+  await until(() => first.deliveries()[0]?.attempts.length === 1);
+  await stop(first);
+  const second = await start();
+  await second.idle();
+  expect(second.deliveries()[0]).toMatchObject({
+    state: 'delivered',
+    attempts: [{ status: 500 }, { status: 200 }],
+  });
+  await receiver.close();
+});
+
+test('a kill -9 loses nothing that was answered, and a journal cut short opens', async () => {
+  const script = `
+    const { startSandbox } = await import(${JSON.stringify(new URL('../../sandbox/service.ts', import.meta.url).href)});
+    const sandbox = await startSandbox({ dataDir: ${JSON.stringify(dataDir)} });
+    for (;;) {
+      const { invoiceId } = await sandbox.createInvoice({ shipments: 2 });
+      await sandbox.finalize(invoiceId);
+      process.stdout.write(invoiceId + '\\n');
+    }`;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script]);
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  await expect.poll(() => output.split('\n').length, { timeout: 20_000 }).toBeGreaterThan(20);
+  child.kill('SIGKILL');
+  await new Promise((resolve) => child.once('close', resolve));
+  appendFileSync(join(dataDir, 'test', 'journal.ndjson'), '{"kind":"invoice","id":"cut sho');
+
+  const sandbox = await start();
+  const acknowledged = output.split('\n').slice(0, -1);
+  expect(acknowledged.map((id) => sandbox.invoice(id).status)).toEqual(acknowledged.map(() => 'APPROVED'));
+  const finalized = sandbox.events().filter(({ eventType }) => eventType === 'invoice_finalized');
+  expect(finalized.map(({ invoiceId }) => invoiceId)).toEqual(expect.arrayContaining(acknowledged));
+});
+
+test('reset forgets all but credentials and tenants, and the story starts again', async () => {
+  const sandbox = await start();
+  const [tenants, apiKey] = [sandbox.tenants(), sandbox.apiKey];
+  const { invoiceId } = await sandbox.createInvoice();
+  sandbox.faults.add({ name: 'drop' });
+  await sandbox.reset();
+  expect(everything(sandbox)).toMatchObject({ tenants, invoices: [], webhooks: [], faults: [], events: [] });
+  expect(sandbox.apiKeys.list().map(({ key }) => key)).toEqual([apiKey]);
+  expect((await sandbox.createInvoice()).invoiceId).toBe(invoiceId);
+});
+
+test('ids, credentials, amounts and texts follow from the seed', async () => {
+  const now = () => new Date('2026-03-01T08:00:00Z');
+  const story = async (seed: number) => {
+    const sandbox = await startSandbox({ seed, now });
+    await sandbox.seedInvoices(6);
+    await sandbox.idle();
+    const rows = [];
+    for await (const row of sandbox.billedShipments()) rows.push(row);
+    const told = { invoices: sandbox.invoices(), rows, id: sandbox.clientId, secret: sandbox.clientSecret };
+    await sandbox.close();
+    return told;
+  };
+  const [one, same, other] = [await story(5), await story(5), await story(6)];
+  expect(same).toEqual(one);
+  expect(other.rows[0]?.billingCost).not.toBe(one.rows[0]?.billingCost);
+  expect(other.secret).not.toBe(one.secret);
+});
+
+test('the journal is compacted when most of it is history', async () => {
+  const first = await start();
+  const { registrationId } = first.registerWebhook({ name: 'a', url: 'https://127.0.0.1:1/' });
+  for (let turn = 0; turn < 1_500; turn += 1) {
+    first.enableWebhook(registrationId);
+    first.disableWebhook(registrationId);
+  }
+  await stop(first);
+  const path = join(dataDir, 'test', 'journal.ndjson');
+  const before = statSync(path).size;
+  const second = await start();
+  expect(statSync(path).size).toBeLessThan(before / 10);
+  expect(second.webhooks()).toHaveLength(1);
+});
+
+test('a second sandbox on the same folder is refused, and says who has it', async () => {
+  await start();
+  await expect(startSandbox({ dataDir })).rejects.toThrow(DataDirLockedError);
+  await expect(startSandbox({ dataDir })).rejects.toThrow(String(process.pid));
+});
+
+test('keys and journal are for their owner alone', async () => {
+  await start();
+  const modes = execFileSync('stat', [
+    '-c',
+    '%a',
+    join(dataDir, 'keys.json'),
+    join(dataDir, 'test/journal.ndjson'),
+  ]);
+  expect(modes.toString().trim().split('\n')).toEqual(['600', '600']);
+});
+
+test('a temporary folder is removed when the sandbox closes', async () => {
+  const sandbox = await startSandbox();
+  expect(readFileSync(sandbox.caFile, 'utf8')).toContain('BEGIN CERTIFICATE');
+  await sandbox.close();
+  expect(() => statSync(sandbox.dataDir)).toThrow();
+});
