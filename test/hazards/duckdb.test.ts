@@ -308,9 +308,9 @@ describe('files', () => {
       `set temp_directory = '/tmp'`,
       `pragma enable_logging`,
     ];
-    for (const escape of escapes) {
-      const trying = database.use((session) => session.statement(escape));
-      await expect(trying, escape).rejects.toThrow();
+    for (const attempt of escapes) {
+      const trying = database.use((session) => session.statement(attempt));
+      await expect(trying, attempt).rejects.toThrow();
     }
     database.close();
   });
