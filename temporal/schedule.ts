@@ -27,7 +27,7 @@ export interface ScheduleState {
 type ScheduleSettings = Pick<Settings, 'environment' | 'reconcileEvery'>;
 
 /** The default would catch up on a year of missed runs; what one run finds after an hour, the next finds too. */
-const CATCH_UP_WINDOW = '1 h';
+const CATCH_UP_WINDOW: Duration = '1 h';
 
 export function scheduleId(environment: EnvironmentName): string {
   return `reconcile/${environment}`;

@@ -98,8 +98,10 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
     return Number.isFinite(oldest) ? Math.max(oldest + patience - Date.now(), 1) : 86_400_000;
   }
 
+  /** False whenever there is nothing to do: a condition that holds without reason would spin for ever. */
   function isNews(): boolean {
-    return mayStart() || inWork.size === 0 || (control === 'cancel' && waiting.length > 0);
+    const isEmpty = waiting.length === 0 && inWork.size === 0;
+    return mayStart() || isEmpty || (control === 'cancel' && waiting.length > 0);
   }
 }
 

@@ -1,0 +1,192 @@
+/** A backfill on a real server: a result for each id, so many at once and no more, paused, resumed and cancelled. */
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startLookUps } from '../../activities/start-look-ups.js';
+import { type BackfillOutcome, startBackfill } from '../../temporal/backfill-client.js';
+import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
+import {
+  anInvoiceRoute,
+  connectForTests,
+  eventually,
+  type RunningWorkers,
+  startWorkers,
+  type TemporalForTests,
+} from '../support/temporal.js';
+import { anEvent, PARTNER_ID } from './invoice-builders.js';
+import { activitiesOf, aWorld, type World } from './scripted-world.js';
+
+let temporal: TemporalForTests;
+let workers: RunningWorkers;
+const route = anInvoiceRoute({ overdueAfter: ['1 h'] });
+const worlds = new Map<string, World>();
+
+const plain = () =>
+  aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'finalized', header: {} }) });
+
+beforeAll(async () => {
+  temporal = await connectForTests();
+  const activities = activitiesOf((invoiceId) => worlds.get(invoiceId) ?? plain());
+  const billing = { ...activities, startLookUps: startLookUps() };
+  workers = await startWorkers(temporal, route.queues, { billing, warehouse: activities });
+});
+afterAll(async () => {
+  await workers.stop();
+  await temporal.close();
+});
+
+function ids(count: number): string[] {
+  return Array.from({ length: count }, () => randomUUID());
+}
+
+async function all(results: AsyncIterable<BackfillOutcome>): Promise<readonly BackfillOutcome[]> {
+  const list: BackfillOutcome[] = [];
+  for await (const result of results) list.push(result);
+  return list;
+}
+
+describe('backfill', () => {
+  test('says for each id what became of it', async () => {
+    const [finalized = '', voided = '', draft = '', unknown = '', poisoned = ''] = ids(5);
+    worlds.set(
+      voided,
+      aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'voided', header: {} }) }),
+    );
+    worlds.set(draft, aWorld());
+    worlds.set(
+      unknown,
+      aWorld({
+        lookUpInvoice: async () => ({ outcome: 'not-found' }),
+        regenerateUrl: async () => ({ outcome: 'not-exported' }),
+      }),
+    );
+    worlds.set(
+      poisoned,
+      aWorld({
+        lookUpInvoice: async () => ({ outcome: 'found', status: 'finalized', header: {} }),
+        loadInvoice: async () => ({ outcome: 'rejected', reason: 'line 3' }),
+      }),
+    );
+    const invoiceIds = [finalized, voided, draft, unknown, poisoned, finalized];
+    const backfill = await startBackfill(temporal.client, route, { partnerId: PARTNER_ID, invoiceIds });
+    const results = await all(backfill.results({ everyMs: 50 }));
+    expect(Object.fromEntries(results.map(({ invoiceId, state }) => [invoiceId, state]))).toEqual({
+      [finalized]: 'loaded',
+      [voided]: 'voided',
+      [draft]: 'draft',
+      [unknown]: 'unknown',
+      [poisoned]: 'needs_attention',
+    });
+    expect(results.find(({ invoiceId }) => invoiceId === poisoned)?.reason).toBe('line 3');
+    expect(await backfill.status()).toMatchObject({ total: 5, done: 5, isOver: true });
+  });
+
+  test('never has more invoices in work than it may', async () => {
+    let inWork = 0;
+    let most = 0;
+    const slow = aWorld({
+      lookUpInvoice: async () => {
+        inWork += 1;
+        most = Math.max(most, inWork);
+        await new Promise((wake) => setTimeout(wake, 40));
+        inWork -= 1;
+        return { outcome: 'found', status: 'finalized', header: {} };
+      },
+    });
+    const invoiceIds = ids(24);
+    for (const invoiceId of invoiceIds) worlds.set(invoiceId, slow);
+    const backfill = await startBackfill(temporal.client, route, {
+      partnerId: PARTNER_ID,
+      invoiceIds,
+      concurrency: 4,
+    });
+    expect((await all(backfill.results({ everyMs: 50 }))).length).toBe(24);
+    expect(most).toBeGreaterThan(1);
+    expect(most).toBeLessThanOrEqual(4);
+  });
+
+  test('starts nothing while paused, goes on when resumed', async () => {
+    const gate = { isOpen: false };
+    const held = aWorld({
+      lookUpInvoice: async () => {
+        await eventually(() => gate.isOpen);
+        return { outcome: 'found', status: 'finalized', header: {} };
+      },
+    });
+    const invoiceIds = ids(6);
+    for (const invoiceId of invoiceIds) worlds.set(invoiceId, held);
+    const backfill = await startBackfill(temporal.client, route, {
+      partnerId: PARTNER_ID,
+      invoiceIds,
+      concurrency: 2,
+    });
+    await eventually(async () => (await backfill.status()).inWork === 2);
+    await backfill.control('pause');
+    gate.isOpen = true;
+    await eventually(async () => (await backfill.status()).done === 2);
+    await new Promise((wake) => setTimeout(wake, 300));
+    expect(await backfill.status()).toMatchObject({ done: 2, inWork: 0, control: 'pause' });
+    await backfill.control('resume');
+    expect((await all(backfill.results({ everyMs: 50 }))).map(({ state }) => state)).toEqual(
+      Array(6).fill('loaded'),
+    );
+  });
+
+  test('cancels what was not begun and says so', async () => {
+    const invoiceIds = ids(30);
+    const slow = aWorld({
+      lookUpInvoice: async () => {
+        await new Promise((wake) => setTimeout(wake, 200));
+        return { outcome: 'found', status: 'finalized', header: {} };
+      },
+    });
+    for (const invoiceId of invoiceIds) worlds.set(invoiceId, slow);
+    const backfill = await startBackfill(temporal.client, route, {
+      partnerId: PARTNER_ID,
+      invoiceIds,
+      concurrency: 2,
+    });
+    await eventually(async () => (await backfill.status()).inWork > 0);
+    await backfill.control('cancel');
+    const { counts } = await eventually(async () => {
+      const status = await backfill.status();
+      return status.isOver ? status : null;
+    });
+    expect(counts.cancelled).toBeGreaterThan(0);
+    expect(counts.cancelled + counts.loaded).toBe(30);
+  });
+
+  test('counts an invoice as pending when it takes too long, and leaves it in work', async () => {
+    const [stuck = ''] = ids(1);
+    const gate = { isOpen: false };
+    const held = aWorld({
+      lookUpInvoice: async () => {
+        await eventually(() => gate.isOpen);
+        return { outcome: 'not-found' };
+      },
+    });
+    worlds.set(stuck, held);
+    const backfill = await startBackfill(temporal.client, route, {
+      ...{ partnerId: PARTNER_ID, invoiceIds: [stuck], replyWithin: '300 ms' },
+    });
+    expect(await all(backfill.results({ everyMs: 50 }))).toMatchObject([
+      { invoiceId: stuck, state: 'pending' },
+    ]);
+  });
+
+  test('answers for an invoice whose workflow was open already', async () => {
+    const event = anEvent('invoice_created');
+    const { invoiceId } = event.invoice;
+    await sendInvoiceEvent(temporal.client, route, event);
+    const backfill = await startBackfill(temporal.client, route, {
+      partnerId: PARTNER_ID,
+      invoiceIds: [invoiceId],
+    });
+    expect(await all(backfill.results({ everyMs: 50 }))).toMatchObject([{ invoiceId, state: 'loaded' }]);
+  });
+
+  test('is over at once without ids', async () => {
+    const backfill = await startBackfill(temporal.client, route, { partnerId: PARTNER_ID, invoiceIds: [] });
+    expect(await all(backfill.results({ everyMs: 20 }))).toEqual([]);
+  });
+});
