@@ -120,7 +120,7 @@ function pathOf(root: string, eventId: string, verdict: DeliveryVerdict): string
 
 async function outranked(root: string, event: ArchivedEvent): Promise<boolean> {
   for (const verdict of RANKED.slice(RANKED.indexOf(event.verdict))) {
-    if (await exists(pathOf(root, event.eventId, verdict))) return true;
+    if (exists(pathOf(root, event.eventId, verdict))) return true;
   }
   return false;
 }
@@ -183,7 +183,7 @@ async function completeEnd(path: string): Promise<number> {
 
 /** Makes a lost journal again from the events themselves; exclusive, so two processes cannot both do it. */
 async function restoreJournal(root: string, journalPath: string): Promise<void> {
-  if (await exists(journalPath)) return;
+  if (exists(journalPath)) return;
   const lines: string[] = [];
   for (const shard of await readdir(root, { withFileTypes: true })) {
     if (!shard.isDirectory()) continue;

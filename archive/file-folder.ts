@@ -54,7 +54,7 @@ export async function openFileFolder(root: string): Promise<FileFolder> {
     const csv = path(sha256);
     try {
       const file = JSON.parse(await readFile(scanPath(csv), 'utf8')) as ArchivedFile;
-      return (await exists(csv)) ? file : null;
+      return exists(csv) ? file : null;
     } catch (error) {
       if (systemCode(error) === 'ENOENT') return null;
       throw error;

@@ -6,7 +6,8 @@
  * with one id exactly one is accepted. The folder is 0700 and its files 0600, because a body holds a presigned URL.
  */
 
-import { constants, open, readdir, readFile } from 'node:fs/promises';
+import { closeSync, constants, openSync, readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   exists,
@@ -91,10 +92,11 @@ export async function openInbox(
       if (!(await linkDurably(part, pendingPath(key)))) return 'duplicate';
       options.durablePoint?.('D2');
     } finally {
-      await removeIfThere(part);
+      // Nobody waits for it, and what a kill leaves is swept at the next start.
+      removeIfThere(part).catch(() => undefined);
     }
     // Another process may have finished the same delivery between our look at its marker and our link.
-    if (await exists(donePath(key))) {
+    if (exists(donePath(key))) {
       await removeIfThere(pendingPath(key));
       return 'duplicate';
     }
@@ -104,8 +106,8 @@ export async function openInbox(
 
   /** A duplicate is only called one once the first is durable, which another process may be about to make it. */
   async function isKept(key: string): Promise<boolean> {
-    if (await exists(donePath(key))) return true;
-    if (!(await exists(pendingPath(key)))) return false;
+    if (exists(donePath(key))) return true;
+    if (!exists(pendingPath(key))) return false;
     await syncFolder(pendingFolder);
     return true;
   }
@@ -114,7 +116,7 @@ export async function openInbox(
     const found: { entry: InboxEntry; sequence: number }[] = [];
     for (const key of await readdir(pendingFolder)) {
       if (isKnown(key)) continue;
-      const bytes = await readOrNull(pendingPath(key));
+      const bytes = readOrNull(pendingPath(key));
       if (bytes !== null) found.push(decodeOrName(key, bytes));
     }
     return found.sort(byArrival).map(({ entry }) => entry);
@@ -131,8 +133,7 @@ export async function openInbox(
       await makeFolder(shard);
       shards.add(shard);
     }
-    const handle = await open(donePath(key), constants.O_WRONLY | constants.O_CREAT, 0o600);
-    await handle.close();
+    closeSync(openSync(donePath(key), constants.O_WRONLY | constants.O_CREAT, 0o600));
     // Before the body goes: a lost marker would let a duplicate in as new.
     await syncFolder(shard);
   }
@@ -141,14 +142,14 @@ export async function openInbox(
     accept,
     pending,
     read: async (entry) => {
-      const bytes = await readOrNull(pendingPath(keyOf(entry)));
+      const bytes = readOrNull(pendingPath(keyOf(entry)));
       return bytes === null ? null : decodeEntry(bytes).body;
     },
     trim,
     has: async (entry) => {
       const key = keyOf(entry);
-      if (await exists(donePath(key))) return 'done';
-      return (await exists(pendingPath(key))) ? 'pending' : 'no';
+      if (exists(donePath(key))) return 'done';
+      return exists(pendingPath(key)) ? 'pending' : 'no';
     },
     onAccepted(listener) {
       listeners.add(listener);
@@ -191,9 +192,10 @@ async function sweep(folder: string): Promise<void> {
   }
 }
 
-async function readOrNull(path: string): Promise<Buffer | null> {
+/** Directly: a body is at most 1 MiB, was just written, and waiting for a thread would take longer. */
+function readOrNull(path: string): Buffer | null {
   try {
-    return await readFile(path);
+    return readFileSync(path);
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null;
     throw error;

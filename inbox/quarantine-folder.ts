@@ -31,12 +31,11 @@ export interface QuarantineOptions {
 export async function openQuarantine(root: string, options: QuarantineOptions = {}): Promise<Quarantine> {
   const { maxThings = 10_000, maxBytes = 256 * 1024 * 1024, onDropped } = options;
   await makeFolder(root);
+  const descriptionPath = (id: string): string => join(root, `${checked(id)}.json`);
+  const bodyPath = (id: string): string => join(root, `${checked(id)}.body`);
   const known = new Map<string, QuarantinedThing>();
   await sweep(root);
   await refresh();
-
-  const descriptionPath = (id: string): string => join(root, `${checked(id)}.json`);
-  const bodyPath = (id: string): string => join(root, `${checked(id)}.body`);
 
   async function put(
     thing: Omit<QuarantinedThing, 'quarantineId' | 'sizeBytes'>,
@@ -76,12 +75,13 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
 
   /** Other processes put and remove things too, so the folder is asked, and only what is new is read. */
   async function refresh(): Promise<void> {
-    const names = new Set((await readdir(root)).filter((name) => name.endsWith('.json')));
-    for (const id of known.keys()) if (!names.has(`${id}.json`)) known.delete(id);
-    for (const name of names) {
-      const id = name.slice(0, -'.json'.length);
-      if (known.has(id)) continue;
-      const text = await readOrNull(join(root, name));
+    const names = (await readdir(root)).filter((name) => /^[df]-[0-9a-f]{16}\.json$/.test(name));
+    const ids = new Set(names.map((name) => name.slice(0, -'.json'.length)));
+    for (const id of known.keys()) {
+      if (!ids.has(id)) known.delete(id);
+    }
+    for (const id of ids) {
+      const text = known.has(id) ? null : await readOrNull(descriptionPath(id));
       if (text !== null) known.set(id, JSON.parse(text.toString('utf8')) as QuarantinedThing);
     }
   }
@@ -108,9 +108,8 @@ function withoutQueries(body: Uint8Array): Uint8Array {
 }
 
 function idOf(thing: Omit<QuarantinedThing, 'quarantineId' | 'sizeBytes'>, body: Uint8Array | null): string {
-  const hash = createHash('sha256').update(
-    `${thing.kind}\n${thing.code}\n${thing.invoiceId}\n${thing.sha256}\n`,
-  );
+  const parts = [thing.kind, thing.code, thing.invoiceId, thing.sha256].map(String);
+  const hash = createHash('sha256').update(parts.join('\n'));
   if (thing.eventId !== null) hash.update(thing.eventId.toLowerCase());
   else if (body !== null) hash.update(body);
   return `${thing.kind === 'file' ? 'f' : 'd'}-${hash.digest('hex').slice(0, 16)}`;

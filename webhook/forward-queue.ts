@@ -40,6 +40,8 @@ const FIRST_BACKOFF_MS = 1_000;
 const LONGEST_BACKOFF_MS = 60_000;
 const LONGEST_GATE_MS = 5_000;
 const FAILING_LANES_TO_CLOSE = 5;
+/** What failed more often than this waits its time out, also when others get through. */
+const ATTEMPTS_IN_GOOD_FAITH = 6;
 
 export function createForwardQueue(
   options: { readonly concurrency?: number; readonly firstBackoffMs?: number } = {},
@@ -96,7 +98,8 @@ export function createForwardQueue(
   }
 
   function done(entry: InboxEntry): void {
-    const wasClosed = isGateClosed();
+    // One that fails alone may be poison; when several did, it was the other side, and that is back.
+    const mayWake = isGateClosed() ? Number.POSITIVE_INFINITY : failing.size > 1 ? ATTEMPTS_IN_GOOD_FAITH : 0;
     failing.clear();
     gateAttempts = 0;
     gateOpensAtMs = 0;
@@ -107,14 +110,15 @@ export function createForwardQueue(
       if (lane.entries.length === 0) lanes.delete(name);
       else ready.add(name);
     });
-    if (wasClosed) wakeAll();
+    wakeThose(mayWake);
   }
 
-  /** The other side is back: those that failed while it was away need not wait for their turn. */
-  function wakeAll(): void {
+  /** Those that failed while the other side was away need not wait for their turn. */
+  function wakeThose(attemptsAtMost: number): void {
+    if (attemptsAtMost === 0) return;
     for (const name of waiting) {
       const lane = lanes.get(name);
-      if (lane !== undefined) lane.notBeforeMs = 0;
+      if (lane !== undefined && lane.attempts <= attemptsAtMost) lane.notBeforeMs = 0;
     }
   }
 

@@ -132,8 +132,10 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
     } catch (error) {
       const waitMs = queue.failed(entry, now().getTime());
       metrics.forwarded.inc({ outcome: 'failed' });
+      // Without the stack: while Temporal is away this line comes often, and says the same.
+      const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
       log.warn(
-        { err: error, eventId: entry.eventId, waitMs },
+        { reason, eventId: entry.eventId, waitMs },
         'a delivery could not be forwarded; it is tried again',
       );
       if (error instanceof FsyncError) end(error);

@@ -92,7 +92,7 @@ async function fingerprint(files: TlsFiles): Promise<string> {
 }
 
 async function isUsable(certPath: string, keyPath: string): Promise<boolean> {
-  if (!(await exists(certPath)) || !(await exists(keyPath))) return false;
+  if (!exists(certPath) || !exists(keyPath)) return false;
   try {
     const [cert, key] = await Promise.all([readFile(certPath), readFile(keyPath)]);
     createSecureContext({ cert, key });

@@ -1,14 +1,19 @@
 /**
  * kill -9 right after each durable point of endpoint and forwarder (D1 to D5, which is right before the next one):
- * nothing acknowledged is lost. `node --import tsx test/chaos/durable-points.ts [rounds]` prints the figures.
+ * nothing acknowledged is lost. `npm run chaos -- durable-points [rounds]` prints the figures.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { aDelivery, deliver, eventually } from '../webhook/a-delivery.js';
-import { type Acknowledged, checkEndpoint, type EndpointFindings, sentEvents } from './check-endpoint.js';
-import { createEndpointProcess } from './endpoint-process.js';
+import {
+  type Acknowledged,
+  checkEndpoint,
+  type EndpointFindings,
+  sentEvents,
+} from '../webhook/check-endpoint.js';
+import { createEndpointProcess } from '../webhook/endpoint-process.js';
 
 export interface DurablePointsResult extends EndpointFindings {
   readonly rounds: number;
@@ -56,13 +61,17 @@ export async function runDurablePoints(rounds: number): Promise<DurablePointsRes
   return { ...findings, rounds, answers };
 }
 
-if (process.argv[1] !== undefined && import.meta.url.endsWith(process.argv[1].split('/').at(-1) ?? '-')) {
-  const { answers, ...result } = await runDurablePoints(Number(process.argv[2] ?? '20'));
+export const summary = 'kill -9 right after each durable point of endpoint and forwarder [20]';
+
+/** @throws Error something acknowledged was lost or leaked */
+export async function main([rounds = '20']: readonly string[]): Promise<void> {
+  const { answers, ...result } = await runDurablePoints(Number(rounds));
   const heard = new Map<string, number>();
   for (const { point, first, retry } of answers) {
     const key = `${point}: ${first ?? 'nothing'}, then ${retry ?? 'nothing'}`;
     heard.set(key, (heard.get(key) ?? 0) + 1);
   }
   process.stdout.write(`${JSON.stringify({ ...result, answers: Object.fromEntries(heard) }, null, 2)}\n`);
-  process.exit(result.lost.length + result.leaks.length === 0 ? 0 : 1);
+  const broken = result.lost.length + result.leaks.length;
+  if (broken > 0) throw new Error(`${broken} promises were broken; see the figures above.`);
 }

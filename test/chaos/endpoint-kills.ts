@@ -1,6 +1,6 @@
 /**
  * Deliveries under kill -9 of the endpoint, with a Temporal that is down half of the time: none that was acknowledged
- * may be lost. `node --import tsx test/chaos/endpoint-kills.ts [deliveries] [kills] [seed]` prints the figures.
+ * may be lost. `npm run chaos -- endpoint-kills [deliveries] [kills] [seed]` prints the figures.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -8,8 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aDelivery, deliver } from '../webhook/a-delivery.js';
-import { type Acknowledged, checkEndpoint, type EndpointFindings, sentEvents } from './check-endpoint.js';
-import { createEndpointProcess, type EndpointProcess } from './endpoint-process.js';
+import {
+  type Acknowledged,
+  checkEndpoint,
+  type EndpointFindings,
+  sentEvents,
+} from '../webhook/check-endpoint.js';
+import { createEndpointProcess, type EndpointProcess } from '../webhook/endpoint-process.js';
 
 export interface EndpointKillsResult extends EndpointFindings {
   readonly acknowledged: number;
@@ -145,8 +150,15 @@ function createRandom(seed: number): () => number {
   };
 }
 
-if (process.argv[1] !== undefined && import.meta.url.endsWith(process.argv[1].split('/').at(-1) ?? '-')) {
-  const [deliveries = '2000', kills = '100', seed = '1'] = process.argv.slice(2);
+export const summary =
+  'deliveries while the endpoint is killed and Temporal is down half of the time [2000 100 1]';
+
+/** @throws Error something acknowledged was lost, leaked, wrongly sent, or answered too slowly */
+export async function main([
+  deliveries = '2000',
+  kills = '100',
+  seed = '1',
+]: readonly string[]): Promise<void> {
   const result = await runEndpointKills({
     deliveries: Number(deliveries),
     kills: Number(kills),
@@ -154,8 +166,8 @@ if (process.argv[1] !== undefined && import.meta.url.endsWith(process.argv[1].sp
     progress: (text) => process.stderr.write(`${text}\n`),
   });
   process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
-  const isGood =
-    result.lost.length + result.wronglySent.length + result.leaks.length === 0 &&
-    result.acknowledgeP99Ms < 250;
-  process.exit(isGood ? 0 : 1);
+  const broken = result.lost.length + result.wronglySent.length + result.leaks.length;
+  if (broken > 0) throw new Error(`${broken} promises were broken; see the figures above.`);
+  if (result.acknowledgeP99Ms >= 250)
+    throw new Error(`Answers took ${result.acknowledgeP99Ms} ms (p99), 250 ms is promised.`);
 }

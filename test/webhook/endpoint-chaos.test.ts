@@ -1,8 +1,8 @@
-/** The short variants of the chaos runs of the endpoint; the long ones are scripts beside this file. */
+/** The short variants of the chaos runs of the endpoint; the long ones are programs (`npm run chaos`). */
 
 import { describe, expect, test } from 'vitest';
-import { runDurablePoints } from './durable-points.js';
-import { runEndpointKills } from './endpoint-kills.js';
+import { runDurablePoints } from '../chaos/durable-points.js';
+import { runEndpointKills } from '../chaos/endpoint-kills.js';
 
 describe('endpoint', () => {
   test('kill -9 while deliveries come in and Temporal is down half of the time loses nothing acknowledged', {

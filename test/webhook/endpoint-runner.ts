@@ -18,7 +18,7 @@ import { createLogger } from '../../ops/log.js';
 import { createMetrics } from '../../ops/metrics.js';
 import { startForwarder } from '../../webhook/forwarder.js';
 import { startWebhook } from '../../webhook/server.js';
-import { PARTNER, testSettings } from '../webhook/a-delivery.js';
+import { PARTNER, testSettings } from './a-delivery.js';
 
 const [dataDir = '', port = '0', phaseMs = '0'] = process.argv.slice(2);
 const settings = testSettings(dataDir, { port: Number(port) });
