@@ -27,12 +27,20 @@ export function loadInvoice({ warehouse, quarantine, alerts, now }: WarehouseDep
         const outcome = await warehouse.load(request);
         if (outcome.outcome === 'rejected') await quarantineFile(request, outcome);
         const result = summary(outcome);
-        if ('shipments' in result) alerts.resolve(attentionKey(request.invoiceId));
+        if ('shipments' in result) await settle(request.invoiceId);
         return result;
       } finally {
         clearInterval(beat);
       }
     });
+
+  /** A file that was refused leaves quarantine once another one of the invoice is loaded. */
+  async function settle(invoiceId: string): Promise<void> {
+    alerts.resolve(attentionKey(invoiceId));
+    for (const thing of await quarantine.list()) {
+      if (thing.kind === 'file' && thing.invoiceId === invoiceId) await quarantine.remove(thing.quarantineId);
+    }
+  }
 
   async function quarantineFile(
     { invoiceId, sha256, eventId }: LoadRequest,

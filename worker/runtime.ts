@@ -1,6 +1,6 @@
 /** Temporal's runtime, once per process: our log instead of its own, and our signal handling instead of its own. */
 
-import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
 
 let isInstalled = false;
@@ -12,7 +12,12 @@ let isInstalled = false;
 export function installRuntime(log: Logger): void {
   if (isInstalled) return;
   isInstalled = true;
-  Runtime.install({ shutdownSignals: [], logger: temporalLogger(log) });
+  Runtime.install({
+    shutdownSignals: [],
+    logger: temporalLogger(log),
+    // The native part would write to stderr by itself, past our log's format and its cleaning.
+    telemetryOptions: { logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN' }) } },
+  });
 }
 
 /** Its chatter about states is for our debug level; its warnings are warnings. */

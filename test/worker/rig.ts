@@ -1,0 +1,108 @@
+/**
+ * A worker with real parts around it: a foreign billing service over HTTPS, an embedded Temporal, a DuckDB warehouse.
+ * Events are given as the forwarder gives them: parsed, archived, signalled.
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Logger, pino } from 'pino';
+import { openArchive } from '../../archive/open-archive.js';
+import { loadSettings } from '../../config/load-settings.js';
+import type { Settings } from '../../config/settings.js';
+import type { InvoiceEvent } from '../../contract/invoice-event.js';
+import { parseDelivery, withoutUrlQuery } from '../../contract/parse-delivery.js';
+import { createHealth, type Health } from '../../ops/health.js';
+import { createMetrics } from '../../ops/metrics.js';
+import { openTemporalLink, type TemporalLink } from '../../temporal/connect.js';
+import { type EmbeddedTemporal, startEmbeddedTemporal } from '../../temporal/embedded.js';
+import { type InvoiceRoute, sendInvoiceEvent } from '../../temporal/invoice-client.js';
+import { type RunningWorker, startWorker } from '../../worker/start-worker.js';
+import { type ForeignService, startForeignService } from '../support/foreign-service.js';
+import { QUICK_PACE } from '../support/temporal.js';
+
+export interface Rig {
+  readonly dataDir: string;
+  readonly settings: Settings;
+  readonly service: ForeignService;
+  readonly health: Health;
+  readonly route: InvoiceRoute;
+  readonly temporal: TemporalLink;
+  /** Everything that was logged, as text. */
+  readonly logged: () => string;
+  startTemporal(): Promise<EmbeddedTemporal>;
+  startWorker(): Promise<RunningWorker>;
+  /** Gives the workflows every event that the service has emitted since the last call. */
+  forward(): Promise<readonly InvoiceEvent[]>;
+  close(): Promise<void>;
+}
+
+export async function aRig(env: Readonly<Record<string, string>> = {}): Promise<Rig> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'billsync-worker-'));
+  const service = await startForeignService();
+  const settings = loadSettings({
+    cwd: dataDir,
+    env: {
+      BILLSYNC_DATA_DIR: dataDir,
+      BILLSYNC_BASE_URL: service.baseUrl,
+      BILLSYNC_AUTH_URL: service.authUrl,
+      BILLSYNC_CLIENT_ID: service.clientId,
+      BILLSYNC_CLIENT_SECRET: service.clientSecret,
+      BILLSYNC_CA_FILE: service.caFile,
+      BILLSYNC_DOWNLOAD_HOSTS: service.storageHost,
+      BILLSYNC_ALLOW_PRIVATE_HOSTS: 'true',
+      ...env,
+    },
+  });
+  const lines: string[] = [];
+  const log: Logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
+  const health = createHealth();
+  const route: InvoiceRoute = { environment: settings.environment, pace: QUICK_PACE };
+  const temporal = openTemporalLink(settings, { log });
+  const closers: (() => Promise<void>)[] = [];
+  let forwarded = 0;
+
+  return {
+    ...{ dataDir, settings, service, health, route, temporal },
+    logged: () => lines.join(''),
+    async startTemporal() {
+      const server = await startEmbeddedTemporal({ dataDir, log });
+      closers.push(() => server.stop());
+      return server;
+    },
+    async startWorker() {
+      const worker = await startWorker({ settings, log, health, metrics: createMetrics('worker') });
+      closers.push(() => worker.close());
+      return worker;
+    },
+    async forward() {
+      const archive = await openArchive(settings);
+      const events: InvoiceEvent[] = [];
+      for (const body of service.events.slice(forwarded)) {
+        forwarded += 1;
+        const parsed = parseDelivery(Buffer.from(body), { wirePrefix: settings.wirePrefix });
+        if (parsed.kind !== 'event') throw new Error(`The service sent something else: ${parsed.kind}`);
+        const { event, envelope } = parsed;
+        await archive.putEvent({
+          ...{
+            eventId: event.eventId,
+            receivedAt: new Date().toISOString(),
+            verdict: 'accepted',
+            reason: null,
+          },
+          ...{ event: withoutUrlQuery(event), envelope },
+        });
+        await temporal.run((client) => sendInvoiceEvent(client, route, event));
+        events.push(event);
+      }
+      await archive.close();
+      return events;
+    },
+    async close() {
+      await temporal.close();
+      for (const closer of closers.reverse()) await closer();
+      await service.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}

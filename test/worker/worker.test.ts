@@ -1,0 +1,166 @@
+/** The worker with real parts: from an event to rows that equal what was billed, through every absence of Temporal. */
+
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Decimal } from 'decimal.js';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  applySchedule,
+  pauseSchedule,
+  resumeSchedule,
+  showSchedule,
+  triggerSchedule,
+} from '../../temporal/schedule.js';
+import { askReconcile, askSnapshot, askVerify } from '../../temporal/writer-client.js';
+import type { RunningWorker } from '../../worker/start-worker.js';
+import { eventually } from '../support/temporal.js';
+import { aRig, type Rig } from './rig.js';
+
+let rig: Rig;
+beforeEach(async () => {
+  rig = await aRig();
+});
+afterEach(() => rig.close());
+
+/** What the service billed, by its own rows: invoice to exact sum. */
+function billed(): Record<string, string> {
+  const sums = new Map<string, Decimal>();
+  for (const { invoiceId, billingCost } of rig.service.billedRows()) {
+    sums.set(invoiceId, (sums.get(invoiceId) ?? new Decimal(0)).plus(billingCost));
+  }
+  return Object.fromEntries([...sums].map(([id, sum]) => [id, sum.toFixed(4)]).sort());
+}
+
+async function loaded({ warehouse }: RunningWorker): Promise<Record<string, string>> {
+  const invoices = await warehouse.invoices({ states: ['loaded'] });
+  const sums = invoices.map(({ invoiceId, billingCost }) => [
+    invoiceId,
+    new Decimal(billingCost ?? 0).toFixed(4),
+  ]);
+  return Object.fromEntries(sums.sort());
+}
+
+async function settled(worker: RunningWorker): Promise<void> {
+  const wanted = JSON.stringify(billed());
+  await eventually(async () => JSON.stringify(await loaded(worker)) === wanted, {
+    within: 25_000,
+    every: 100,
+  });
+}
+
+describe('worker', () => {
+  test('starts without Temporal, waits for it, and then loads exactly what was billed', async () => {
+    const worker = await rig.startWorker();
+    expect(rig.health.report().components.temporal?.isHealthy).toBe(false);
+    await rig.startTemporal();
+    await worker.ready;
+    const [first, second] = [
+      await rig.service.createInvoice(),
+      await rig.service.createInvoice({ tenant: null }),
+    ];
+    await rig.service.finalize(first.invoiceId);
+    await rig.service.finalize(second.invoiceId);
+    await rig.forward();
+    await settled(worker);
+    await rig.service.void(first.invoiceId);
+    await rig.forward();
+    await settled(worker);
+    expect((await worker.warehouse.invoice(first.invoiceId))?.state).toBe('voided');
+    expect(rig.service.complaints).toEqual([]);
+    expect(rig.health.report().components.temporal?.isHealthy).toBe(true);
+  });
+
+  test('finds a finalized event that was never delivered', async () => {
+    await rig.startTemporal();
+    const worker = await rig.startWorker();
+    const invoice = await rig.service.createInvoice();
+    await rig.forward();
+    await rig.service.finalize(invoice.invoiceId);
+    await settled(worker);
+  });
+
+  test('goes on after Temporal was killed', async () => {
+    const server = await rig.startTemporal();
+    const worker = await rig.startWorker();
+    await worker.ready;
+    const invoices = await Promise.all(Array.from({ length: 4 }, () => rig.service.createInvoice()));
+    await rig.forward();
+    process.kill(server.pid, 'SIGKILL');
+    for (const { invoiceId } of invoices) await rig.service.finalize(invoiceId);
+    await eventually(() =>
+      rig.forward().then(
+        () => true,
+        () => false,
+      ),
+    );
+    await settled(worker);
+  });
+
+  test('ends in time although Temporal is gone', async () => {
+    const server = await rig.startTemporal();
+    const worker = await rig.startWorker();
+    await worker.ready;
+    await server.stop();
+    const start = Date.now();
+    await worker.close();
+    expect(Date.now() - start).toBeLessThan(15_000);
+  });
+
+  test('leaves no secret in history, archive, log or reports', async () => {
+    await rig.startTemporal();
+    const worker = await rig.startWorker();
+    const invoice = await rig.service.createInvoice();
+    await rig.service.finalize(invoice.invoiceId);
+    const events = await rig.forward();
+    await settled(worker);
+    await rig.temporal.run((client) => askSnapshot(client, rig.route));
+    const query = events
+      .map(({ export: location }) => new URL(location?.presignedUrl ?? 'https://x').search)
+      .find(Boolean);
+    const secrets = [rig.service.clientSecret, query?.slice(1)].filter((secret) => secret !== undefined);
+    expect(secrets).toHaveLength(2);
+    for (const name of await readdir(rig.dataDir, { recursive: true })) {
+      const bytes = await readFile(join(rig.dataDir, name)).catch(() => Buffer.alloc(0));
+      for (const secret of secrets) expect([name, bytes.includes(secret)]).toEqual([name, false]);
+    }
+    for (const secret of secrets) expect(rig.logged()).not.toContain(secret);
+  });
+
+  test('publishes, proves and reconciles when asked', async () => {
+    await rig.startTemporal();
+    const worker = await rig.startWorker();
+    const [known, unheard] = [await rig.service.createInvoice(), await rig.service.createInvoice()];
+    await rig.forward();
+    await rig.service.finalize(known.invoiceId);
+    await rig.forward();
+    await eventually(async () => (await worker.warehouse.invoice(known.invoiceId))?.state === 'loaded');
+    const ask = rig.temporal.run.bind(rig.temporal);
+
+    const publication = await ask((client) => askSnapshot(client, rig.route));
+    expect(publication).toMatchObject({ path: join(rig.dataDir, 'reports.duckdb') });
+    expect(await ask((client) => askVerify(client, rig.route, { full: true }))).toMatchObject({ drift: [] });
+
+    // Its workflow is gone, as after a lost Temporal database; reconcile looks after it again.
+    const workflowId = `invoice/test/${rig.service.partnerId}/${unheard.invoiceId}`;
+    await ask((client) => client.workflow.getHandle(workflowId).terminate());
+    await rig.service.finalize(unheard.invoiceId);
+    await eventually(async () => (await ask((client) => askReconcile(client, rig.route))).watched === 1);
+    await settled(worker);
+  });
+
+  test('has a schedule that can be shown, paused, resumed and triggered', async () => {
+    await rig.startTemporal();
+    const worker = await rig.startWorker();
+    await worker.ready;
+    const ask = rig.temporal.run.bind(rig.temporal);
+    const shown = () => ask((client) => showSchedule(client, rig.settings));
+    expect(await shown()).toMatchObject({ every: '3600 s', isPaused: false });
+    await ask((client) => pauseSchedule(client, rig.settings, 'month end'));
+    await ask((client) => applySchedule(client, rig.settings));
+    expect(await shown()).toMatchObject({ isPaused: true, note: 'month end' });
+    await ask((client) => resumeSchedule(client, rig.settings));
+    expect((await shown())?.nextRuns.length).toBeGreaterThan(0);
+    await ask((client) => triggerSchedule(client, rig.settings));
+    await eventually(async () => ((await shown())?.lastRuns.length ?? 0) > 0);
+  });
+});
