@@ -22,7 +22,8 @@ export type PublishedQuestion =
   | 'invoice-discrepancies'
   | 'events-list'
   | 'event'
-  | 'publication';
+  | 'publication'
+  | 'partners';
 
 export interface PublishedReader {
   /** Decimals are exact text, counts numbers, instants ISO 8601 UTC. Values are bound by name. */
@@ -41,7 +42,7 @@ export async function openPublished(settings: Settings): Promise<PublishedReader
     async ask(question, values) {
       const sql = await readFile(new URL(`./sql/${question}.sql`, import.meta.url), 'utf8');
       const reader = await file.query(sql, values);
-      return readRows(reader, readColumns(reader, {}));
+      return readRows(reader, readColumns(reader, { units: {}, details: [] }));
     },
     close: () => file.close(),
   };

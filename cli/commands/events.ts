@@ -2,7 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import { openArchive } from '../../archive/open-archive.js';
-import { EVENT_TYPES } from '../../contract/names.js';
+import { EVENT_TYPES, type EventType } from '../../contract/names.js';
 import type { ReportRow } from '../../reports/report-result.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
@@ -21,7 +21,7 @@ export function eventsCommand(): Command {
 interface EventFilters {
   readonly since?: string;
   readonly invoice?: string;
-  readonly type?: string;
+  readonly type?: EventType;
   readonly tenant?: string;
   readonly verdict?: string;
 }
@@ -105,13 +105,14 @@ function replayCommand(): Command {
       await checkEnvironment(settings);
       const { replay } = await import('../ask-temporal.js');
       const progress = output.progress('Replaying');
+      let done = 0;
       const sent = await replay(settings, {
         ...(flags.since === undefined ? {} : { since: flags.since }),
         ...(flags.invoice === undefined ? {} : { invoiceId: flags.invoice }),
         ...(flags.type === undefined ? {} : { type: flags.type }),
         ...(flags.tenant === undefined ? {} : { tenantId: flags.tenant }),
         dryRun: flags.dryRun === true,
-        onProgress: (done) => progress.update(done, null),
+        onEvent: () => progress.update(++done, null),
       }).finally(() => progress.end());
       if (sent === 0) throw new CliError(EXIT.nothingMatched, 'no received event matches');
       output.note(flags.dryRun === true ? `Would send ${sent} events again.` : `Sent ${sent} events again.`);

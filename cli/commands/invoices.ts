@@ -111,10 +111,10 @@ function retryCommand(): Command {
       const { settings, output } = contextOf(command);
       const published = await openPublished(settings);
       const invoice = await findInvoice(published, wanted).finally(() => published.close());
-      const { retryOne } = await import('../ask-temporal.js');
+      const { addressOf, retryOne } = await import('../ask-temporal.js');
       const what = `invoice ${printable(String(invoice.invoice_number))} (${String(invoice.state)})`;
       if (flags.dryRun === true) return output.note(`Would try ${what} again.`);
-      await retryOne(settings, invoice);
+      await retryOne(settings, addressOf(settings, invoice));
       output.note(
         `Trying ${what} again. \`billsync invoices show ${String(invoice.invoice_id)}\` tells how it went.`,
       );

@@ -6,6 +6,7 @@ import { openArchive } from '../../archive/open-archive.js';
 import type { Settings } from '../../config/settings.js';
 import type { Quarantine, QuarantinedThing } from '../../contract/quarantine.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
+import { discardQuarantined } from '../../webhook/requeue-delivery.js';
 import { confirm } from '../confirm.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
@@ -91,12 +92,7 @@ function discardCommand(): Command {
       await confirm(`Forget ${ids.length} refused thing(s)?`, flags);
       const archive = await openArchive(settings);
       try {
-        for (const quarantineId of ids) {
-          // The fact first: should we die in between, it is discarded again, not lost without a trace.
-          const at = new Date().toISOString();
-          await archive.putFact({ kind: 'discard', at, quarantineId, note: flags.note ?? '' });
-          await quarantine.remove(quarantineId);
-        }
+        for (const id of ids) await discardQuarantined(id, { quarantine, archive, note: flags.note ?? '' });
       } finally {
         await archive.close();
       }

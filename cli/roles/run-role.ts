@@ -4,18 +4,23 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Settings } from '../../config/settings.js';
+import { type Alerts, createAlerts } from '../../ops/alerts.js';
 import { createHealth, type Health } from '../../ops/health.js';
 import { createLogger, type Logger } from '../../ops/log.js';
 import { createMetrics, type Metrics } from '../../ops/metrics.js';
+import { createScrub } from '../../ops/scrub.js';
 import { checkEnvironment } from '../environment-check.js';
 import { EXIT, printError } from '../errors.js';
 import { contextOf } from '../verb.js';
 
 export interface RoleContext {
+  /** Names the process in its log, its metrics and the warehouse's lock. */
+  readonly role: string;
   readonly settings: Settings;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly health: Health;
+  readonly alerts: Alerts;
   /** Ends the process: something is wrong that only a clean start can mend. Nothing acknowledged is lost by it. */
   readonly fatal: (error: unknown) => void;
   /** Aborts when the role is asked to stop, also while it is still starting. */
@@ -46,14 +51,7 @@ export async function runRole(
     log.fatal({ err: error }, 'cannot go on');
     process.exit(printError(error, { verbose }));
   };
-  const context = {
-    settings,
-    log,
-    metrics: createMetrics(role),
-    health: createHealth(),
-    fatal,
-    stopping: stopping.signal,
-  };
+  const context = createRoleContext({ settings, role, log, fatal, stopping: stopping.signal });
   let running: RunningRole;
   try {
     running = await start(context);
@@ -66,17 +64,28 @@ export async function runRole(
   const addresses = Object.entries(running.addresses).map(([name, address]) => `${name}=${address}`);
   process.stderr.write(`${['ready', ...addresses].join(' ')}\n`);
   await stopped;
-  await drained(running, log);
+  await drained(running, context);
   note.remove();
 }
 
+/** What every role is given. */
+export function createRoleContext(
+  base: Pick<RoleContext, 'settings' | 'role' | 'log' | 'fatal' | 'stopping'>,
+): RoleContext {
+  const { settings, role, log } = base;
+  const metrics = createMetrics(role);
+  const alerts = createAlerts({ settings, log, metrics, scrub: createScrub(settings) });
+  return { ...base, metrics, health: createHealth(), alerts };
+}
+
 /** Also ends the process when libraries still hold handles: everything of ours is closed by then. */
-async function drained(running: RunningRole, log: Logger): Promise<void> {
+async function drained(running: RunningRole, { log, alerts }: RoleContext): Promise<void> {
   const deadline = setTimeout(() => {
     log.warn('not everything ended in time; what is left is taken up at the next start');
     process.exit(EXIT.done);
   }, DRAIN_WITHIN_MS);
   await running.close();
+  await alerts.close();
   clearTimeout(deadline);
   log.info('stopped');
   setTimeout(() => process.exit(EXIT.done), 2_000).unref();

@@ -1,6 +1,7 @@
 /** Everything in one process: the endpoint first, since the service tells a thing only twice, then the rest. */
 
 import { requireService } from '../../config/load-settings.js';
+import { pause } from '../../temporal/connect.js';
 import { WarehouseLockedError } from '../../warehouse/errors.js';
 import { lockOwner } from '../../warehouse/lock-file.js';
 import { warehousePaths } from '../../warehouse/paths.js';
@@ -11,9 +12,12 @@ import { startTemporalRole } from './temporal-role.js';
 import { startWebhookRole } from './webhook-role.js';
 import { startWorkerRole } from './worker-role.js';
 
+/** With our own Temporal `ready` means that work is taken; a configured one may be away, then it is waited for behind. */
+const READY_WITHIN_MS = 30_000;
+
 /** @throws WarehouseLockedError another `up` or `worker` has this data folder */
 export async function startUpRole(context: RoleContext): Promise<RunningRole> {
-  const { settings, log } = context;
+  const { settings, log, stopping } = context;
   requireService(settings);
   await refuseSecond(context);
   return startParts(log, async (parts) => {
@@ -30,6 +34,7 @@ export async function startUpRole(context: RoleContext): Promise<RunningRole> {
     parts.add('admin', () => admin.close());
     const worker = await startWorkerRole(context);
     parts.add('worker', () => worker.close());
+    if (!settings.temporalConfigured) await Promise.race([worker.ready, pause(READY_WITHIN_MS, stopping)]);
     return { addresses: { ...addresses, ...admin.addresses }, close: () => parts.close() };
   });
 }

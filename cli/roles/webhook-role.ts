@@ -18,7 +18,7 @@ import { startParts } from './parts.js';
 import type { RoleContext, RunningRole } from './run-role.js';
 
 export async function startWebhookRole(context: RoleContext): Promise<RunningRole> {
-  const { settings, log, metrics, health, fatal, stopping } = context;
+  const { settings, log, metrics, health, alerts, fatal, stopping } = context;
   await claimDataFolder(settings.dataDir, settings.environment);
   return startParts(log, async (parts) => {
     const archive = await openArchive(settings);
@@ -30,7 +30,17 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     const temporal = openTemporalLink(settings, { log });
     parts.add('temporal', () => temporal.close());
 
-    const shared = { settings, inbox, archive, quarantine, partnerIds: partner.ids, log, metrics, health };
+    const shared = {
+      settings,
+      inbox,
+      archive,
+      quarantine,
+      partnerIds: partner.ids,
+      log,
+      metrics,
+      health,
+      alerts,
+    };
     const forwarder = startForwarder({
       ...shared,
       send: (event) => temporal.run((client) => sendInvoiceEvent(client, settings, event)),

@@ -1,0 +1,58 @@
+/** What commands say to the workflows: over the Temporal that the settings or the data folder name. */
+
+import type { Client } from '@temporalio/client';
+import { openArchive } from '../archive/open-archive.js';
+import type { Settings } from '../config/settings.js';
+import { createLogger } from '../ops/log.js';
+import type { ReportRow } from '../reports/report-result.js';
+import { connectTemporal } from '../temporal/connect.js';
+import { type InvoiceAddress, retryInvoice, sendInvoiceEvent } from '../temporal/invoice-client.js';
+import { type ReplayOptions, replayEvents } from '../webhook/replay-events.js';
+import { CliError, EXIT } from './errors.js';
+
+/** @throws TemporalUnreachableError (exit 5) */
+export async function withTemporal<T>(settings: Settings, work: (client: Client) => Promise<T>): Promise<T> {
+  const connection = await connectTemporal(settings, { log: commandLog(settings) });
+  try {
+    return await work(connection.client);
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Commands speak through their output; what libraries log is only of interest when it is bad. */
+export function commandLog(settings: Settings) {
+  return createLogger({ ...settings, log: { ...settings.log, level: 'error' } }, 'command');
+}
+
+export async function retryOne(settings: Settings, address: InvoiceAddress): Promise<void> {
+  await withTemporal(settings, (client) => retryInvoice(client, settings, address));
+}
+
+/** Who the invoice belongs to, as the ledger knows it. @throws CliError (exit 2) */
+export function addressOf(settings: Settings, invoice: ReportRow): InvoiceAddress {
+  const partnerId = invoice.partner_id ?? settings.partnerId;
+  if (typeof partnerId === 'string') return { partnerId, invoiceId: String(invoice.invoice_id) };
+  throw new CliError(EXIT.usage, 'no event told whose invoice this is', {
+    subject: String(invoice.invoice_id),
+    hint: 'set BILLSYNC_PARTNER_ID',
+  });
+}
+
+export interface ReplayRequest extends Omit<ReplayOptions, 'archive' | 'send'> {
+  readonly dryRun: boolean;
+}
+
+/** @returns how many events match, and were sent unless it was a dry run */
+export async function replay(settings: Settings, request: ReplayRequest): Promise<number> {
+  const archive = await openArchive(settings);
+  try {
+    if (request.dryRun) return (await replayEvents({ ...request, archive, send: async () => {} })).matched;
+    return await withTemporal(settings, async (client) => {
+      const send: ReplayOptions['send'] = (event) => sendInvoiceEvent(client, settings, event);
+      return (await replayEvents({ ...request, archive, send })).sent;
+    });
+  } finally {
+    await archive.close();
+  }
+}

@@ -1,0 +1,153 @@
+/** `billsync backfill`: fetches invoices by id that no event told of; it goes on by itself when nobody watches. */
+
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import type { Settings } from '../../config/settings.js';
+import {
+  type BackfillHandle,
+  type BackfillOutcome,
+  followBackfill,
+  startBackfill,
+} from '../../temporal/backfill-client.js';
+import { withTemporal } from '../ask-temporal.js';
+import { CliError, EXIT } from '../errors.js';
+import { readInvoiceIds } from '../invoice-ids.js';
+import type { Output } from '../output.js';
+import { printable } from '../output.js';
+import { learnPartnerId } from '../partner-id.js';
+import { contextOf, positiveInteger, verb, withJson } from '../verb.js';
+
+interface BackfillFlags {
+  readonly ids?: string;
+  readonly wait?: boolean;
+  readonly concurrency: number;
+  readonly timeout?: number;
+  readonly dryRun?: boolean;
+  readonly follow?: string;
+  readonly control?: 'pause' | 'resume' | 'cancel';
+}
+
+export function backfillCommand(): Command {
+  const command = verb(
+    'backfill [id...]',
+    'Fetches invoices by id: from arguments, or a file of lines, CSV (column invoice_id) or JSON lines.',
+    'billsync backfill --ids missing.csv --wait\ncat ids.txt | billsync backfill --ids - --wait --ndjson\n' +
+      'billsync backfill --follow BACKFILL_ID --control pause',
+  )
+    .option('--ids <file>', 'read ids from there; - is stdin')
+    .option('--wait', 'tell each result; exit 1 when any needs attention, 0 when all are loaded or voided')
+    .option(
+      '--timeout <seconds>',
+      'with --wait: give up watching after so long (it goes on all the same)',
+      positiveInteger,
+    )
+    .option('--concurrency <number>', 'how many at once', positiveInteger, 20)
+    .option('--follow <backfill>', 'watch or steer one that was started before, instead of starting one')
+    .option('--control <what>', 'with --follow: pause, resume or cancel')
+    .option('--dry-run', 'say which ids would be fetched');
+  return withJson(command, { ndjson: true }).action(
+    async (ids: readonly string[], flags: BackfillFlags, command: Command) => {
+      const { settings, output } = contextOf(command);
+      if (flags.follow !== undefined) return await follow(settings, flags.follow, flags, output);
+      const invoiceIds = await gatherIds(ids, flags);
+      if (flags.dryRun === true) {
+        output.rows(
+          invoiceIds.map((invoice_id) => ({ invoice_id })),
+          [{ title: 'would fetch', value: ({ invoice_id }) => invoice_id }],
+        );
+        return;
+      }
+      const partnerId = await learnPartnerId(settings);
+      const { concurrency } = flags;
+      await withTemporal(settings, async (client) => {
+        const handle = await startBackfill(client, settings, { partnerId, invoiceIds, concurrency });
+        output.note(`Backfill ${handle.backfillId} fetches ${invoiceIds.length} invoices.`);
+        if (flags.wait === true) return await tell(handle, flags, output);
+        output.thing({ backfill_id: handle.backfillId, total: invoiceIds.length }, () => handle.backfillId);
+      });
+    },
+  );
+}
+
+/** @throws CliError (exit 3) when there are none, (exit 2) when one is no id */
+async function gatherIds(given: readonly string[], flags: BackfillFlags): Promise<readonly string[]> {
+  const ids = readInvoiceIds(given.join('\n'));
+  if (flags.ids !== undefined) {
+    const text = flags.ids === '-' ? await readStdin() : await readFile(flags.ids, 'utf8');
+    ids.push(...readInvoiceIds(text));
+  }
+  if (ids.length > 0) return [...new Set(ids)];
+  throw new CliError(EXIT.nothingMatched, 'there is no invoice id to fetch', {
+    hint: 'name ids, or a file with --ids FILE; - reads stdin',
+  });
+}
+
+async function follow(
+  settings: Settings,
+  backfillId: string,
+  flags: BackfillFlags,
+  output: Output,
+): Promise<void> {
+  const { control } = flags;
+  if (control !== undefined && !['pause', 'resume', 'cancel'].includes(control)) {
+    throw new CliError(EXIT.usage, `a backfill cannot ${printable(control)}`, {
+      hint: 'take pause, resume or cancel',
+    });
+  }
+  await withTemporal(settings, async (client) => {
+    const handle = followBackfill(client, settings, backfillId);
+    if (control !== undefined) await handle.control(control);
+    if (flags.wait === true) return await tell(handle, flags, output);
+    const { total, done, inWork, control: state, isOver, counts } = await handle.status();
+    output.thing(
+      { backfill_id: backfillId, total, done, in_work: inWork, control: state, over: isOver, counts },
+      () => {
+        const parts = Object.entries(counts).filter(([, count]) => count > 0);
+        return `${done} of ${total} done (${parts.map(([name, count]) => `${count} ${name}`).join(', ') || 'none yet'}), ${inWork} in work`;
+      },
+    );
+  });
+}
+
+/** A line per invoice as it ends, progress with rate and time left beside it. */
+async function tell(handle: BackfillHandle, flags: BackfillFlags, output: Output): Promise<void> {
+  const started = Date.now();
+  const progress = output.progress('Fetching');
+  const outcomes: BackfillOutcome[] = [];
+  const timeout = flags.timeout === undefined ? undefined : AbortSignal.timeout(flags.timeout * 1000);
+  const { total } = await handle.status();
+  try {
+    for await (const outcome of handle.results(timeout === undefined ? {} : { signal: timeout })) {
+      outcomes.push(outcome);
+      if (output.form === 'ndjson') output.line(asJson(outcome));
+      else if (output.form === 'table') output.text(`${line(outcome)}\n`);
+      progress.update(outcomes.length, total, paceOf(outcomes.length, total, Date.now() - started));
+    }
+  } finally {
+    progress.end();
+  }
+  if (output.form === 'json') output.thing(outcomes.map(asJson), () => '');
+  const settled = outcomes.filter(({ state }) => state === 'loaded' || state === 'voided').length;
+  output.note(`${settled} of ${total} are loaded or voided.`);
+  if (timeout?.aborted === true || settled < total) process.exitCode = EXIT.checkFailed;
+}
+
+function paceOf(done: number, total: number, elapsedMs: number): string {
+  const perSecond = done / Math.max(elapsedMs / 1000, 0.001);
+  const secondsLeft = Math.ceil((total - done) / Math.max(perSecond, 0.001));
+  return `${perSecond.toFixed(1)}/s, ${secondsLeft} s left`;
+}
+
+function line({ invoiceId, state, reason }: BackfillOutcome): string {
+  return `${invoiceId}  ${state}${reason === null ? '' : `  ${printable(reason)}`}`;
+}
+
+function asJson({ invoiceId, state, reason }: BackfillOutcome) {
+  return { invoice_id: invoiceId, state, reason };
+}
+
+async function readStdin(): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,159 @@
+/** `billsync import`: loads a CSV that a person exported by hand, with the same proof and the same load. */
+
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { Archive } from '../../archive/archive.js';
+import type { BillingService } from '../../billing/billing-service.js';
+import { createBillingService } from '../../billing/client.js';
+import type { Settings } from '../../config/settings.js';
+import { WarehouseLockedError } from '../../warehouse/errors.js';
+import { type Imported, importFile } from '../../warehouse/import-file.js';
+import { lockOwner } from '../../warehouse/lock-file.js';
+import { warehousePaths } from '../../warehouse/paths.js';
+import type { Warehouse } from '../../warehouse/warehouse.js';
+import { CliError, EXIT } from '../errors.js';
+import { type Output, printable } from '../output.js';
+import { contextOf, verb, withJson } from '../verb.js';
+import { withWriter } from '../writer.js';
+
+interface ImportFlags {
+  readonly invoice?: string;
+  readonly dryRun?: boolean;
+}
+
+export function importCommand(): Command {
+  const command = verb(
+    'import <file...>',
+    'Loads invoice CSVs that a person exported by hand. Needs neither Temporal nor a billing service.',
+    'billsync import INV-000042.csv --dry-run',
+  )
+    .option('--invoice <id>', 'the invoice, else the one that the first row names')
+    .option('--dry-run', 'check the file and load nothing');
+  return withJson(command, { ndjson: true }).action(
+    async (files: readonly string[], flags: ImportFlags, command: Command) => {
+      const { settings, output } = contextOf(command);
+      if (flags.invoice !== undefined && files.length > 1) {
+        throw new CliError(EXIT.usage, '--invoice names the invoice of one file', {
+          hint: 'import them one by one',
+        });
+      }
+      const paths = files.map((file) => resolve(file));
+      for (const path of paths) await stat(path);
+      const requests = paths.map((path) => ({
+        path,
+        invoiceId: flags.invoice ?? null,
+        dryRun: flags.dryRun === true,
+      }));
+      const imported = await withWriter(settings, {
+        role: 'import',
+        async ask() {
+          throw await heldByWorker(settings);
+        },
+        direct: (warehouse, archive) => importHere({ settings, warehouse, archive, requests }),
+      });
+      print(output, paths, imported);
+    },
+  );
+}
+
+async function heldByWorker(settings: Settings): Promise<Error> {
+  const { database, lock } = warehousePaths(settings);
+  return new WarehouseLockedError(database, await lockOwner(lock));
+}
+
+interface Here {
+  readonly settings: Settings;
+  readonly warehouse: Warehouse;
+  readonly archive: Archive;
+  readonly requests: readonly Parameters<typeof importFile>[1][];
+}
+
+async function importHere({ settings, warehouse, archive, requests }: Here): Promise<readonly Imported[]> {
+  const service = settings.service.baseUrl === null ? null : createBillingService({ settings, archive });
+  try {
+    const results: Imported[] = [];
+    for (const request of requests) {
+      const deps = { warehouse, archive, dataDir: settings.dataDir, now: () => new Date() };
+      results.push(
+        await importFile(service === null ? deps : { ...deps, lookUp: (id) => lookUp(service, id) }, request),
+      );
+    }
+    if (requests.some(({ dryRun }) => dryRun !== true)) await warehouse.publish();
+    return results;
+  } finally {
+    await service?.close();
+  }
+}
+
+async function lookUp(service: BillingService, invoiceId: string) {
+  try {
+    return await service.lookUpInvoice(invoiceId);
+  } catch (error) {
+    if (error instanceof Error && error.name === 'UnknownInvoiceError') return null;
+    throw error;
+  }
+}
+
+/** @throws CliError (exit 7) when any was refused, after all were told of */
+function print(output: Output, paths: readonly string[], imported: readonly Imported[]): void {
+  const rows = imported.map((one, index) => ({ file: paths[index] ?? '', ...asJson(one) }));
+  output.rows(rows, [
+    { title: 'file', value: ({ file }) => file },
+    { title: 'invoice', value: ({ invoice_id }) => invoice_id },
+    { title: 'outcome', value: ({ outcome }) => outcome },
+    { title: 'shipments', value: ({ shipments }) => shipments, align: 'right' },
+    { title: 'billing cost', value: ({ billing_cost }) => billing_cost, align: 'right' },
+    { title: 'proof', value: ({ proof }) => proof },
+  ]);
+  const refused = rows.filter(({ outcome }) => !['loaded', 'already_loaded', 'checked'].includes(outcome));
+  if (refused.length === 0) return;
+  throw new CliError(EXIT.rejected, `${refused.length} of ${rows.length} files were not loaded`, {
+    subject: refused
+      .map(({ file, outcome, why }) => `${printable(file)}: ${outcome}${why === null ? '' : `, ${why}`}`)
+      .join('; '),
+    hint: 'nothing of a refused file is loaded; --json lists all findings',
+  });
+}
+
+function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
+  const loaded = outcome.outcome === 'loaded' || outcome.outcome === 'already_loaded' ? outcome : null;
+  const findings = outcome.outcome === 'rejected' ? outcome.findings : [];
+  const discrepancies = 'discrepancies' in outcome ? outcome.discrepancies : [];
+  return {
+    invoice_id: invoiceId,
+    outcome: outcome.outcome,
+    file_sha256: sha256,
+    file_size_bytes: sizeBytes,
+    records,
+    shipments: loaded?.shipments ?? null,
+    billing_cost: loaded?.billingCost ?? null,
+    currency_code: loaded?.currencyCode ?? null,
+    proof: loaded?.proof ?? null,
+    version: loaded?.version ?? null,
+    why: whyOf(outcome),
+    findings,
+    discrepancies,
+  };
+}
+
+function whyOf(outcome: Imported['outcome']): string | null {
+  switch (outcome.outcome) {
+    case 'rejected': {
+      const [first] = outcome.findings;
+      if (first === undefined) return null;
+      const place = [first.line === null ? null : `line ${first.line}`, first.column].filter(
+        (part) => part !== null,
+      );
+      return printable([...place, `rule ${first.rule}`, `value "${first.value}"`].join(', '));
+    }
+    case 'contradicted':
+      return outcome.discrepancies
+        .map(({ rule, stated, found }) => `${rule}: stated ${stated}, found ${found}`)
+        .join(', ');
+    case 'voided':
+      return 'the invoice is voided';
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,53 @@
+/** `billsync reconcile`: what the schedule does, now. */
+
+import type { Command } from 'commander';
+import { askReconcile, startReconcile } from '../../temporal/writer-client.js';
+import { withTemporal } from '../ask-temporal.js';
+import { EXIT } from '../errors.js';
+import { contextOf, verb, withJson } from '../verb.js';
+
+export function reconcileCommand(): Command {
+  const command = verb(
+    'reconcile',
+    'Looks after overdue invoices, what the archive has and the ledger has not, quarantine, and proves the warehouse.',
+    'billsync reconcile --wait --json',
+  )
+    .option('--wait', 'until all of it is done; exit 1 when the warehouse differs from the archive')
+    .option('--full', 'prove every file again, also those that were proved before')
+    .option('--dry-run', 'say what would be done');
+  return withJson(command).action(
+    async (
+      flags: { readonly wait?: boolean; readonly full?: boolean; readonly dryRun?: boolean },
+      command: Command,
+    ) => {
+      const { settings, output } = contextOf(command);
+      if (flags.dryRun === true) return output.note('Would reconcile.');
+      if (flags.wait !== true) {
+        const workflowId = await withTemporal(settings, (client) => startReconcile(client, settings));
+        output.thing({ workflow_id: workflowId }, () => workflowId);
+        return output.note('Reconciling in the background; --wait tells what it found.');
+      }
+      const found = await withTemporal(settings, (client) =>
+        askReconcile(client, settings, { isFull: flags.full === true }),
+      );
+      const { proved } = found;
+      output.thing(
+        {
+          until: found.until,
+          watched: found.watched,
+          rechecked: found.rechecked,
+          retried: found.retried,
+          need_attention: found.needAttention,
+          quarantined: found.quarantined,
+          ingested: found.ingested,
+          proved: { invoices: proved.invoices, shipments: proved.shipments, drift: proved.drift },
+        },
+        () =>
+          `${found.watched} invoices watched, ${found.rechecked} asked again, ${found.retried} retried; ` +
+          `${found.needAttention} need attention, ${found.quarantined} refused things wait; ` +
+          `proved ${proved.invoices} invoices, ${proved.shipments} shipments, ${proved.drift} differences`,
+      );
+      if (proved.drift > 0) process.exitCode = EXIT.checkFailed;
+    },
+  );
+}

@@ -1,0 +1,96 @@
+/** `billsync schedule`: the Temporal Schedule that reconciles. */
+
+import type { Command } from 'commander';
+import {
+  applySchedule,
+  pauseSchedule,
+  resumeSchedule,
+  type ScheduleState,
+  showSchedule,
+  triggerSchedule,
+} from '../../temporal/schedule.js';
+import { withTemporal } from '../ask-temporal.js';
+import { CliError, EXIT } from '../errors.js';
+import { contextOf, group, verb, withJson } from '../verb.js';
+
+export function scheduleCommand(): Command {
+  return group('schedule', 'The Temporal Schedule that reconciles.', [
+    showCommand(),
+    change('apply', 'Makes the schedule, or brings it up to date with the settings.', 'applied'),
+    change('pause', 'Pauses the schedule; what runs goes on.', 'paused'),
+    change('resume', 'Lets a paused schedule go on.', 'resumed'),
+    change('trigger', 'Runs it once, now; not while one runs.', 'triggered'),
+  ]);
+}
+
+function showCommand(): Command {
+  const command = verb(
+    'show',
+    'Shows the schedule with its last and next runs.',
+    'billsync schedule show --json',
+  );
+  return withJson(command).action(async (_flags: unknown, command: Command) => {
+    const { settings, output } = contextOf(command);
+    const state = await withTemporal(settings, (client) => showSchedule(client, settings));
+    if (state === null) {
+      throw new CliError(EXIT.nothingMatched, 'there is no schedule yet', {
+        hint: 'a worker makes it when it starts; `billsync schedule apply` makes it now',
+      });
+    }
+    output.thing(asJson(state), () => describe(state));
+  });
+}
+
+type Change = 'apply' | 'pause' | 'resume' | 'trigger';
+
+function change(name: Change, summary: string, done: string): Command {
+  const command = verb(name, summary, `billsync schedule ${name}`).option(
+    '--dry-run',
+    'say what would be done',
+  );
+  if (name === 'pause') command.option('--note <text>', 'why', 'paused with billsync schedule pause');
+  return command.action(
+    async (flags: { readonly dryRun?: boolean; readonly note?: string }, command: Command) => {
+      const { settings, output } = contextOf(command);
+      if (flags.dryRun === true)
+        return output.note(`Would ${name} the schedule (every ${settings.reconcileEvery}).`);
+      await withTemporal(settings, async (client) => {
+        if (name !== 'apply' && (await showSchedule(client, settings)) === null)
+          await applySchedule(client, settings);
+        switch (name) {
+          case 'apply':
+            return applySchedule(client, settings);
+          case 'pause':
+            return pauseSchedule(client, settings, flags.note ?? '');
+          case 'resume':
+            return resumeSchedule(client, settings);
+          case 'trigger':
+            return triggerSchedule(client, settings);
+        }
+      });
+      output.note(`The schedule is ${done} (every ${settings.reconcileEvery}).`);
+    },
+  );
+}
+
+function asJson(state: ScheduleState) {
+  return {
+    schedule_id: state.scheduleId,
+    every: state.every,
+    paused: state.isPaused,
+    note: state.note,
+    last_runs: state.lastRuns.map(({ at, workflowId }) => ({ at, workflow_id: workflowId })),
+    next_runs: state.nextRuns,
+    running: state.running,
+  };
+}
+
+function describe(state: ScheduleState): string {
+  const paused = state.isPaused ? `, paused: ${state.note}` : '';
+  return [
+    `${state.scheduleId}: every ${state.every}${paused}`,
+    `  last  ${state.lastRuns.map(({ at }) => at).join(', ') || 'never ran'}`,
+    `  next  ${state.nextRuns.slice(0, 3).join(', ') || 'none'}`,
+    `  now   ${state.running.join(', ') || 'nothing runs'}`,
+  ].join('\n');
+}

@@ -1,0 +1,32 @@
+/** `billsync snapshot`: publishes what readers open, now, with everything in it that was committed before. */
+
+import type { Command } from 'commander';
+import { askSnapshot } from '../../temporal/writer-client.js';
+import { printable } from '../output.js';
+import { contextOf, verb, withJson } from '../verb.js';
+import { withWriter } from '../writer.js';
+
+export function snapshotCommand(): Command {
+  const command = verb(
+    'snapshot',
+    'Publishes reports.duckdb now. A running worker is asked to; without one it is done here.',
+    'billsync snapshot --json',
+  ).option('--dry-run', 'say what would be done');
+  return withJson(command).action(async (flags: { readonly dryRun?: boolean }, command: Command) => {
+    const { settings, output } = contextOf(command);
+    if (flags.dryRun === true) return output.note(`Would publish to ${settings.dataDir}/reports.duckdb.`);
+    const published = await withWriter(settings, {
+      role: 'snapshot',
+      ask: (client) => askSnapshot(client, settings),
+      async direct(warehouse) {
+        await warehouse.ingestArchive();
+        return warehouse.publish();
+      },
+    });
+    const { sequence, publishedAt, path, invoices, shipments } = published;
+    output.thing(
+      { sequence, published_at: publishedAt, path, invoices, shipments },
+      () => `${printable(path)}: number ${sequence}, ${invoices} invoices, ${shipments} shipments`,
+    );
+  });
+}

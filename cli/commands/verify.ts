@@ -1,0 +1,56 @@
+/** `billsync verify`: proves the warehouse against the archive; drift ends with 1, a recorded discrepancy does not. */
+
+import type { Command } from 'commander';
+import { askVerify } from '../../temporal/writer-client.js';
+import { EXIT } from '../errors.js';
+import { contextOf, verb, withJson } from '../verb.js';
+import { withWriter } from '../writer.js';
+
+export function verifyCommand(): Command {
+  const command = verb(
+    'verify',
+    "Proves every loaded invoice's rows, sum, hash, currency and id against its archived file. Exit 1 on drift.",
+    'billsync verify --full',
+  ).option('--full', 'read every file again, also those that were proved before');
+  return withJson(command).action(async (flags: { readonly full?: boolean }, command: Command) => {
+    const { settings, output } = contextOf(command);
+    const full = flags.full === true;
+    const progress = output.progress('Proving');
+    const found = await withWriter(settings, {
+      role: 'verify',
+      ask: (client) => askVerify(client, settings, { full }),
+      direct: (warehouse) =>
+        warehouse.verify({ full, onProgress: (done, of) => progress.update(done, of, 'invoices') }),
+    }).finally(() => progress.end());
+    const { invoices, shipments, filesRead, drift, discrepancies } = found;
+    if (output.form === 'table') {
+      output.rows(drift, [
+        { title: 'invoice', value: ({ invoiceId }) => invoiceId },
+        { title: 'rule', value: ({ rule }) => rule },
+        { title: 'expected', value: ({ expected }) => expected, align: 'right' },
+        { title: 'found', value: ({ found: there }) => there, align: 'right' },
+      ]);
+      output.note(
+        `${invoices} invoices, ${shipments} shipments, ${filesRead} files read: ` +
+          `${drift.length === 0 ? 'no drift' : `${drift.length} differences`}, ${discrepancies} recorded discrepancies.`,
+      );
+    } else {
+      output.thing(
+        {
+          invoices,
+          shipments,
+          files_read: filesRead,
+          discrepancies,
+          drift: drift.map(({ invoiceId, rule, expected, found: there }) => ({
+            invoice_id: invoiceId,
+            rule,
+            expected,
+            found: there,
+          })),
+        },
+        () => '',
+      );
+    }
+    if (drift.length > 0) process.exitCode = EXIT.checkFailed;
+  });
+}

@@ -1,0 +1,95 @@
+/** What befalls the invoices of the demo: each fate is one fault of real life, aimed at invoices of its own. */
+
+import type { SandboxAccount } from '../../sandbox/service.js';
+
+export type Fate =
+  | 'plain'
+  | 'late-created'
+  | 'expired-url'
+  | 'wrong-hash'
+  | 'cut-off-body'
+  | 'overloaded'
+  | 'refused-token'
+  | 'missed-finalized'
+  | 'void-unloaded'
+  | 'void-overtakes'
+  | 'void-loaded'
+  | 'poisoned'
+  | 'draft';
+
+/** How many invoices have each fate; the rest are plain. */
+const SHARES: readonly (readonly [Fate, number])[] = [
+  ['late-created', 3],
+  ['expired-url', 2],
+  ['wrong-hash', 2],
+  ['cut-off-body', 2],
+  ['overloaded', 2],
+  ['refused-token', 1],
+  ['missed-finalized', 2],
+  ['void-unloaded', 2],
+  ['void-overtakes', 1],
+  ['void-loaded', 2],
+  ['poisoned', 2],
+  ['draft', 1],
+];
+
+/** Fewer would leave a fate, or the plain case, without an invoice. */
+export const FEWEST_INVOICES = 30;
+
+/** Fates take turns with plain invoices, so that every tenant meets some of each. */
+export function fatesOf(invoices: number): readonly Fate[] {
+  const special = SHARES.flatMap(([fate, count]) => Array.from({ length: count }, () => fate));
+  const fates: Fate[] = Array.from({ length: invoices }, () => 'plain');
+  for (const [nth, fate] of special.entries()) fates[Math.floor((nth * invoices) / special.length)] = fate;
+  return fates;
+}
+
+type Faults = SandboxAccount['faults'];
+
+/** Switches on what the next invoice meets when it is created: its id is not known before. */
+export function arrangeCreation(faults: Faults, fate: Fate): void {
+  if (fate === 'late-created')
+    faults.add({ name: 'reorder', count: 1, target: { eventType: 'invoice_created' } });
+}
+
+/** Switches on what one invoice is going to meet. */
+const FAULTS_OF: Partial<Record<Fate, (faults: Faults, invoiceId: string, nth: number) => void>> = {
+  'expired-url': (faults, invoiceId, nth) => {
+    // One says so in its event, the other finds out at the storage.
+    faults.add({
+      name: 'expired-url',
+      target: { invoiceId, endpoint: 'event' },
+      params: { silent: nth % 2 === 1 },
+    });
+  },
+  'wrong-hash': (faults, invoiceId) => {
+    faults.add({ name: 'wrong-hash', target: { invoiceId, endpoint: 'event' } });
+  },
+  'cut-off-body': (faults, invoiceId, nth) => {
+    faults.add({ name: 'cut-off-body', count: 1, target: { invoiceId }, params: { clean: nth % 2 === 1 } });
+  },
+  overloaded: (faults, invoiceId) => {
+    faults.add({ name: 'unavailable', count: 1, target: { invoiceId, endpoint: 'storage' } });
+  },
+  'refused-token': (faults, invoiceId) => {
+    faults.add({ name: 'expired-url', target: { invoiceId, endpoint: 'event' } });
+    faults.add({ name: 'unauthorized', count: 1, target: { invoiceId, endpoint: 'regenerate' } });
+  },
+  'missed-finalized': (faults, invoiceId) => {
+    faults.add({ name: 'drop', target: { invoiceId, eventType: 'invoice_finalized' } });
+  },
+  'void-overtakes': (faults, invoiceId) => {
+    faults.add({ name: 'reorder', target: { invoiceId, eventType: 'invoice_finalized' } });
+  },
+  poisoned: (faults, invoiceId, nth) => {
+    const kind = nth % 2 === 0 ? 'cost-exponent' : 'date-impossible';
+    faults.add({ name: 'malformed-csv', count: 1, target: { invoiceId }, params: { kind } });
+  },
+};
+
+export function arrangeFate(
+  faults: Faults,
+  invoice: { readonly invoiceId: string; readonly fate: Fate; readonly nth: number },
+): void {
+  FAULTS_OF[invoice.fate]?.(faults, invoice.invoiceId, invoice.nth);
+}

@@ -1,0 +1,256 @@
+/** What became of each kind of trouble, told from evidence: the service's own log on one side, our ledger on the other. */
+
+import type { QuarantinedThing } from '../../contract/quarantine.js';
+import type { ReportRow } from '../../reports/report-result.js';
+import type { Delivery } from '../../sandbox/model.js';
+import type { Sandbox } from '../../sandbox/service.js';
+import type { PublishedReader } from '../published.js';
+import type { Fate } from './fates.js';
+import type { PlayedInvoice, Story } from './story.js';
+
+export interface Happening {
+  readonly kind: string;
+  /** What the service did, and what billsync made of it. */
+  readonly told: string;
+  /** false: the evidence does not show what it must; the demo fails. */
+  readonly isProved: boolean;
+}
+
+export interface Evidence {
+  readonly sandbox: Sandbox;
+  readonly story: Story;
+  readonly published: PublishedReader;
+  readonly quarantined: readonly QuarantinedThing[];
+}
+
+interface Facts extends Evidence {
+  readonly invoices: ReadonlyMap<string, ReportRow>;
+  readonly events: readonly ReportRow[];
+  readonly files: ReadonlyMap<string, readonly ReportRow[]>;
+  readonly deliveries: readonly Delivery[];
+}
+
+export async function tellHappenings(evidence: Evidence): Promise<readonly Happening[]> {
+  const facts = await gather(evidence);
+  return [
+    duplicates(facts),
+    reordered(facts),
+    expiredUrls(facts),
+    wrongHashes(facts),
+    cutOffBodies(facts),
+    overloaded(facts),
+    tokens(facts),
+    missed(facts),
+    voidedBeforeLoading(facts),
+    voidedAfterLoading(facts),
+    partnerLevel(facts),
+    testEvents(facts),
+    poisoned(facts),
+    drafts(facts),
+  ];
+}
+
+async function gather(evidence: Evidence): Promise<Facts> {
+  const { published, story, sandbox } = evidence;
+  const invoices = await published.ask('invoices-list', { states: null, tenants: null, since: null });
+  const events = await published.ask('events-list', {
+    since: null,
+    invoice: null,
+    type: null,
+    verdict: null,
+  });
+  const files = new Map<string, readonly ReportRow[]>();
+  for (const { invoiceId } of story.invoices) {
+    files.set(invoiceId, await published.ask('invoice-files', { invoice: invoiceId }));
+  }
+  return {
+    ...evidence,
+    invoices: new Map(invoices.map((row) => [String(row.invoice_id), row])),
+    events,
+    files,
+    deliveries: sandbox.deliveries(),
+  };
+}
+
+function duplicates({ deliveries }: Facts): Happening {
+  const accepted = new Map<string, number>();
+  let repeated = 0;
+  for (const delivery of deliveries) {
+    for (const { responseBody } of delivery.attempts) {
+      const { status } = answerOf(responseBody);
+      if (status === 'accepted') accepted.set(delivery.eventId, (accepted.get(delivery.eventId) ?? 0) + 1);
+      if (status === 'duplicate') repeated += 1;
+    }
+  }
+  const isProved = repeated > 0 && [...accepted.values()].every((times) => times === 1);
+  const told = `${repeated} of ${deliveries.length} deliveries were repeats: answered 200 "duplicate", counted once`;
+  return { kind: 'Duplicates', told, isProved };
+}
+
+function reordered(facts: Facts): Happening {
+  const late = of(facts, 'late-created').filter(({ invoiceId }) => {
+    const order = facts.events.filter((event) => event.invoice_id === invoiceId).toReversed();
+    return (
+      order[0]?.event_type === 'invoice_finalized' &&
+      order.some((event) => event.event_type === 'invoice_created')
+    );
+  });
+  const told = `finalized came before created for ${names(late)}: loaded all the same`;
+  return { kind: 'Reordering', told, isProved: late.length > 0 && allAre(facts, late, 'loaded') };
+}
+
+function expiredUrls(facts: Facts): Happening {
+  const dead = of(facts, 'expired-url');
+  const told = `the presigned URL of ${names(dead)} was dead on arrival: a new one was asked for, loaded`;
+  return {
+    kind: 'Expired URL',
+    told,
+    isProved: allAre(facts, dead, 'loaded') && allFrom(facts, dead, ['regenerate']),
+  };
+}
+
+function wrongHashes(facts: Facts): Happening {
+  const wrong = of(facts, 'wrong-hash');
+  const told = `the bytes of ${names(wrong)} did not have the announced SHA-256: refused, asked for again, proved`;
+  const isProved = wrong.every(({ invoiceId }) => {
+    const announced = facts.sandbox
+      .events()
+      .find((event) => event.invoiceId === invoiceId && event.eventType === 'invoice_finalized');
+    const loaded = facts.invoices.get(invoiceId)?.file_sha256;
+    return announced !== undefined && typeof loaded === 'string' && !announced.body.includes(loaded);
+  });
+  return { kind: 'Wrong hash', told, isProved: isProved && allAre(facts, wrong, 'loaded') };
+}
+
+function cutOffBodies(facts: Facts): Happening {
+  const cut = of(facts, 'cut-off-body');
+  const told = `the download of ${names(cut)} broke off half-way: nothing of it counted, fetched whole`;
+  const isProved = cut.every(({ invoiceId }) => {
+    const [file] = facts.files.get(invoiceId) ?? [];
+    return Number(file?.file_size_bytes) === facts.sandbox.invoice(invoiceId).file.sizeBytes;
+  });
+  return {
+    kind: 'Cut-off body',
+    told,
+    isProved: isProved && struck(facts, 'cut-off-body') && allAre(facts, cut, 'loaded'),
+  };
+}
+
+function overloaded(facts: Facts): Happening {
+  const busy = of(facts, 'overloaded');
+  const told = `storage answered 503 for ${names(busy)}: waited as long as Retry-After said, loaded`;
+  return {
+    kind: 'Overload (503)',
+    told,
+    isProved: struck(facts, 'unavailable') && allAre(facts, busy, 'loaded'),
+  };
+}
+
+function tokens(facts: Facts): Happening {
+  const calls = facts.sandbox.activity().filter(({ kind }) => kind === 'call');
+  const refused = calls.filter(({ message }) => message.endsWith(': 401')).length;
+  const told = `${refused} call(s) were refused with 401, all tokens were revoked once: a new one each time, no work lost`;
+  const asked = of(facts, 'refused-token');
+  return { kind: 'Expired token', told, isProved: refused > 0 && allAre(facts, asked, 'loaded') };
+}
+
+function missed(facts: Facts): Happening {
+  const lost = of(facts, 'missed-finalized');
+  const heard = lost.some(({ invoiceId }) =>
+    facts.events.some((event) => event.invoice_id === invoiceId && event.event_type === 'invoice_finalized'),
+  );
+  const told = `the finalized event of ${names(lost)} was never sent: found by asking, loaded`;
+  return { kind: 'Missed event', told, isProved: !heard && allAre(facts, lost, 'loaded') };
+}
+
+function voidedBeforeLoading(facts: Facts): Happening {
+  const gone = [...of(facts, 'void-unloaded'), ...of(facts, 'void-overtakes')];
+  const told = `${names(gone)}, one of them with the void overtaking its finalized event: no row counts`;
+  return { kind: 'Void, not loaded', told, isProved: allAre(facts, gone, 'voided') };
+}
+
+function voidedAfterLoading(facts: Facts): Happening {
+  const gone = of(facts, 'void-loaded');
+  const wereLoaded = gone.every(({ invoiceId }) =>
+    (facts.files.get(invoiceId) ?? []).some((file) => file.loaded_at !== null),
+  );
+  const told = `${names(gone)} were loaded, then voided: rows kept for the record, out of every total`;
+  return { kind: 'Void, loaded', told, isProved: wereLoaded && allAre(facts, gone, 'voided') };
+}
+
+function partnerLevel(facts: Facts): Happening {
+  const { partnerInvoice } = facts.story;
+  const row = facts.invoices.get(partnerInvoice.invoiceId);
+  const told = `${partnerInvoice.invoiceNumber} sums shipments of several tenants: loaded, kept out of tenant totals`;
+  return {
+    kind: 'Partner level',
+    told,
+    isProved: row?.invoice_level === 'partner' && row.state === 'loaded',
+  };
+}
+
+function testEvents(facts: Facts): Happening {
+  const tests = facts.events.filter((event) => event.verdict === 'test');
+  const billed = tests.filter((event) => facts.invoices.has(String(event.invoice_id)));
+  const told = `${tests.length} test event was answered 200 "ignored": kept on record, never acted on`;
+  return { kind: 'Test event', told, isProved: tests.length > 0 && billed.length === 0 };
+}
+
+function poisoned(facts: Facts): Happening {
+  const bad = of(facts, 'poisoned');
+  const [first, ...others] = bad.flatMap(({ invoiceId, invoiceNumber }) => {
+    const thing = facts.quarantined.find((candidate) => candidate.invoiceId === invoiceId);
+    const finding = thing?.findings[0];
+    if (finding === undefined) return [];
+    return [`${invoiceNumber} line ${finding.line}, ${finding.column}: "${finding.value}"`];
+  });
+  const found = [first, ...others].join('; ');
+  const told = `files with the right hash and wrong rows (${found}): refused whole; mended at the service, retried, loaded`;
+  return {
+    kind: 'Poisoned file',
+    told,
+    isProved: others.length + 1 === bad.length && allAre(facts, bad, 'loaded'),
+  };
+}
+
+function drafts(facts: Facts): Happening {
+  const open = of(facts, 'draft');
+  return {
+    kind: 'Not yet billed',
+    told: `${names(open)} is still a draft: watched, in no total`,
+    isProved: allAre(facts, open, 'draft'),
+  };
+}
+
+function of({ story }: Facts, fate: Fate): readonly PlayedInvoice[] {
+  return story.invoices.filter((invoice) => invoice.fate === fate);
+}
+
+function allAre({ invoices }: Facts, wanted: readonly PlayedInvoice[], state: string): boolean {
+  return wanted.length > 0 && wanted.every(({ invoiceId }) => invoices.get(invoiceId)?.state === state);
+}
+
+function allFrom({ files }: Facts, wanted: readonly PlayedInvoice[], sources: readonly string[]): boolean {
+  return wanted.every(({ invoiceId }) =>
+    (files.get(invoiceId) ?? []).some(
+      (file) => file.is_current === true && sources.includes(String(file.file_source)),
+    ),
+  );
+}
+
+function struck({ sandbox }: Facts, name: string): boolean {
+  const rules = sandbox.faults.list().filter((rule) => rule.name === name);
+  return rules.length > 0 && rules.every((rule) => rule.struck > 0);
+}
+
+function names(invoices: readonly PlayedInvoice[]): string {
+  return invoices.map(({ invoiceNumber }) => invoiceNumber).join(', ');
+}
+
+function answerOf(body: string): { readonly status: unknown } {
+  try {
+    return JSON.parse(body) as { status: unknown };
+  } catch {
+    return { status: null };
+  }
+}

@@ -1,0 +1,109 @@
+/** How the demo looks: the first thing of billsync that most people see. */
+
+import { renderReport } from '../../reports/render/render-report.js';
+import { paint } from '../output.js';
+import type { Happening } from './happenings.js';
+import type { ProvedReport } from './proof.js';
+
+const isTerminal = process.stderr.isTTY === true;
+
+export interface Narrator {
+  /** A new chapter. */
+  chapter(title: string): void;
+  /** Something is done. */
+  done(what: string, detail: string): void;
+  /** Something goes on; on a terminal the line is written over. */
+  progress(words: string): void;
+}
+
+/** Words go to stderr; what the demo found out goes to stdout. */
+export function createNarrator(options: { readonly quiet: boolean }): Narrator {
+  let isOpen = false;
+  let last = '';
+  const clear = (): void => {
+    if (isOpen) process.stderr.write('\r\u001b[2K');
+    isOpen = false;
+  };
+  const say = (line: string): void => {
+    clear();
+    if (!options.quiet) process.stderr.write(`${line}\n`);
+  };
+  return {
+    chapter: (title) => say(`\n${paint('bold', title)}`),
+    done: (what, detail) => say(`  ${paint('green', '✓')} ${what.padEnd(18)} ${detail}`),
+    progress(words) {
+      if (options.quiet || words === last) return;
+      last = words;
+      if (!isTerminal) return;
+      process.stderr.write(`\r\u001b[2K  ${paint('dim', `… ${words}`)}`);
+      isOpen = true;
+    },
+  };
+}
+
+export function renderHappenings(happenings: readonly Happening[]): string {
+  const width = Math.max(...happenings.map(({ kind }) => kind.length));
+  const lines = happenings.map(({ kind, told, isProved }) => {
+    const [first = '', ...more] = wrapped(told, textWidth(width));
+    const rest = more.map((line) => `${' '.repeat(width + 6)}${line}`);
+    return [`  ${mark(isProved)} ${paint('bold', kind.padEnd(width))}  ${first}`, ...rest].join('\n');
+  });
+  return [title('What went wrong, and what became of it'), ...lines].join('\n');
+}
+
+export async function renderReports(proved: readonly ProvedReport[]): Promise<string> {
+  const parts: string[] = [];
+  for (const { report, level } of proved) {
+    if (level !== 'tenant') continue;
+    const { body } = await renderReport(report, 'table', {
+      width: process.stdout.isTTY === true ? process.stdout.columns : undefined,
+      color: process.stdout.isTTY === true && !process.env.NO_COLOR,
+    });
+    parts.push(`${title(report.title)}\n${String(body).trimEnd()}`);
+  }
+  return parts.join('\n\n');
+}
+
+export function renderProof(proved: readonly ProvedReport[]): string {
+  const lines = proved.flatMap(({ name, level, rows, cells, differences, billed }) => {
+    const what = level === 'tenant' ? `report ${name}` : `report ${name} --level ${level}`;
+    const sums = [...billed].map(([currency, cost]) => `${cost} ${currency}`).join(' and ');
+    const verdict =
+      differences.length === 0 ? `${cells} of ${cells} figures equal` : `${differences.length} differences`;
+    const line = `  ${mark(differences.length === 0)} ${paint('bold', what.padEnd(30))}  ${verdict} in ${rows} rows; billed ${sums}`;
+    return [line, ...differences.slice(0, 5).map((difference) => `      ${difference}`)];
+  });
+  return [
+    title("The proof: every figure against the service's own rows, to the fourth decimal"),
+    ...lines,
+  ].join('\n');
+}
+
+function title(text: string): string {
+  return paint('bold', text);
+}
+
+function mark(isGood: boolean): string {
+  return isGood ? paint('green', '✓') : paint('red', '✗');
+}
+
+/** Lines are wrapped for eyes, not for pipes: elsewhere than on a terminal one thing stays one line. */
+function textWidth(indent: number): number {
+  return process.stdout.isTTY === true
+    ? Math.max(40, process.stdout.columns - indent - 7)
+    : Number.POSITIVE_INFINITY;
+}
+
+function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = line === '' ? word : `${line} ${word}`;
+    }
+  }
+  return [...lines, line];
+}

@@ -1,0 +1,45 @@
+/** Whose invoices these are: configured, or learned from a token, as every role does. */
+
+import { openArchive } from '../archive/open-archive.js';
+import { createBillingService } from '../billing/client.js';
+import { requireService } from '../config/load-settings.js';
+import type { Settings } from '../config/settings.js';
+import { CliError, EXIT } from './errors.js';
+import { openPublished } from './published.js';
+
+/** @throws SettingsError, CredentialsRefusedError, UnreachableError */
+export async function learnPartnerId(settings: Settings): Promise<string> {
+  if (settings.partnerId !== null) return settings.partnerId;
+  const known = await knownPartnerId(settings);
+  if (known !== null) return known;
+  requireService(settings);
+  const archive = await openArchive(settings);
+  const service = createBillingService({ settings, archive });
+  try {
+    await service.fetchToken();
+    const [partnerId] = service.partnerIds();
+    if (partnerId !== undefined) return partnerId;
+  } finally {
+    await service.close();
+    await archive.close();
+  }
+  throw new CliError(EXIT.usage, 'the token does not say whose invoices these are', {
+    hint: 'set BILLSYNC_PARTNER_ID',
+  });
+}
+
+/** A folder that has heard events knows; then no further settings are needed beside a running `up`. */
+async function knownPartnerId(settings: Settings): Promise<string | null> {
+  try {
+    const published = await openPublished(settings);
+    try {
+      const [row, ...others] = await published.ask('partners');
+      return row !== undefined && others.length === 0 ? String(row.partner_id) : null;
+    } finally {
+      published.close();
+    }
+  } catch (error) {
+    if (error instanceof Error && error.name === 'NotPublishedError') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,65 @@
+/** Takes refused things up again: a delivery goes through the door once more, a file through its invoice's workflow. */
+
+import { join } from 'node:path';
+import type { Settings } from '../config/settings.js';
+import type { Quarantine } from '../contract/quarantine.js';
+import { openInbox } from '../inbox/inbox.js';
+import { requeueDelivery } from '../webhook/requeue-delivery.js';
+import { addressOf, retryOne } from './ask-temporal.js';
+import { findInvoice } from './commands/invoices.js';
+import { CliError, EXIT } from './errors.js';
+import { openPublished } from './published.js';
+
+export interface Requeue {
+  readonly settings: Settings;
+  readonly quarantine: Quarantine;
+  readonly ids: readonly string[];
+}
+
+/** @returns a sentence for each; @throws CliError (exit 7) when one is still not acceptable, after all were tried */
+export async function requeue({ settings, quarantine, ids }: Requeue): Promise<readonly string[]> {
+  const inbox = await openInbox(join(settings.dataDir, 'inbox'));
+  const partnerIds = () => (settings.partnerId === null ? [] : [settings.partnerId]);
+  const told: string[] = [];
+  const refused: string[] = [];
+  for (const id of ids) {
+    const result = await requeueDelivery(id, { settings, quarantine, inbox, partnerIds });
+    switch (result.outcome) {
+      case 'requeued':
+        told.push(`${id}: event ${result.eventId} is in the inbox again.`);
+        break;
+      case 'duplicate':
+        told.push(`${id}: event ${result.eventId} had come again meanwhile and is known.`);
+        break;
+      case 'not-a-delivery':
+        told.push(await requeueFile({ settings, quarantine, id }));
+        break;
+      case 'not-found':
+        refused.push(`${id} is gone`);
+        break;
+      case 'still-refused':
+        refused.push(`${id}: ${result.reason}`);
+    }
+  }
+  if (refused.length === 0) return told;
+  throw new CliError(EXIT.rejected, `${refused.length} of ${ids.length} are still refused`, {
+    subject: refused.join('; '),
+    hint: 'what was wrong is still wrong: `billsync quarantine show ID` tells what',
+  });
+}
+
+/** A file's bytes never change: its invoice is asked for a new one. It leaves quarantine when that one is loaded. */
+async function requeueFile(file: {
+  readonly settings: Settings;
+  readonly quarantine: Quarantine;
+  readonly id: string;
+}): Promise<string> {
+  const { settings, quarantine, id } = file;
+  const invoiceId = (await quarantine.show(id))?.thing.invoiceId;
+  if (invoiceId === null || invoiceId === undefined)
+    return `${id}: belongs to no invoice; import a mended file instead.`;
+  const published = await openPublished(settings);
+  const invoice = await findInvoice(published, invoiceId).finally(() => published.close());
+  await retryOne(settings, addressOf(settings, invoice));
+  return `${id}: invoice ${String(invoice.invoice_number)} is tried again with a new file.`;
+}

@@ -1,0 +1,43 @@
+/**
+ * Work that only the warehouse's one writer may do: asked of the running worker through Temporal, never done on its
+ * file; done here, with the lock in hand, when nobody is running.
+ */
+
+import type { Client } from '@temporalio/client';
+import type { Archive } from '../archive/archive.js';
+import { openArchive } from '../archive/open-archive.js';
+import type { Settings } from '../config/settings.js';
+import { lockOwner } from '../warehouse/lock-file.js';
+import { openWarehouse } from '../warehouse/open-warehouse.js';
+import { warehousePaths } from '../warehouse/paths.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
+import { commandLog, withTemporal } from './ask-temporal.js';
+
+export interface WriterWork<T> {
+  /** Stands in the lock while the work is done here. */
+  readonly role: string;
+  readonly ask: (client: Client) => Promise<T>;
+  readonly direct: (warehouse: Warehouse, archive: Archive) => Promise<T>;
+}
+
+/** @throws WarehouseLockedError (exit 8) a command holds the warehouse, TemporalUnreachableError (exit 5) */
+export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Promise<T> {
+  if (await workerIsRunning(settings)) return withTemporal(settings, work.ask);
+  const archive = await openArchive(settings);
+  try {
+    const warehouse = await openWarehouse({ settings, archive, log: commandLog(settings), role: work.role });
+    try {
+      return await work.direct(warehouse, archive);
+    } finally {
+      await warehouse.close();
+    }
+  } finally {
+    await archive.close();
+  }
+}
+
+/** A lock of a command is not a worker that could be asked: opening then says who has it. */
+export async function workerIsRunning(settings: Settings): Promise<boolean> {
+  const owner = await lockOwner(warehousePaths(settings).lock);
+  return owner !== null && ['worker', 'up', 'demo'].includes(owner.role);
+}
