@@ -6,6 +6,7 @@ import { downloadCsv } from './download-csv.js';
 import { exportCsv } from './export-csv.js';
 import { fetchToken } from './fetch-token.js';
 import { findOverdue } from './find-overdue.js';
+import { importCsv } from './import-csv.js';
 import { ingestArchive } from './ingest-archive.js';
 import { loadInvoice } from './load-invoice.js';
 import { lookAfterInvoices } from './look-after-invoices.js';
@@ -49,6 +50,7 @@ export function createWarehouseActivities(dependencies: WarehouseDependencies) {
     lookAfterInvoices: lookAfterInvoices(dependencies),
     checkQuarantine: checkQuarantine(dependencies),
     verifyWarehouse: verifyWarehouse(dependencies),
+    importCsv: importCsv(dependencies),
   };
 }
 

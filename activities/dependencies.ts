@@ -20,6 +20,8 @@ export interface WarehouseDependencies {
   readonly warehouse: Warehouse;
   readonly archive: Archive;
   readonly quarantine: Quarantine;
+  /** Asked for the header of an imported file only. */
+  readonly service: BillingService;
   readonly alerts: Alerts;
   readonly log: Logger;
   readonly settings: Settings;

@@ -4,9 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
 import { taskQueues } from '../contract/names.js';
+import type { Imported, ImportRequest } from '../warehouse/import-file.js';
 import type { Publication, Verification } from '../warehouse/warehouse.js';
 import type { ReconcileResult, reconcile } from '../workflows/reconcile.js';
-import type { snapshot, verify } from '../workflows/writer-requests.js';
+import type { importCsv, snapshot, verify } from '../workflows/writer-requests.js';
 import type { InvoiceRoute } from './invoice-client.js';
 
 /** The worker could not do what it was asked. The message is the worker's own. */
@@ -34,6 +35,13 @@ export function askVerify(
 ): Promise<Verification> {
   return answered(() =>
     client.workflow.execute<typeof verify>('verify', { ...options(route, 'verify'), args: [request] }),
+  );
+}
+
+/** Imports a file that lies on the worker's machine; `path` is absolute. @throws WriterRequestError */
+export function askImport(client: Client, route: InvoiceRoute, request: ImportRequest): Promise<Imported> {
+  return answered(() =>
+    client.workflow.execute<typeof importCsv>('importCsv', { ...options(route, 'import'), args: [request] }),
   );
 }
 

@@ -86,7 +86,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ...{ settings, log, health, queues },
       billing: createBillingActivities({ service, alerts, log }),
       warehouse: createWarehouseActivities({
-        ...{ warehouse, archive, quarantine, alerts, log, settings },
+        ...{ warehouse, archive, quarantine, service, alerts, log, settings },
         now: () => new Date(),
       }),
       // Not worth refusing work for: an account may be without the right to make schedules.

@@ -4,4 +4,4 @@ export { backfill } from './backfill.js';
 export { backfillBatch } from './backfill-batch.js';
 export { invoice } from './invoice.js';
 export { reconcile } from './reconcile.js';
-export { snapshot, verify } from './writer-requests.js';
+export { importCsv, snapshot, verify } from './writer-requests.js';

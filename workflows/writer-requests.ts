@@ -2,6 +2,7 @@
 
 import { proxyActivities } from '@temporalio/workflow';
 import type { WarehouseActivities } from '../activities/create-activities.js';
+import type { Imported, ImportRequest } from '../warehouse/import-file.js';
 import type { Publication, Verification } from '../warehouse/warehouse.js';
 
 const once = proxyActivities<WarehouseActivities>({
@@ -23,4 +24,11 @@ export async function snapshot(): Promise<Publication> {
 /** `billsync verify` */
 export async function verify({ full }: { readonly full: boolean }): Promise<Verification> {
   return once.verifyWarehouse({ full });
+}
+
+/** `billsync import`, while a worker runs: the file's path is on the worker's machine. Answers once it is published. */
+export async function importCsv(request: ImportRequest): Promise<Imported> {
+  const imported = await once.importCsv(request);
+  if (imported.outcome.outcome === 'loaded') await publishSnapshot();
+  return imported;
 }

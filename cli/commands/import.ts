@@ -7,10 +7,8 @@ import type { Archive } from '../../archive/archive.js';
 import type { BillingService } from '../../billing/billing-service.js';
 import { createBillingService } from '../../billing/client.js';
 import type { Settings } from '../../config/settings.js';
-import { WarehouseLockedError } from '../../warehouse/errors.js';
+import { askImport } from '../../temporal/writer-client.js';
 import { type Imported, importFile } from '../../warehouse/import-file.js';
-import { lockOwner } from '../../warehouse/lock-file.js';
-import { warehousePaths } from '../../warehouse/paths.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { CliError, EXIT } from '../errors.js';
 import { type Output, printable } from '../output.js';
@@ -47,19 +45,16 @@ export function importCommand(): Command {
       }));
       const imported = await withWriter(settings, {
         role: 'import',
-        async ask() {
-          throw await heldByWorker(settings);
+        async ask(client) {
+          const results: Imported[] = [];
+          for (const request of requests) results.push(await askImport(client, settings, request));
+          return results;
         },
         direct: (warehouse, archive) => importHere({ settings, warehouse, archive, requests }),
       });
       print(output, paths, imported);
     },
   );
-}
-
-async function heldByWorker(settings: Settings): Promise<Error> {
-  const { database, lock } = warehousePaths(settings);
-  return new WarehouseLockedError(database, await lockOwner(lock));
 }
 
 interface Here {

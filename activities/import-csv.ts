@@ -1,0 +1,33 @@
+/** Loads a CSV that a person exported by hand, for a command that found this worker running. */
+
+import { heartbeat } from '@temporalio/activity';
+import { UnknownInvoiceError } from '../billing/errors.js';
+import { type Imported, type ImportRequest, importFile } from '../warehouse/import-file.js';
+import type { WarehouseDependencies } from './dependencies.js';
+import { translated } from './failures.js';
+
+const HEARTBEAT_MS = 5_000;
+
+/** The path is one of this machine: the command only asks a worker that holds the data folder beside it. */
+export function importCsv({ warehouse, archive, settings, service, now }: WarehouseDependencies) {
+  return (request: ImportRequest): Promise<Imported> =>
+    translated(async () => {
+      const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
+      try {
+        const deps = { warehouse, archive, dataDir: settings.dataDir, now };
+        const isServiceKnown = settings.service.baseUrl !== null;
+        return await importFile(isServiceKnown ? { ...deps, lookUp } : deps, request);
+      } finally {
+        clearInterval(beat);
+      }
+    });
+
+  async function lookUp(invoiceId: string) {
+    try {
+      return await service.lookUpInvoice(invoiceId);
+    } catch (error) {
+      if (error instanceof UnknownInvoiceError) return null;
+      throw error;
+    }
+  }
+}
