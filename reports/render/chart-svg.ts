@@ -94,7 +94,7 @@ function barOption({ rows, key, value, unit }: Drawing): [EChartsCoreOption, num
   const height = 70 + shown.length * 26;
   const option = {
     ...frame(),
-    grid: { left: 10, right: 110, top: 10, bottom: 34 },
+    grid: { left: 24, right: 110, top: 10, bottom: 34 },
     xAxis: { ...valueAxis(unit), axisLabel: { color: INK, formatter: short } },
     yAxis: { ...categoryAxis(shown.map((row) => label(row[key]))), inverse: true },
     series: [
@@ -121,7 +121,7 @@ function lineOption({ rows, key, value, unit, spec }: Drawing): [EChartsCoreOpti
   const option = {
     ...frame(),
     legend: { show: seriesColumn !== undefined, top: 0, textStyle: { color: INK }, type: 'plain' },
-    grid: { left: 10, right: 30, top: seriesColumn === undefined ? 30 : 60, bottom: 10 },
+    grid: { left: 24, right: 40, top: seriesColumn === undefined ? 30 : 64, bottom: 18 },
     xAxis: categoryAxis(keys),
     yAxis: { ...valueAxis(unit), nameLocation: 'end', axisLabel: { color: INK, formatter: short } },
     series: series.map(([name, members], index) => {
@@ -166,7 +166,7 @@ function heatmapOption({ rows, key, value, unit, spec }: Drawing): [EChartsCoreO
   const sizes = cells.map((cell) => cell[2] ?? 0);
   const option = {
     ...frame(),
-    grid: { left: 10, right: 20, top: 10, bottom: 60 },
+    grid: { left: 24, right: 20, top: 10, bottom: 60 },
     xAxis: categoryAxis(columns),
     yAxis: { ...categoryAxis(lines), inverse: true },
     visualMap: {
@@ -218,7 +218,7 @@ function waterfallOption({ rows, key, value, unit }: Drawing): [EChartsCoreOptio
   });
   const option = {
     ...frame(),
-    grid: { left: 10, right: 20, top: 40, bottom: 10 },
+    grid: { left: 24, right: 20, top: 40, bottom: 18 },
     xAxis: categoryAxis(bars.map((bar) => bar.name)),
     yAxis: { ...valueAxis(unit), nameLocation: 'end', axisLabel: { color: INK, formatter: short } },
     series: [
@@ -292,15 +292,29 @@ function toSvg(option: EChartsCoreOption, height: number, title: string): string
   try {
     chart.setOption(option);
     // The viewBox that ECharts writes lets the page scale it; the style block it adds is for animation only.
-    return chart
-      .renderToSVGString()
-      .replace(/<svg width="\d+" height="\d+"/, `<svg role="img" aria-label="${escapeXml(title)}"`)
-      .replace(/<style[^>]*>[\s\S]*?<\/style>/g, '')
-      .replaceAll(new RegExp(INK, 'gi'), 'currentColor')
-      .replaceAll(new RegExp(GRID_LINE, 'gi'), 'var(--line, #d8dee4)');
+    return (
+      chart
+        .renderToSVGString()
+        .replace(/<svg width="\d+" height="\d+"/, `<svg role="img" aria-label="${escapeXml(title)}"`)
+        .replace(/<style[^>]*>[\s\S]*?<\/style>/g, '')
+        .replace(/ class="[^"]*"/g, '')
+        // A page with a strict content policy ignores style attributes; the same words as attributes are taken.
+        .replace(/ style="([^"]*)"/g, (_, style: string) => attributesOf(style))
+        .replaceAll(new RegExp(INK, 'gi'), 'currentColor')
+        .replaceAll(new RegExp(GRID_LINE, 'gi'), 'var(--line, #d8dee4)')
+    );
   } finally {
     chart.dispose();
   }
+}
+
+function attributesOf(style: string): string {
+  return style
+    .split(';')
+    .map((declaration) => declaration.split(':').map((part) => part.trim()))
+    .filter(([name, value]) => name !== undefined && value !== undefined && /^(font|fill|stroke)/.test(name))
+    .map(([name, value]) => ` ${name}="${value}"`)
+    .join('');
 }
 
 function describe({ title, rows, key, value, unit, spec }: Drawing): string {

@@ -1,5 +1,6 @@
 /** Writes a result as one self-contained HTML page: charts as SVG, no script, no outside address, prints well. */
 
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Eta } from 'eta';
 import type { ReportResult } from '../report-result.js';
@@ -10,8 +11,16 @@ const eta = new Eta({ views: new URL('.', import.meta.url).pathname, autoTrim: f
 /** The stylesheet, which the dashboard serves as well. */
 export const REPORT_CSS = readFileSync(new URL('./report.css', import.meta.url), 'utf8');
 
+/** Lets the page say that this style is its only one. */
+const CSS_HASH = createHash('sha256').update(REPORT_CSS).digest('base64');
+
 export function renderHtml(result: ReportResult): string {
-  return eta.render('./report.eta', { result, css: REPORT_CSS, body: renderReportBody(result) });
+  return eta.render('./report.eta', {
+    result,
+    css: REPORT_CSS,
+    cssHash: CSS_HASH,
+    body: renderReportBody(result),
+  });
 }
 
 /** Everything below the heading, as HTML; `rowLimit` keeps a page on a screen small, the head still counts them all. */
@@ -19,16 +28,29 @@ export function renderReportBody(result: ReportResult, options: { readonly rowLi
   const limit = options.rowLimit ?? Number.POSITIVE_INFINITY;
   const number = (align: 'left' | 'right'): string => (align === 'right' ? ' class="number"' : '');
   return eta.render('./report-body.eta', {
-    result,
+    result: { ...result, means: sentence(result.means), cannotSay: sentence(result.cannotSay) },
     head: headLines(result.head),
     charts: drawCharts(result),
     columns: result.columns.map((column) => ({ label: columnLabel(column), number: number(column.align) })),
     rows: result.rows.slice(0, limit).map((row) =>
       result.columns.map((column) => ({
         text: cellLabel(row[column.name] ?? null, column),
-        number: number(column.align),
+        kind: kindOf(cellLabel(row[column.name] ?? null, column), column.align),
       })),
     ),
     cutAt: result.rows.length > limit ? grouped(String(limit)) : null,
   });
+}
+
+/** Short cells keep to one line, long ones may wrap. */
+function kindOf(text: string, align: 'left' | 'right'): string {
+  if (align === 'right') return ' class="number"';
+  return text.length > LONG_TEXT ? ' class="long"' : ' class="short"';
+}
+
+const LONG_TEXT = 40;
+
+/** Headers in SQL files start small where a key precedes them; names of columns stay as they are. */
+function sentence(text: string): string {
+  return /^[a-z]+_/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }

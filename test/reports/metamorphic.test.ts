@@ -51,6 +51,7 @@ const PARTITIONS = [
   'matrix',
   'summary',
   'zone-mix',
+  'carrier-zones',
   'weight-breaks',
   'services',
   'origins',

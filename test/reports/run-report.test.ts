@@ -29,6 +29,7 @@ describe('the catalogue', () => {
       'aging',
       'billing-lag',
       'bridge',
+      'carrier-zones',
       'carriers',
       'data-quality',
       'duplicates',

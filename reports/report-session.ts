@@ -1,0 +1,183 @@
+/** A published file opened once with one set of filters; any number of reports are asked of it, the head counted once. */
+
+import { type DuckDBValue, listValue } from '@duckdb/node-api';
+import { bindParameters } from './bind-parameters.js';
+import { findReport } from './catalogue.js';
+import { ReportFilterError, ReportInterruptedError } from './errors.js';
+import { type OptionalTables, provideTables } from './optional-tables.js';
+import { openPublishedFile, type PublishedFile } from './published-file.js';
+import { readColumns, readRows } from './read-rows.js';
+import { type AppliedFilters, checkFilters, type ReportFilters, type ReportLevel } from './report-filters.js';
+import { chooseLevel, headNotes, type LevelCount, levelsOf, provedPercent } from './report-head.js';
+import type { ReportResult } from './report-result.js';
+
+export interface ReportSession {
+  /**
+   * @throws ReportNotFoundError, ReportFilterError: what was asked cannot be answered
+   * @throws ReportInterruptedError: the time limit ran out
+   */
+  run(name: string, parameters?: Readonly<Record<string, string>>): Promise<ReportResult>;
+  close(): void;
+}
+
+export interface SessionRequest {
+  /** `reports.duckdb`. */
+  readonly databasePath: string;
+  readonly filters?: ReportFilters;
+  /** CSV files with expected rates or own costs, for the reports that join them. */
+  readonly tables?: OptionalTables;
+  /** For the whole session; the statement that runs then is interrupted. 60 000 unless told. */
+  readonly timeLimitMs?: number;
+}
+
+const DEFAULT_TIME_LIMIT_MS = 60_000;
+/** interrupt() stops only the statement that runs at that moment, so it is repeated until the work has ended. */
+const INTERRUPT_EVERY_MS = 20;
+
+/**
+ * @throws ReportFilterError: a filter has a value that cannot be meant
+ * @throws NotPublishedError: there is no published file yet
+ */
+export async function openReportSession(request: SessionRequest): Promise<ReportSession> {
+  const filters = checkFilters(request.filters ?? {});
+  const timeLimitMs = request.timeLimitMs ?? DEFAULT_TIME_LIMIT_MS;
+  if (!(timeLimitMs > 0)) throw new ReportFilterError('limit', 'The time limit must be longer than 0 s.');
+  const file = await openPublishedFile(request.databasePath);
+  const deadline = Date.now() + timeLimitMs;
+  let prepared: Promise<Prepared> | undefined;
+
+  async function answer(name: string, parameters: Readonly<Record<string, string>>): Promise<ReportResult> {
+    prepared ??= prepareSession(file, filters);
+    const { level, counts, asOf, publication } = await prepared;
+    const report = await findReport(name);
+    const values = bindParameters(report, parameters);
+    await provideTables(file, report, request.tables ?? {});
+    const reader = await file.query(report.sql, values.bound);
+    const columns = readColumns(reader, report);
+    const rows = readRows(reader, columns);
+    const selected = counts.filter((count) => levelsOf(level).includes(count.level));
+    const { title, grain, means, cannotSay, charts } = report;
+    return {
+      ...{ name, title, grain, means, cannotSay, charts, columns, rows },
+      head: {
+        filters,
+        parameters: values.shown,
+        level,
+        asOf,
+        publication,
+        timeZone: 'UTC',
+        rows: rows.length,
+        shipments: selected.reduce((sum, count) => sum + count.shipments, 0),
+        provedPercent: provedPercent(selected),
+        notes: headNotes({
+          counts,
+          level,
+          chosen: filters.level !== null,
+          filters,
+          readsInvoices: report.sql.includes('selected_invoices'),
+        }),
+      },
+    };
+  }
+
+  return {
+    async run(name, parameters = {}) {
+      // Refusals come before any work, so that a misspelt name is not answered with a time-out.
+      bindParameters(await findReport(name), parameters);
+      return interruptible({ file, name, timeLimitMs, deadline }, () => answer(name, parameters));
+    },
+    close: () => file.close(),
+  };
+}
+
+interface Prepared {
+  readonly level: ReportLevel;
+  readonly counts: readonly LevelCount[];
+  readonly asOf: string;
+  readonly publication: number;
+}
+
+/** Filters become session variables, which the views of `session/` read. */
+async function prepareSession(file: PublishedFile, filters: AppliedFilters): Promise<Prepared> {
+  await setVariable(file, 'date_basis', filters.by);
+  await setVariable(file, 'date_from', filters.from);
+  await setVariable(file, 'date_to', filters.to);
+  await setVariable(file, 'tenants', filters.tenants);
+  await setVariable(file, 'carriers', filters.carriers);
+  await setVariable(file, 'zones', filters.zones);
+  await setVariable(file, 'currencies', filters.currencies);
+  await setVariable(file, 'as_known_on', filters.asKnownOn);
+  await file.apply(filters.asKnownOn === null ? 'base-current' : 'base-as-known-on');
+  await file.apply('filtered-shipments');
+  const publication = (await file.apply('publication')).getRowObjectsJson()[0] ?? {};
+  const counts = (await file.apply('head')).getRowObjectsJson().map(levelCount);
+  const level = filters.level ?? chooseLevel(counts);
+  await setVariable(file, 'levels', levelsOf(level));
+  await file.apply('selected-shipments');
+  await file.apply('selected-invoices');
+  await file.apply('voided-shipments');
+  return {
+    level,
+    counts,
+    asOf: instant(publication.published_at),
+    publication: Number(publication.sequence ?? 0),
+  };
+}
+
+/** An empty list means "all", as null does. */
+async function setVariable(
+  file: PublishedFile,
+  name: string,
+  value: string | null | readonly string[],
+): Promise<void> {
+  let bound: DuckDBValue = null;
+  if (typeof value === 'string') bound = value;
+  else if (value !== null && value.length > 0) bound = listValue([...value]);
+  await file.query(`set variable ${name} = $value`, { value: bound });
+}
+
+async function interruptible<T>(
+  limit: {
+    readonly file: PublishedFile;
+    readonly name: string;
+    readonly timeLimitMs: number;
+    readonly deadline: number;
+  },
+  work: () => Promise<T>,
+): Promise<T> {
+  let ranOut = false;
+  let repeated: NodeJS.Timeout | undefined;
+  const timer = setTimeout(
+    () => {
+      ranOut = true;
+      limit.file.connection.interrupt();
+      repeated = setInterval(() => limit.file.connection.interrupt(), INTERRUPT_EVERY_MS);
+    },
+    Math.max(0, limit.deadline - Date.now()),
+  );
+  try {
+    return await work();
+  } catch (error) {
+    if (ranOut) throw new ReportInterruptedError(limit.name, limit.timeLimitMs);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    clearInterval(repeated);
+  }
+}
+
+function levelCount(row: Record<string, unknown>): LevelCount {
+  return {
+    level: String(row.level),
+    allShipments: Number(row.all_shipments),
+    shipments: Number(row.shipments),
+    invoices: Number(row.invoices),
+    weighed: Number(row.weighed),
+    proved: Number(row.proved),
+    contradictedInvoices: Number(row.contradicted_invoices),
+  };
+}
+
+function instant(value: unknown): string {
+  return typeof value === 'string' ? value.replace(' ', 'T').replace(/(\+00(:00)?)?$/, 'Z') : 'unknown';
+}
