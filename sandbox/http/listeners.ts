@@ -7,8 +7,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Account } from '../account.js';
-import type { ServiceKeys } from '../service.js';
 import { pageRoutes } from '../page/page-routes.js';
+import type { ServiceKeys } from '../service.js';
 import { adminRoutes } from './admin-routes.js';
 import { apiRoutes } from './api-routes.js';
 import { storageRoutes } from './storage-routes.js';
@@ -81,8 +81,8 @@ function createServer({ certPem, keyPem }: ServiceKeys): FastifyInstance {
     forceCloseConnections: true,
     bodyLimit: 64 * 1024 * 1024,
     exposeHeadRoutes: false,
-    // Bodies are taken as they are: a number where text belongs is an error, not a text.
-    ajv: { customOptions: { coerceTypes: false, allowUnionTypes: true } },
+    // Bodies are taken as they are: a number where text belongs, or an unknown field, is an error.
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, allowUnionTypes: true } },
   }) as unknown as FastifyInstance;
 }
 

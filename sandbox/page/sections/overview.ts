@@ -3,7 +3,7 @@ import { INTERNAL_STATUSES } from '../../model.js';
 import type { Asked, Route } from '../page-routes.js';
 import type { Page } from '../render.js';
 
-const RECENT_LINES = 20;
+const RECENT_LINES = 14;
 const SEEDED_INVOICES = 12;
 
 export const overviewSection: readonly Route[] = [

@@ -74,7 +74,7 @@ function list({ account, typed, form }: Asked): Page {
 }
 
 function detail({ account, params, typed, form }: Asked): Page {
-  const { registrations, billing, partner, deliveries } = account;
+  const { registrations, billing, partner, deliveries, store } = account;
   const webhook = registrations.get(params.registrationId ?? '');
   const log = deliveries.list().filter((one) => one.registrationId === webhook.registrationId);
   const stored = {
@@ -97,7 +97,13 @@ function detail({ account, params, typed, form }: Asked): Page {
       tenants: billing.tenants(),
       hasTenants: partner.kind === '3pl',
       typed: isRefused ? { ...stored, ...typed, ...chosenIn(form) } : stored,
-      deliveries: log.slice(-SHOWN_DELIVERIES).reverse(),
+      deliveries: log
+        .slice(-SHOWN_DELIVERIES)
+        .reverse()
+        .map((one) => ({
+          ...one,
+          invoiceNumber: store.get('invoice', one.invoiceId)?.invoiceNumber ?? null,
+        })),
     },
   };
 }

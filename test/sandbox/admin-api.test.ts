@@ -1,0 +1,223 @@
+/** The admin API: what a person does in the application, as routes, described by the document it serves. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Sandbox, startSandbox } from '../../sandbox/service.js';
+import { SpecClient } from './support.js';
+
+let sandbox: Sandbox;
+let client: SpecClient;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ retryDelayMs: 10 });
+  client = new SpecClient(sandbox);
+});
+
+afterAll(async () => {
+  await client.close();
+  await sandbox.close();
+});
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+async function call(method: Method, path: string, body?: object, headers: Record<string, string> = {}) {
+  const json = body === undefined ? {} : { 'content-type': 'application/json' };
+  const { status, text } = await client.send(`${sandbox.adminUrl}${path}`, {
+    method,
+    headers: { ...json, ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of many shapes.
+  return { status, body: (text === '' ? null : JSON.parse(text)) as any };
+}
+
+async function createInvoice(body: object = {}): Promise<string> {
+  return (await call('POST', '/invoices', body)).body.invoiceId;
+}
+
+describe('invoices', () => {
+  test('are generated, submitted, approved and canceled', async () => {
+    const id = await createInvoice({ tenant: '000417', shipments: 3, set: { invoiceNumber: 'A-1' } });
+    for (const [verb, status] of [
+      ['submit', 'PENDING_APPROVAL'],
+      ['approve', 'APPROVED'],
+      ['cancel', 'CANCELED'],
+    ]) {
+      expect(await call('POST', `/invoices/${id}/${verb}`)).toMatchObject({ status: 200, body: { status } });
+    }
+    expect((await call('GET', `/invoices/${id}`)).body).toMatchObject({
+      invoiceNumber: 'A-1',
+      shipmentCount: 3,
+    });
+  });
+
+  test('spec 3: a refused transition is 409 with the reason', async () => {
+    const answer = await call('POST', `/invoices/${await createInvoice()}/approve`);
+    expect(answer).toMatchObject({
+      status: 409,
+      body: { error: 'refused_transition', error_description: expect.stringContaining('DRAFT') },
+    });
+  });
+
+  test('are listed newest first, by status and tenant, in pages', async () => {
+    const id = await createInvoice({ tenant: 'ZOE-1' });
+    expect((await call('GET', '/invoices?tenant=ZOE-1&status=DRAFT&limit=1')).body).toMatchObject([
+      { invoiceId: id },
+    ]);
+    expect((await call('GET', '/invoices?limit=1&offset=1')).body[0].invoiceId).not.toBe(id);
+  });
+
+  test('take their rows from the request', async () => {
+    const shipments = [{ billingCost: '12.3456', carrier: 'a, b' }, { billingCost: '-0.10' }];
+    const { status, body } = await call('POST', '/invoices', { shipments });
+    expect([status, body.totalAmount, body.shipmentCount]).toEqual([201, '12.2456', 2]);
+  });
+
+  test.each([
+    [{ shipments: -1 }],
+    [{ shipments: [{ billingCost: '1e3' }] }],
+    [{ set: { invoiceDate: '2026-02-30' } }],
+    [{ set: { currencyCode: 'euro' } }],
+    [{ set: { color: 'red' } }],
+    [{ set: { invoiceStartDate: '2026-03-02', invoiceEndDate: '2026-03-01' } }],
+    [{ partnerLevel: true, tenant: '000417' }],
+    [{ unknown: 1 }],
+  ])('%j is refused with 400', async (body) => {
+    expect((await call('POST', '/invoices', body)).status).toBe(400);
+  });
+
+  test('an unknown one is 404', async () => {
+    expect((await call('POST', '/invoices/nobody/cancel')).status).toBe(404);
+  });
+
+  test('trigger takes as many as asked for to the event', async () => {
+    const body = { eventType: 'invoice_voided', times: 2, invoice: { shipments: 1 } };
+    const answer = await call('POST', '/trigger', body);
+    expect(answer.body.map(({ status }: { status: string }) => status)).toEqual(['CANCELED', 'CANCELED']);
+  });
+});
+
+describe('registrations', () => {
+  const settings = { name: 'hook', url: 'https://127.0.0.1:1/x', headers: { Authorization: 'Basic secret' } };
+
+  test('are added, edited, enabled, disabled and deleted; values of headers are never shown', async () => {
+    const added = await call('POST', '/registrations', settings);
+    expect(added).toMatchObject({ status: 201, body: { active: false, headers: { Authorization: '•••' } } });
+    const path = `/registrations/${added.body.registrationId}`;
+    expect((await call('PATCH', path, { name: 'other' })).body).toMatchObject({
+      name: 'other',
+      url: settings.url,
+    });
+    expect(sandbox.webhooks().at(-1)?.headers).toEqual(settings.headers);
+    expect((await call('POST', `${path}/enable`)).body.active).toBe(true);
+    expect((await call('POST', `${path}/disable`)).body.active).toBe(false);
+    expect((await call('POST', `${path}/test-event`)).body).toMatchObject({
+      testEvent: true,
+      state: 'pending',
+    });
+    expect((await call('DELETE', path)).status).toBe(204);
+    expect((await call('GET', path)).status).toBe(404);
+  });
+
+  test('spec 2.3: an http URL is 400', async () => {
+    expect((await call('POST', '/registrations', { ...settings, url: 'http://a.example' })).status).toBe(400);
+  });
+});
+
+test('schedules are added, edited, run and deleted', async () => {
+  const { body } = await call('POST', '/schedules', { name: 'weekly', tenants: ['0042'], autoApprove: true });
+  const path = `/schedules/${body.scheduleId}`;
+  expect((await call('POST', `${path}/run`)).body).toMatchObject([{ status: 'APPROVED' }]);
+  expect((await call('PATCH', path, { autoApprove: false })).body.autoApprove).toBe(false);
+  expect((await call('DELETE', path)).status).toBe(204);
+});
+
+test('events are listed and resent, deliveries show their payload and attempts', async () => {
+  await sandbox.reset();
+  await call('POST', '/registrations', { name: 'nobody', url: 'https://127.0.0.1:1/', active: true });
+  const id = await createInvoice();
+  const [event] = (await call('GET', `/events?invoiceId=${id}`)).body;
+  expect((await call('POST', `/events/${event.eventId}/resend`)).body).toHaveLength(1);
+  expect((await call('POST', '/idle')).status).toBe(204);
+  const deliveries = (await call('GET', `/deliveries?invoiceId=${id}&state=failed`)).body;
+  expect(deliveries).toHaveLength(2);
+  const { body } = await call('GET', `/deliveries/${deliveries[0].deliveryId}`);
+  expect(body).toMatchObject({ body: event.body, attempts: [{ number: 1 }, { number: 2 }] });
+});
+
+test('faults are added, listed and cleared, and the catalogue explains them', async () => {
+  const { status, body } = await call('POST', '/faults', {
+    name: 'drop',
+    count: 2,
+    target: { endpoint: 'delivery' },
+  });
+  expect([status, (await call('GET', '/faults')).body]).toEqual([201, [body]]);
+  expect((await call('DELETE', `/faults/${body.faultId}`)).status).toBe(204);
+  expect((await call('POST', '/faults', { name: 'gremlins' })).status).toBe(400);
+  const { faults, malformations } = (await call('GET', '/fault-catalogue')).body;
+  expect(faults.length).toBeGreaterThan(25);
+  expect(malformations.length).toBeGreaterThan(20);
+});
+
+test('API keys and tokens are ended', async () => {
+  const { body } = await call('POST', '/api-keys', { name: 'nightly' });
+  expect((await call('POST', `/api-keys/${body.keyId}/deactivate`)).body.active).toBe(false);
+  const authorization = `Bearer ${await client.token()}`;
+  expect((await call('POST', '/revoke-tokens')).status).toBe(204);
+  expect((await client.ping({ authorization })).status).toBe(401);
+});
+
+test('billed shipments stream as lines, one a row', async () => {
+  await sandbox.reset();
+  await call('POST', '/seed', { invoices: 4, shipments: 5 });
+  const { text } = await client.send(`${sandbox.adminUrl}/billed-shipments`);
+  const rows = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(rows).toHaveLength(20);
+  expect(rows[0]).toMatchObject({
+    level: 'tenant',
+    status: 'DRAFT',
+    billingCost: expect.stringMatching(/^-?\d+\.\d+$/),
+  });
+});
+
+test('activity tells what happened after a line that is known', async () => {
+  const lines = (await call('GET', '/activity')).body;
+  await createInvoice();
+  const later = (await call('GET', `/activity?after=${lines.at(-1).sequence}`)).body;
+  expect(later.map(({ kind }: { kind: string }) => kind)).toEqual(['invoice', 'event']);
+});
+
+test('a query parameter that is unknown or out of form is 400', async () => {
+  expect((await call('GET', '/invoices?colour=red')).status).toBe(400);
+  expect((await call('GET', '/invoices?limit=many')).status).toBe(400);
+  expect((await call('GET', '/invoices?status=OPEN')).status).toBe(400);
+});
+
+test('a page of another origin is refused, its own is not', async () => {
+  expect((await call('GET', '/status', undefined, { origin: 'https://evil.example' })).status).toBe(403);
+  expect((await call('GET', '/status', undefined, { origin: sandbox.baseUrl })).status).toBe(200);
+});
+
+test('the production account has an admin API of its own', async () => {
+  await createInvoice();
+  const { text } = await client.send(`${sandbox.production.adminUrl}/status`);
+  expect(JSON.parse(text)).toMatchObject({ environment: 'production', invoices: 0 });
+});
+
+test('the OpenAPI document describes every route, each with its own id', async () => {
+  const { openapi, paths } = (await call('GET', '/openapi.json')).body;
+  expect(openapi).toBe('3.1.0');
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods as Record<string, { operationId: string }>).map(([method, { operationId }]) => ({
+      path,
+      method: method.toUpperCase() as Method,
+      operationId,
+    })),
+  );
+  expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+  const harmless = operations.filter(
+    ({ method, path }) => method === 'GET' && !/[{]|follow|billed/.test(path),
+  );
+  for (const { path } of harmless) expect((await call('GET', path)).status).toBe(200);
+});
