@@ -1,10 +1,26 @@
 import { defineConfig } from 'vitest/config';
 
+/** Tests that share one Temporal dev server and one workflow bundle; the others do not wait for it to start. */
+const onSharedTemporal = ['test/workflows/**/*.test.ts', 'test/hazards/temporal.test.ts'];
+
 // biome-ignore lint/style/noDefaultExport: vitest reads its settings from the default export.
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'temporal',
+          include: onSharedTemporal,
+          globalSetup: ['test/support/global-setup.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'all others', include: ['test/**/*.test.ts'], exclude: onSharedTemporal },
+      },
+    ],
   },
 });
