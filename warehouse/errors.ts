@@ -88,3 +88,13 @@ export class LoadLostError extends WarehouseError {
     super(`Loading invoice ${invoiceId}: ${problem}.`);
   }
 }
+
+/** DuckDB and csv-parse do not agree on a file that the byte scan passed. Nothing is loaded; it is our fault. */
+export class MisreadError extends WarehouseError {
+  override readonly name = 'MisreadError';
+  readonly code = 'misread';
+
+  constructor(invoiceId: string, problem: string) {
+    super(`The file of invoice ${invoiceId} is good but was not read as it is written: ${problem}.`);
+  }
+}

@@ -13,7 +13,7 @@ import type { FileSource } from '../contract/names.js';
 import { isCurrency } from './currencies.js';
 import type { Database, Session } from './database.js';
 import { contradictions, deriveInvoice, type InvoiceLines, type LoadLine } from './derive-invoice.js';
-import { FileNotArchivedError, LoadLostError } from './errors.js';
+import { FileNotArchivedError, LoadLostError, MisreadError } from './errors.js';
 import { findBrokenRows } from './find-broken-rows.js';
 import { readInvoiceLines, writeInvoices } from './invoice-states.js';
 import type { Discrepancy, Proof } from './warehouse.js';
@@ -60,7 +60,7 @@ const ONE_PASS_ROWS = 100_000;
 const STAGE_BYTES_PER_FILE_BYTE = 2.5;
 const DEFAULT_LONGEST_LINE = 2_097_152;
 
-/** @throws FileNotArchivedError, LoadLostError, and what DuckDB throws when the disk is full or the file damaged */
+/** @throws FileNotArchivedError, LoadLostError, MisreadError, and what DuckDB throws when the disk is full or the file damaged */
 export async function loadFile(database: Database, load: FileLoad): Promise<FileLoadOutcome> {
   const { scan, sha256, sizeBytes } = load.file;
   const { size } = await stat(load.csvPath);
@@ -72,18 +72,32 @@ export async function loadFile(database: Database, load: FileLoad): Promise<File
   return database.use(async (session) => {
     const isStaged = needsStage(load);
     try {
-      if (isStaged && !(await stage(session, load))) return await rejected(load);
-      return await commit(session, load, isStaged);
-    } catch (error) {
-      if (error instanceof Refusal) return error.outcome;
-      if (!isRowError(error)) throw error;
-      const outcome = await rejected(load);
-      if (outcome.findingCount === 0) throw error;
-      return outcome;
+      return await attempt(load, async () => {
+        if (isStaged) await stage(session, load);
+        return commit(session, load, isStaged);
+      });
     } finally {
       if (isStaged) await session.statement('drop table if exists staged_shipments');
     }
   });
+}
+
+/**
+ * Tells a refusal from a failure. What DuckDB does not take is looked at by csv-parse: if that finds nothing wrong, it
+ * is DuckDB's reading that failed, not the file.
+ *
+ * @throws MisreadError the file is good and DuckDB did not read it
+ */
+async function attempt(load: FileLoad, work: () => Promise<FileLoadOutcome>): Promise<FileLoadOutcome> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Refusal) return error.outcome;
+    if (!(error instanceof MisreadError) && !isRowError(error)) throw error;
+    const outcome = await rejected(load);
+    if (outcome.findingCount > 0) return outcome;
+    throw new MisreadError(load.invoiceId, error instanceof Error ? error.message : String(error));
+  }
 }
 
 function needsStage(load: FileLoad): boolean {
@@ -91,17 +105,32 @@ function needsStage(load: FileLoad): boolean {
   return scan.records > ONE_PASS_ROWS && sizeBytes * STAGE_BYTES_PER_FILE_BYTE <= load.memoryBytes;
 }
 
-/** @returns false when a row is bad */
-async function stage(session: Session, load: FileLoad): Promise<boolean> {
-  await session.all('stage', csvParams(load));
-  const summary = await session.first('stage-summary');
-  const rows = Number(summary.rows);
-  if (Number(summary.bad_rows) > 0) return false;
-  expectRows(load, rows);
-  if (rows > 0 && (Number(summary.first_row) !== 0 || Number(summary.last_row) !== rows - 1)) {
-    throw new LoadLostError(load.invoiceId, 'row ids of the stage have gaps, row numbers would be wrong');
+/** All threads first; one thread when that does not give what it should, since the fault may be in the splitting. */
+async function stage(session: Session, load: FileLoad): Promise<void> {
+  const inParallel = await stageOnce(session, load, true);
+  if (inParallel === 'good') return;
+  if (inParallel === 'bad rows') {
+    const outcome = await rejected(load);
+    if (outcome.findingCount > 0) throw new Refusal(outcome);
   }
-  return true;
+  const alone = await stageOnce(session, load, false);
+  if (alone !== 'good') throw new MisreadError(load.invoiceId, alone);
+}
+
+/** @returns `good`, `bad rows`, or what kept DuckDB from reading the records that the scan counted */
+async function stageOnce(session: Session, load: FileLoad, inParallel: boolean): Promise<string> {
+  try {
+    await session.all('stage', { ...csvParams(load), in_parallel: inParallel });
+  } catch (error) {
+    if (isRowError(error) && error instanceof Error) return error.message.split('\n')[0] ?? 'unread';
+    throw error;
+  }
+  const { rows, bad_rows, first_row, last_row } = await session.first('stage-summary');
+  const records = load.file.scan.records;
+  if (Number(rows) !== records) return `the byte scan counted ${records} records, DuckDB read ${rows} rows`;
+  if (records > 0 && (Number(first_row) !== 0 || Number(last_row) !== records - 1))
+    return 'row ids have gaps';
+  return Number(bad_rows) > 0 ? 'bad rows' : 'good';
 }
 
 async function commit(session: Session, load: FileLoad, isStaged: boolean): Promise<FileLoadOutcome> {
@@ -219,7 +248,7 @@ function refuseUnproved(load: FileLoad, line: NewLine, lines: InvoiceLines): voi
 /** The scan is the first reader, DuckDB the second. Unlike counts are our fault or the disk's, never the sender's. */
 function expectRows(load: FileLoad, rows: number): void {
   if (rows === load.file.scan.records) return;
-  throw new LoadLostError(
+  throw new MisreadError(
     load.invoiceId,
     `the byte scan counted ${load.file.scan.records} records, DuckDB read ${rows} rows`,
   );
@@ -241,11 +270,11 @@ class Refusal extends Error {
   }
 }
 
-/** What DuckDB says when a row does not fit; everything else (disk, memory, damage) is not the file's fault. */
+/** What DuckDB says when a row does not fit or its reader gave up; disk, memory and damage are not the file's fault. */
 function isRowError(error: unknown): boolean {
   return (
     error instanceof Error &&
-    /^(?:Invalid Input|Conversion|Constraint|Out of Range) Error/.test(error.message)
+    /^(?:Invalid Input|Conversion|Constraint|Out of Range|Not implemented) Error/.test(error.message)
   );
 }
 

@@ -1,5 +1,6 @@
 /** What may become a row and what may not (spec 2.8; decisions on proof, discrepancies and versions). */
 
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -8,6 +9,7 @@ import {
   archiveCsv,
   ask,
   aWarehouse,
+  type Cells,
   INVOICE,
   loadCsv,
   type TestWarehouse,
@@ -294,3 +296,57 @@ describe('voidInvoice', () => {
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'voided' });
   });
 });
+
+describe('a large file', () => {
+  const many = (rows: readonly Cells[]): Buffer => {
+    const [header = '', ...lines] = splitRecords(aCsv(rows));
+    return Buffer.from(header + lines.join('').repeat(Math.ceil(110_000 / rows.length)));
+  };
+
+  test('is staged, and loads although all threads together cannot read it', async () => {
+    // Wherever a thread begins inside this, it takes text for records.
+    const text = `${',,,,,,,,,,,,,\r\n'.repeat(6)}end`;
+    const bytes = many([{ 'Service Level': text }, { 'Service Level': `"\r\n"` }]);
+    const path = join(t.dataDir, 'parallel.csv');
+    writeFileSync(path, bytes);
+    const columns = Array.from({ length: 14 }, (_, index) => `'c${index}': 'VARCHAR'`).join();
+    const { path: published } = await t.warehouse.publish();
+    const inParallel = ask(
+      published,
+      `select * from read_csv('${path}', auto_detect = false, header = true, delim = ',', quote = '"', escape = '"',
+        columns = {${columns}})`,
+    );
+    await expect(inParallel).rejects.toThrow(/CSV/);
+    const outcome = await loadCsv(t, bytes);
+    expect(outcome).toMatchObject({ outcome: 'loaded', shipments: 110_000 });
+    expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+  });
+
+  test('is refused whole for one bad cell', async () => {
+    const bytes = Buffer.concat([many([{}]), aCsv([{ 'Billing Cost': '1e3' }]).subarray(headerBytes())]);
+    const outcome = await loadCsv(t, bytes);
+    expect(outcome).toMatchObject({
+      outcome: 'rejected',
+      findings: [{ row: 110_001, rule: 'amount', value: '1e3' }],
+    });
+    expect(await shipments('row_number')).toEqual([]);
+  });
+
+  test('keeps the order of its rows', async () => {
+    const rows = Array.from({ length: 11_000 }, (_, index) => ({ 'Tracking Number': `n${index}` }));
+    expect(await loadCsv(t, many(rows))).toMatchObject({ outcome: 'loaded', shipments: 110_000 });
+    const { path } = await t.warehouse.publish();
+    const wrong = `select count(*)::integer as n from shipments where tracking_number <> 'n' || ((row_number - 1) % 11000)`;
+    expect(await ask(path, wrong)).toEqual([{ n: 0 }]);
+  });
+});
+
+function headerBytes(): number {
+  return aCsv().indexOf('\r\n') + 2;
+}
+
+/** The header and everything behind it, each with its line end; only for repeating them. */
+function splitRecords(bytes: Buffer): readonly string[] {
+  const at = headerBytes();
+  return [bytes.toString('utf8', 0, at), bytes.toString('utf8', at)];
+}
