@@ -31,6 +31,8 @@ export interface EmbeddedOptions {
   readonly address?: string;
   readonly log: Logger;
   readonly onProgress?: (line: string) => void;
+  /** Further dynamic configuration, e.g. `limit.historyCount.suggestContinueAsNew`, for tests of limits. */
+  readonly dynamicConfig?: Readonly<Record<string, string>>;
 }
 
 /** Something else listens where the server should. */
@@ -54,6 +56,7 @@ export async function startEmbeddedTemporal(options: EmbeddedOptions): Promise<E
   const { log } = options;
   const dataDir = resolve(options.dataDir);
   const databaseFile = join(dataDir, 'temporal', 'temporal.db');
+  const place = { dataDir, databaseFile, log, dynamicConfig: options.dynamicConfig ?? {} };
   const known = await readEmbeddedRecord(dataDir);
   const running = processesNaming(['start-dev', databaseFile]);
   const [survivor] = running;
@@ -64,22 +67,26 @@ export async function startEmbeddedTemporal(options: EmbeddedOptions): Promise<E
       const owned = known.ownerPid === process.pid || !isAlive(known.ownerPid);
       if (!owned) return { address: known.address, pid: known.pid, stop: async () => {} };
       log.info({ pid: known.pid, address: known.address }, 'adopted the embedded Temporal server');
-      return supervise({ dataDir, databaseFile, log, record: { ...known, ownerPid: process.pid } });
+      return supervise({ ...place, record: { ...known, ownerPid: process.pid } });
     }
   }
   for (const pid of running) await end(pid);
 
   const address = options.address ?? (await freeAddress(known?.address));
   const executable = await temporalExecutable(options.onProgress ? { onProgress: options.onProgress } : {});
-  const child = await launch({ executable, dataDir, databaseFile, address, log });
+  const child = await launch({ ...place, executable, address });
   const record = { address, pid: child.pid ?? 0, namespace: NAMESPACE, ownerPid: process.pid };
-  return supervise({ dataDir, databaseFile, log, record, child, executable });
+  return supervise({ ...place, record, child, executable });
 }
 
-interface Supervised {
+interface Place {
   readonly dataDir: string;
   readonly databaseFile: string;
   readonly log: Logger;
+  readonly dynamicConfig: Readonly<Record<string, string>>;
+}
+
+interface Supervised extends Place {
   readonly record: EmbeddedRecord;
   /** Absent for an adopted server, whose end is only seen by asking for its pid. */
   readonly child?: ChildProcess;
@@ -88,7 +95,7 @@ interface Supervised {
 
 /** Starts the server again whenever it is gone, until `stop`. */
 async function supervise(start: Supervised): Promise<EmbeddedTemporal> {
-  const { dataDir, databaseFile, log } = start;
+  const { dataDir, log } = start;
   const stopping = new AbortController();
   let record = start.record;
   let child = start.child;
@@ -102,7 +109,7 @@ async function supervise(start: Supervised): Promise<EmbeddedTemporal> {
       for (let attempt = 0; ; attempt += 1) {
         try {
           const executable = start.executable ?? (await temporalExecutable());
-          child = await launch({ executable, dataDir, databaseFile, address: record.address, log });
+          child = await launch({ ...start, executable, address: record.address });
           break;
         } catch (error) {
           log.error({ err: error }, 'the embedded Temporal server does not start');
@@ -132,15 +139,13 @@ async function supervise(start: Supervised): Promise<EmbeddedTemporal> {
   };
 }
 
-interface Launch {
+interface Launch extends Place {
   readonly executable: string;
-  readonly dataDir: string;
-  readonly databaseFile: string;
   readonly address: string;
-  readonly log: Logger;
 }
 
-async function launch({ executable, dataDir, databaseFile, address, log }: Launch): Promise<ChildProcess> {
+async function launch(start: Launch): Promise<ChildProcess> {
+  const { executable, dataDir, databaseFile, dynamicConfig, address, log } = start;
   const { host, port } = splitAddress(address);
   if (!(await isFree(host, port))) throw new PortTakenError(address);
   await mkdir(join(dataDir, 'temporal'), { recursive: true, mode: 0o700 });
@@ -148,7 +153,7 @@ async function launch({ executable, dataDir, databaseFile, address, log }: Launc
   const output = await open(join(dataDir, 'temporal', 'server.log'), 'w', 0o600);
   let child: ChildProcess;
   try {
-    child = spawn(executable, serverArguments({ host, port, databaseFile }), {
+    child = spawn(executable, serverArguments({ host, port, databaseFile, dynamicConfig }), {
       stdio: ['ignore', output.fd, output.fd],
       env: environmentWithoutTemporal(),
     });
@@ -176,28 +181,22 @@ async function launch({ executable, dataDir, databaseFile, address, log }: Launc
  * The two poll rates make the one history shard three times faster than its default of 20 polls a second;
  * WAL with synchronous=1 doubles signalWithStart, and what a power cut could take of it the archive still has.
  */
-export function serverArguments(server: {
+function serverArguments(server: {
   readonly host: string;
   readonly port: number;
-  /** Absent: in memory. */
-  readonly databaseFile?: string;
+  readonly databaseFile: string;
+  readonly dynamicConfig: Readonly<Record<string, string>>;
 }): readonly string[] {
-  const database = server.databaseFile
-    ? [
-        '--db-filename',
-        server.databaseFile,
-        '--sqlite-pragma',
-        'journal_mode=WAL',
-        '--sqlite-pragma',
-        'synchronous=1',
-      ]
-    : [];
+  const dynamicConfig = {
+    'history.transferProcessorMaxPollRPS': '1000',
+    'history.timerProcessorMaxPollRPS': '1000',
+    ...server.dynamicConfig,
+  };
   return [
     ...['server', 'start-dev', '--headless', '--log-level', 'error', '--namespace', NAMESPACE],
-    ...['--ip', server.host, '--port', String(server.port)],
-    ...database,
-    ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=1000'],
-    ...['--dynamic-config-value', 'history.timerProcessorMaxPollRPS=1000'],
+    ...['--ip', server.host, '--port', String(server.port), '--db-filename', server.databaseFile],
+    ...['--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=1'],
+    ...Object.entries(dynamicConfig).flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${value}`]),
     ...Object.values(SEARCH_ATTRIBUTES).flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
   ];
 }

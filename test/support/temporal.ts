@@ -1,33 +1,18 @@
 /** What workflow tests share: the run's one dev server and one bundle, a client, and queues of their own per test. */
 
-import { randomUUID } from 'node:crypto';
 import { Client, type Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
 import { inject } from 'vitest';
 import { createDataConverter } from '../../temporal/codec.js';
 import { openConnection } from '../../temporal/connect.js';
-import type { InvoiceRoute } from '../../temporal/invoice-client.js';
 import { createWorkers, type QueueNames } from '../../worker/create-workers.js';
 import { installRuntime } from '../../worker/runtime.js';
-import type { Pace } from '../../workflows/pace.js';
 import './temporal-context.js';
 
 /** The same for every test process, since they share histories on one server. */
 export const TEST_KEYS = [{ id: 'test', key: new Uint8Array(32).fill(7) }];
 export const NAMESPACE = 'default';
-
-/** Patient enough to see what happens, quick enough not to wait for it. */
-export const QUICK_PACE: Partial<Pace> = {
-  overdueAfter: ['300 ms'],
-  backoffFirst: '20 ms',
-  backoffMost: '80 ms',
-  attentionAfter: '150 ms',
-  attentionAfterMissing: '150 ms',
-  retryFirst: '5 ms',
-  retryMost: '20 ms',
-  retryAttempts: 3,
-};
 
 export interface TemporalForTests {
   readonly client: Client;
@@ -50,16 +35,6 @@ export async function connectForTests(): Promise<TemporalForTests> {
       await connection.close();
       await native.close();
     },
-  };
-}
-
-/** Queues nobody else polls, and the route to them. */
-export function anInvoiceRoute(pace: Partial<Pace> = {}): InvoiceRoute & { readonly queues: QueueNames } {
-  const name = randomUUID();
-  return {
-    environment: 'test',
-    queues: { billing: `${name}-billing`, warehouse: `${name}-warehouse` },
-    pace: { ...QUICK_PACE, ...pace },
   };
 }
 
@@ -88,19 +63,4 @@ export async function startWorkers(
       await Promise.all(runs);
     },
   };
-}
-
-/** Asks until the answer is truthy; fails with what was last seen. */
-export async function eventually<T>(
-  ask: () => Promise<T> | T,
-  { within = 15_000, every = 30 }: { readonly within?: number; readonly every?: number } = {},
-): Promise<NonNullable<T>> {
-  const deadline = Date.now() + within;
-  for (;;) {
-    const answer = await ask();
-    if (answer) return answer;
-    if (Date.now() > deadline)
-      throw new Error(`Still ${String(answer)} after ${within} ms: ${ask.toString()}`);
-    await new Promise((wake) => setTimeout(wake, every));
-  }
 }

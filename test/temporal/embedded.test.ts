@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { connectTemporal, openConnection, TemporalUnreachableError } from '../../temporal/connect.js';
 import { PortTakenError, startEmbeddedTemporal } from '../../temporal/embedded.js';
 import { isAlive } from '../../temporal/processes.js';
-import { eventually } from '../support/temporal.js';
+import { eventually } from '../support/eventually.js';
 
 const log = pino({ level: 'silent' });
 let dataDir: string;

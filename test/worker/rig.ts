@@ -19,7 +19,7 @@ import { type EmbeddedTemporal, startEmbeddedTemporal } from '../../temporal/emb
 import { type InvoiceRoute, sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { type RunningWorker, startWorker } from '../../worker/start-worker.js';
 import { type ForeignService, startForeignService } from '../support/foreign-service.js';
-import { QUICK_PACE } from '../support/temporal.js';
+import { QUICK_PACE } from '../support/quick-route.js';
 
 export interface Rig {
   readonly dataDir: string;

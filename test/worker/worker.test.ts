@@ -1,8 +1,9 @@
 /** The worker with real parts: from an event to rows that equal what was billed, through every absence of Temporal. */
 
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Decimal } from 'decimal.js';
+import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   applySchedule,
@@ -11,9 +12,9 @@ import {
   showSchedule,
   triggerSchedule,
 } from '../../temporal/schedule.js';
-import { askReconcile, askSnapshot, askVerify } from '../../temporal/writer-client.js';
+import { askImport, askReconcile, askSnapshot, askVerify } from '../../temporal/writer-client.js';
 import type { RunningWorker } from '../../worker/start-worker.js';
-import { eventually } from '../support/temporal.js';
+import { eventually } from '../support/eventually.js';
 import { aRig, type Rig } from './rig.js';
 
 let rig: Rig;
@@ -162,5 +163,22 @@ describe('worker', () => {
     expect((await shown())?.nextRuns.length).toBeGreaterThan(0);
     await ask((client) => triggerSchedule(client, rig.settings));
     await eventually(async () => ((await shown())?.lastRuns.length ?? 0) > 0);
+  });
+
+  test('imports a file when asked, proved by what the service says of it', async () => {
+    await rig.startTemporal();
+    await rig.startWorker();
+    const { invoiceId } = await rig.service.createInvoice({ rows: 3 });
+    await rig.service.finalize(invoiceId);
+    const { presignedUrl } = rig.service.exportOf(invoiceId);
+    const answer = await request(presignedUrl, {
+      dispatcher: new Agent({ connect: { ca: rig.service.caPem } }),
+    });
+    const path = join(rig.dataDir, 'by-hand.csv');
+    await writeFile(path, Buffer.from(await answer.body.arrayBuffer()));
+    const imported = await rig.temporal.run((client) =>
+      askImport(client, rig.route, { path, invoiceId: null }),
+    );
+    expect(imported).toMatchObject({ invoiceId, records: 3, outcome: { outcome: 'loaded', shipments: 3 } });
   });
 });

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startLookUps } from '../../activities/start-look-ups.js';
 import { type BackfillOutcome, startBackfill } from '../../temporal/backfill-client.js';
 import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
+import { eventually } from '../support/eventually.js';
+import { anInvoiceRoute } from '../support/quick-route.js';
 import {
-  anInvoiceRoute,
   connectForTests,
-  eventually,
   type RunningWorkers,
   startWorkers,
   type TemporalForTests,

@@ -1,92 +1,36 @@
 /** The invoice workflow on a real server: every order of events, every way in which a file refuses to come. */
 
-import type { WorkflowHandle } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DownloadCsvResult } from '../../activities/download-csv.js';
-import type { InvoiceEvent } from '../../contract/invoice-event.js';
-import { invoiceWorkflowId } from '../../contract/names.js';
+import { eventually } from '../support/eventually.js';
+import { anInvoiceRoute } from '../support/quick-route.js';
 import {
-  lookUpInvoice,
-  retryInvoice,
-  sendInvoiceEvent,
-  watchInvoice,
-} from '../../temporal/invoice-client.js';
-import type { InvoiceResult, InvoiceStatus } from '../../workflows/messages.js';
-import type { Pace } from '../../workflows/pace.js';
-import {
-  anInvoiceRoute,
   connectForTests,
-  eventually,
   type RunningWorkers,
   startWorkers,
   type TemporalForTests,
 } from '../support/temporal.js';
-import { aLocation, anEvent, PARTNER_ID } from './invoice-builders.js';
-import { activitiesOf, aWorld, inTurn, unreachable, untilCancelled, type World } from './scripted-world.js';
+import { aLocation, anEvent } from './invoice-builders.js';
+import { aWorld, inTurn, unreachable, untilCancelled, type World } from './scripted-world.js';
+import { createTheatre } from './theatre.js';
 
 let temporal: TemporalForTests;
 let workers: RunningWorkers;
 const route = anInvoiceRoute();
-/** Which world an invoice lives in: one pair of workers serves every test of this file. */
-const worlds = new Map<string, World>();
+/** One pair of workers serves every test of this file. */
+const theatre = createTheatre();
+const play = theatre.play;
 
 beforeAll(async () => {
   temporal = await connectForTests();
-  const activities = activitiesOf((invoiceId) => worlds.get(invoiceId));
+  theatre.open(temporal.client, route);
+  const { activities } = theatre;
   workers = await startWorkers(temporal, route.queues, { billing: activities, warehouse: activities });
 });
 afterAll(async () => {
   await workers.stop();
   await temporal.close();
 });
-
-interface Stage {
-  readonly invoiceId: string;
-  readonly world: World;
-  send(...events: readonly InvoiceEvent[]): Promise<void>;
-  retry(): Promise<void>;
-  lookUp(): Promise<void>;
-  watch(): Promise<void>;
-  result(): Promise<InvoiceResult>;
-  status(): Promise<InvoiceStatus>;
-  handle(): WorkflowHandle;
-  until(state: InvoiceStatus['state']): Promise<unknown>;
-}
-
-/** Plays one invoice in its world. */
-async function play(
-  world: World,
-  scene: (stage: Stage) => Promise<void>,
-  pace: Partial<Pace> = {},
-): Promise<void> {
-  const invoiceId = crypto.randomUUID();
-  worlds.set(invoiceId, world);
-  const own = { ...route, pace: { ...route.pace, ...pace } };
-  const address = { partnerId: PARTNER_ID, invoiceId };
-  const { client } = temporal;
-  const handle = () => client.workflow.getHandle(invoiceWorkflowId({ environment: 'test', ...address }));
-  const status = () => handle().query<InvoiceStatus, []>('status');
-  const stage: Stage = {
-    ...{ invoiceId, world, handle, status },
-    async send(...events) {
-      for (const event of events) {
-        await sendInvoiceEvent(client, own, { ...event, invoice: { ...event.invoice, invoiceId } });
-      }
-    },
-    retry: () => retryInvoice(client, own, address),
-    lookUp: () => lookUpInvoice(client, own, address, { cause: 'person' }),
-    watch: () => watchInvoice(client, own, address),
-    result: () => handle().result() as Promise<InvoiceResult>,
-    until: (state) => eventually(async () => (await status()).state === state),
-  };
-  try {
-    await scene(stage);
-  } finally {
-    await handle()
-      .terminate()
-      .catch(() => {});
-  }
-}
 
 const created = () => anEvent('invoice_created');
 const finalized = (location = aLocation()) => anEvent('invoice_finalized', { location });

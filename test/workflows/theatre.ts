@@ -1,0 +1,80 @@
+/** Plays an invoice's life in a scripted world, on whatever server and queues; tests and recordings share it. */
+
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import type { InvoiceEvent } from '../../contract/invoice-event.js';
+import { invoiceWorkflowId } from '../../contract/names.js';
+import {
+  type InvoiceRoute,
+  lookUpInvoice,
+  retryInvoice,
+  sendInvoiceEvent,
+  watchInvoice,
+} from '../../temporal/invoice-client.js';
+import type { InvoiceResult, InvoiceStatus } from '../../workflows/messages.js';
+import type { Pace } from '../../workflows/pace.js';
+import { eventually } from '../support/eventually.js';
+import { PARTNER_ID } from './invoice-builders.js';
+import { activitiesOf, type World } from './scripted-world.js';
+
+/** What a scene can do with its invoice and see of it. */
+export interface Stage {
+  readonly invoiceId: string;
+  readonly world: World;
+  send(...events: readonly InvoiceEvent[]): Promise<void>;
+  retry(): Promise<void>;
+  lookUp(): Promise<void>;
+  watch(): Promise<void>;
+  result(): Promise<InvoiceResult>;
+  status(): Promise<InvoiceStatus>;
+  handle(): WorkflowHandle;
+  until(state: InvoiceStatus['state']): Promise<unknown>;
+}
+
+export type Scene = (stage: Stage) => Promise<void>;
+
+export function createTheatre() {
+  const worlds = new Map<string, World>();
+  let house: { readonly client: Client; readonly route: InvoiceRoute } | undefined;
+
+  /** Plays one invoice in its world; what is still open afterwards is ended. */
+  async function play(world: World, scene: Scene, pace: Partial<Pace> = {}): Promise<void> {
+    if (house === undefined) throw new Error('The theatre is not open.');
+    const { client } = house;
+    const invoiceId = crypto.randomUUID();
+    worlds.set(invoiceId, world);
+    const route = { ...house.route, pace: { ...house.route.pace, ...pace } };
+    const address = { partnerId: PARTNER_ID, invoiceId };
+    const handle = () => client.workflow.getHandle(invoiceWorkflowId({ environment: 'test', ...address }));
+    const status = () => handle().query<InvoiceStatus, []>('status');
+    const stage: Stage = {
+      ...{ invoiceId, world, handle, status },
+      async send(...events) {
+        for (const event of events) {
+          await sendInvoiceEvent(client, route, { ...event, invoice: { ...event.invoice, invoiceId } });
+        }
+      },
+      retry: () => retryInvoice(client, route, address),
+      lookUp: () => lookUpInvoice(client, route, address, { cause: 'person' }),
+      watch: () => watchInvoice(client, route, address),
+      result: () => handle().result() as Promise<InvoiceResult>,
+      until: (state) => eventually(async () => (await status()).state === state),
+    };
+    try {
+      await scene(stage);
+    } finally {
+      await handle()
+        .terminate()
+        .catch(() => {});
+    }
+  }
+
+  return {
+    play,
+    worlds,
+    /** For both queues: each call acts in the world of its invoice. */
+    activities: activitiesOf((invoiceId) => worlds.get(invoiceId)),
+    open(client: Client, route: InvoiceRoute) {
+      house = { client, route };
+    },
+  };
+}
