@@ -20,15 +20,13 @@ import {
 } from '../ops/durable-files.js';
 import type { ArchivedEvent, DeliveryVerdict } from './archive.js';
 import { type Cursor, formatCursor, parseCursor } from './event-cursor.js';
+import { BY_WORTH, eventName, eventPath } from './event-name.js';
 
 export interface EventFolder {
   put(event: ArchivedEvent): Promise<'new' | 'known'>;
   get(eventId: string): Promise<ArchivedEvent | null>;
   list(after?: string): AsyncIterable<{ readonly event: ArchivedEvent; readonly cursor: string }>;
 }
-
-/** An event that can be acted on outranks what was kept of its id before: a requeue must not be shadowed. */
-const RANKED: readonly DeliveryVerdict[] = ['test', 'quarantined', 'accepted'];
 
 interface JournalLine {
   readonly receivedAt: string;
@@ -71,7 +69,7 @@ export async function openEventFolder(root: string): Promise<EventFolder> {
 
   async function append(event: ArchivedEvent): Promise<void> {
     // The leading line end fences off a line that a full disk tore.
-    await appendDurably(journalPath, `\n${event.receivedAt} ${fileName(event.eventId)}\n`);
+    await appendDurably(journalPath, `\n${event.receivedAt} ${eventName(event.eventId)}\n`);
   }
 
   async function* list(after?: string): AsyncGenerator<{ event: ArchivedEvent; cursor: string }> {
@@ -104,29 +102,18 @@ export async function openEventFolder(root: string): Promise<EventFolder> {
   };
 }
 
-/** Ids are compared without case, as file systems may. */
-function fileName(eventId: string): string {
-  const name = eventId.toLowerCase();
-  if (!/^[0-9a-z][0-9a-z._-]{0,127}$/.test(name))
-    throw new RangeError('An event id that cannot name a file.');
-  return name;
-}
-
-function pathOf(root: string, eventId: string, verdict: DeliveryVerdict): string {
-  const name = fileName(eventId);
-  const suffix = verdict === 'accepted' ? '' : `.${verdict}`;
-  return join(root, name.slice(0, 2), `${name}${suffix}.json`);
-}
+const pathOf = (root: string, eventId: string, verdict: DeliveryVerdict): string =>
+  join(root, eventPath(eventId, verdict));
 
 async function outranked(root: string, event: ArchivedEvent): Promise<boolean> {
-  for (const verdict of RANKED.slice(RANKED.indexOf(event.verdict))) {
+  for (const verdict of BY_WORTH.slice(0, BY_WORTH.indexOf(event.verdict) + 1)) {
     if (exists(pathOf(root, event.eventId, verdict))) return true;
   }
   return false;
 }
 
 async function read(root: string, eventId: string): Promise<ArchivedEvent | null> {
-  for (const verdict of RANKED.toReversed()) {
+  for (const verdict of BY_WORTH) {
     const text = await readText(pathOf(root, eventId, verdict));
     if (text !== null) return JSON.parse(text) as ArchivedEvent;
   }
@@ -190,7 +177,7 @@ async function restoreJournal(root: string, journalPath: string): Promise<void> 
     for (const name of await readdir(join(root, shard.name))) {
       if (!name.endsWith('.json')) continue;
       const event = JSON.parse(await readFile(join(root, shard.name, name), 'utf8')) as ArchivedEvent;
-      lines.push(`${event.receivedAt} ${fileName(event.eventId)}\n`);
+      lines.push(`${event.receivedAt} ${eventName(event.eventId)}\n`);
     }
   }
   const part = temporaryName(root);

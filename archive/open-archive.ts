@@ -1,11 +1,25 @@
 /** Opens the archive that the settings name, so that nobody else needs to know what kinds there are. */
 
+import { join } from 'node:path';
 import type { Settings } from '../config/settings.js';
 import type { Archive } from './archive.js';
 import { openFolderArchive } from './folder-archive.js';
 
-/** @throws Error the place cannot be reached or made */
-export async function openArchive(settings: Pick<Settings, 'archive' | 'dataDir'>): Promise<Archive> {
+/**
+ * @param env AWS's own variables decide where S3 is and who asks (BILLSYNC_ARCHIVE=s3://bucket/prefix)
+ * @throws Error the place cannot be reached or made
+ */
+export async function openArchive(
+  settings: Pick<Settings, 'archive' | 'dataDir'>,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<Archive> {
   if (settings.archive.kind === 'folder') return openFolderArchive(settings.archive.path);
-  throw new Error(`No archive can be opened at ${settings.archive.url}: only folders are known.`);
+  // Only who keeps the archive on S3 waits for its client to be read.
+  const [{ openS3Bucket }, { openS3Archive }] = await Promise.all([
+    import('./s3-bucket.js'),
+    import('./s3-archive.js'),
+  ]);
+  const hasOwnEndpoint = (env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL) !== undefined;
+  const bucket = openS3Bucket(settings.archive.url, { hasOwnEndpoint });
+  return openS3Archive(bucket, join(settings.dataDir, 'archive-cache'));
 }

@@ -1,0 +1,20 @@
+/** How events are named in every kind of archive, and which of two events with one id counts. */
+
+import type { DeliveryVerdict } from './archive.js';
+
+/** The first one that there is of an id is the event: what can be acted on must not be shadowed by what cannot. */
+export const BY_WORTH: readonly DeliveryVerdict[] = ['accepted', 'quarantined', 'test'];
+
+/** Ids are compared without case, as file systems may. @throws RangeError it could not name a file */
+export function eventName(eventId: string): string {
+  const name = eventId.toLowerCase();
+  if (!/^[0-9a-z][0-9a-z._-]{0,127}$/.test(name))
+    throw new RangeError('An event id that cannot name a file.');
+  return name;
+}
+
+/** `ab/<eventId>.json`; what cannot be acted on says so in its name. */
+export function eventPath(eventId: string, verdict: DeliveryVerdict): string {
+  const name = eventName(eventId);
+  return `${name.slice(0, 2)}/${name}${verdict === 'accepted' ? '' : `.${verdict}`}.json`;
+}

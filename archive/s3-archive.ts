@@ -1,0 +1,155 @@
+/**
+ * The archive in a bucket, for more than one machine: the same keys as the folder has files, `events/`, `files/`,
+ * `facts/`, and a log of keys where the folder has a journal.
+ *
+ * Files are also kept in a local folder, because DuckDB reads from there; it may be removed at any time.
+ */
+
+import type { ArchivedFile } from '../contract/csv-file.js';
+import { makeFolder, removeIfThere, temporaryName } from '../ops/durable-files.js';
+import type { Archive, ArchivedEvent, DeliveryVerdict, Fact } from './archive.js';
+import { BY_WORTH, eventName, eventPath } from './event-name.js';
+import { openFileFolder } from './file-folder.js';
+import { hashFile } from './hash-file.js';
+import type { S3Bucket } from './s3-bucket.js';
+import { createS3Log } from './s3-log.js';
+
+/** @param cacheFolder on this machine, for files that DuckDB is to read */
+export async function openS3Archive(
+  bucket: S3Bucket,
+  cacheFolder: string,
+  now: () => Date = () => new Date(),
+): Promise<Archive> {
+  await makeFolder(cacheFolder);
+  const cache = await openFileFolder(cacheFolder);
+  const arrivals = createS3Log(bucket, 'events/log', now);
+  const factLog = createS3Log(bucket, 'facts', now);
+
+  async function putEvent(event: ArchivedEvent): Promise<'new' | 'known'> {
+    const better = BY_WORTH.slice(0, BY_WORTH.indexOf(event.verdict));
+    for (const verdict of better) {
+      if (await bucket.has(eventKey(event.eventId, verdict))) return 'known';
+    }
+    const key = eventKey(event.eventId, event.verdict);
+    const isNew = await bucket.putIfAbsent(key, JSON.stringify(event));
+    // Also when it is known: a process that died between the two puts left an event without a line.
+    await arrivals.append(eventName(event.eventId), '');
+    return isNew ? 'new' : 'known';
+  }
+
+  async function event(eventId: string): Promise<ArchivedEvent | null> {
+    for (const verdict of BY_WORTH) {
+      const text = await bucket.getText(eventKey(eventId, verdict));
+      if (text !== null) return JSON.parse(text) as ArchivedEvent;
+    }
+    return null;
+  }
+
+  /** Until the last event of a batch the cursor stays: who stops before it gets the batch again. */
+  async function* events(
+    options: { readonly after?: string } = {},
+  ): AsyncGenerator<{ event: ArchivedEvent; cursor: string }> {
+    const before = options.after ?? '';
+    const { keys, cursor } = await arrivals.since(before);
+    const found = new Map<string, ArchivedEvent>();
+    for (const key of keys) {
+      const id = arrivals.nameOf(key);
+      const archived = found.has(id) ? null : await event(id);
+      if (archived !== null) found.set(id, archived);
+    }
+    const ordered = [...found.values()].sort(byArrival);
+    for (const [i, archived] of ordered.entries()) {
+      yield { event: archived, cursor: i === ordered.length - 1 ? cursor : before };
+    }
+  }
+
+  async function putFile(path: string, file: ArchivedFile): Promise<ArchivedFile> {
+    const { sha256, sizeBytes, scan } = file;
+    const known = await getFile(sha256);
+    if (known === null) {
+      const actual = await hashFile(path);
+      if (actual !== sha256) throw new RangeError(`A file ${actual} was to be archived as ${sha256}.`);
+      await bucket.putFile(csvKey(sha256), path, file);
+      // The scan comes last: a file counts as archived only with it.
+      await bucket.putIfAbsent(scanKey(sha256), JSON.stringify({ sha256, sizeBytes, scan }));
+    }
+    await cache.put(path, known ?? { sha256, sizeBytes, scan });
+    return known ?? { sha256, sizeBytes, scan };
+  }
+
+  async function getFile(sha256: string): Promise<ArchivedFile | null> {
+    const text = await bucket.getText(scanKey(sha256));
+    return text === null ? null : (JSON.parse(text) as ArchivedFile);
+  }
+
+  async function localPath(sha256: string): Promise<string> {
+    if ((await cache.get(sha256)) !== null) return cache.path(sha256);
+    const file = await getFile(sha256);
+    if (file === null) throw new Error(`The archive has no file ${sha256}.`);
+    const part = temporaryName(cacheFolder);
+    try {
+      await bucket.download(csvKey(sha256), part);
+      const actual = await hashFile(part);
+      if (actual !== sha256) throw new Error(`The archive's file ${sha256} arrived as ${actual}.`);
+      await cache.put(part, file);
+    } finally {
+      await removeIfThere(part);
+    }
+    return cache.path(sha256);
+  }
+
+  async function* files(): AsyncGenerator<ArchivedFile> {
+    for await (const key of bucket.list('files')) {
+      const sha256 = /\/([0-9a-f]{64})\.json$/.exec(key)?.[1];
+      const file = sha256 === undefined ? null : await getFile(sha256);
+      if (file !== null) yield file;
+    }
+  }
+
+  async function* factsAfter(
+    cursor: string | null,
+  ): AsyncGenerator<{ readonly fact: Fact; readonly cursor: string }> {
+    const { keys, cursor: behind } = await factLog.since(cursor);
+    for (const [i, key] of keys.entries()) {
+      const text = await bucket.getText(key);
+      if (text === null) throw new Error(`The archive lists ${key} and does not have it.`);
+      yield { fact: JSON.parse(text) as Fact, cursor: i === keys.length - 1 ? behind : (cursor ?? '') };
+    }
+  }
+
+  async function* facts(): AsyncGenerator<Fact> {
+    const all: Fact[] = [];
+    for await (const { fact } of factsAfter(null)) all.push(fact);
+    // Array.sort is stable: facts of one instant stay in order of writing.
+    yield* all.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+  }
+
+  return {
+    putEvent,
+    event,
+    events,
+    putFile,
+    file: getFile,
+    localPath,
+    files,
+    putFact: (fact) => factLog.append(fact.kind, JSON.stringify(fact)),
+    facts,
+    factsAfter,
+    close: async () => bucket.close(),
+  };
+}
+
+const eventKey = (eventId: string, verdict: DeliveryVerdict): string =>
+  `events/by-id/${eventPath(eventId, verdict)}`;
+
+function csvKey(sha256: string): string {
+  if (!/^[0-9a-f]{64}$/.test(sha256)) throw new RangeError('A SHA-256 is 64 lower-case hex digits.');
+  return `files/${sha256.slice(0, 2)}/${sha256}.csv`;
+}
+
+const scanKey = (sha256: string): string => csvKey(sha256).replace(/\.csv$/, '.json');
+
+function byArrival(a: ArchivedEvent, b: ArchivedEvent): number {
+  const key = (event: ArchivedEvent): string => `${event.receivedAt}~${event.eventId}`;
+  return key(a) < key(b) ? -1 : 1;
+}

@@ -1,0 +1,147 @@
+/** The archive on S3 keeps the promises of the one in a folder, also among several machines whose clocks differ. */
+
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { request } from 'undici';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Archive, ArchivedEvent, Fact } from '../../archive/archive.js';
+import { openArchive } from '../../archive/open-archive.js';
+import { openS3Archive } from '../../archive/s3-archive.js';
+import { openS3Bucket } from '../../archive/s3-bucket.js';
+import { anArchivedEvent } from './an-event.js';
+import { startS3Server } from './s3-server.js';
+
+let server: Awaited<ReturnType<typeof startS3Server>>;
+let dataDir: string;
+let url: string;
+let archive: Archive;
+
+beforeAll(async () => {
+  server = await startS3Server();
+  vi.stubEnv('AWS_ENDPOINT_URL', server.url);
+  vi.stubEnv('AWS_REGION', 'us-east-1');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+}, 300_000);
+
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await server.stop();
+});
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 's3-archive-'));
+  const bucket = `b-${randomUUID()}`;
+  await request(`${server.url}/${bucket}`, { method: 'PUT' });
+  url = `s3://${bucket}/some/prefix`;
+  archive = await openArchive({ archive: { kind: 's3', url }, dataDir });
+});
+
+/** Another machine, whose clock goes wrong by that many milliseconds. */
+async function anotherMachine(skewMs: number): Promise<Archive> {
+  const folder = await mkdtemp(join(tmpdir(), 's3-other-'));
+  return openS3Archive(
+    openS3Bucket(url, { hasOwnEndpoint: true }),
+    folder,
+    () => new Date(Date.now() + skewMs),
+  );
+}
+
+async function read(from: Archive, after?: string): Promise<{ event: ArchivedEvent; cursor: string }[]> {
+  const found = [];
+  for await (const each of from.events(after === undefined ? {} : { after })) found.push(each);
+  return found;
+}
+
+describe('events', () => {
+  test('of many puts of one event on two machines exactly one is new', async () => {
+    const other = await anotherMachine(0);
+    const event = anArchivedEvent();
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => (i % 2 ? archive : other).putEvent(event)),
+    );
+    expect(answers.filter((answer) => answer === 'new')).toHaveLength(1);
+    expect(await archive.event(event.eventId.toUpperCase())).toEqual(event);
+    expect(await archive.event(randomUUID())).toBeNull();
+    expect((await read(other)).map((each) => each.event)).toEqual([event]);
+  });
+
+  test('they come in order of receivedAt, and a cursor gives each later one once, however late its clock', async () => {
+    const first = anArchivedEvent({ receivedAt: '2026-03-02T00:00:00.000Z' });
+    const second = anArchivedEvent({ receivedAt: '2026-03-01T00:00:00.000Z' });
+    await archive.putEvent(first);
+    await archive.putEvent(second);
+    const found = await read(archive);
+    expect(found.map(({ event }) => event)).toEqual([second, first]);
+    expect(await read(archive, found.at(-1)?.cursor)).toEqual([]);
+
+    // Its key sorts before the newest one that was read.
+    const late = anArchivedEvent();
+    await (await anotherMachine(-60_000)).putEvent(late);
+    const more = await read(archive, found.at(-1)?.cursor);
+    expect(more.map(({ event }) => event)).toEqual([late]);
+    expect(await read(archive, more.at(-1)?.cursor)).toEqual([]);
+    expect(await read(archive, found[0]?.cursor)).toHaveLength(3);
+  });
+
+  test('what can be acted on outranks a refused event of the same id and is given once more', async () => {
+    const refused = anArchivedEvent({ verdict: 'quarantined', reason: 'foreign-partner' });
+    await archive.putEvent(refused);
+    const [{ cursor } = { cursor: '' }] = await read(archive);
+    const accepted = anArchivedEvent({ eventId: refused.eventId });
+    expect(await archive.putEvent(accepted)).toBe('new');
+    expect(await archive.putEvent(refused)).toBe('known');
+    expect((await read(archive, cursor)).map(({ event }) => event)).toEqual([accepted]);
+  });
+});
+
+describe('files', () => {
+  const bytes = 'Tenant\r\n'.repeat(50_000);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const scan = { records: 0, longestRecordBytes: 8, findings: [], findingCount: 0, endsWithLineEnd: true };
+
+  test('a file is read on a machine that never had it, also after its cache is gone', async () => {
+    const path = join(dataDir, 'download');
+    await writeFile(path, bytes);
+    const file = { sha256, sizeBytes: bytes.length, scan };
+    expect(await archive.putFile(path, file)).toEqual(file);
+    await rm(path, { force: true });
+    const other = await anotherMachine(0);
+    expect(await other.file(sha256)).toEqual(file);
+    for (let round = 0; round < 2; round += 1) {
+      const local = await other.localPath(sha256);
+      expect(await readFile(local, 'utf8')).toBe(bytes);
+      await rm(local);
+    }
+    const files = [];
+    for await (const each of archive.files()) files.push(each);
+    expect(files).toEqual([file]);
+    await expect(archive.localPath('0'.repeat(64))).rejects.toThrow('no file');
+  });
+
+  test('bytes of another hash are refused', async () => {
+    const path = join(dataDir, 'download');
+    await writeFile(path, `${bytes}.`);
+    await expect(archive.putFile(path, { sha256, sizeBytes: bytes.length + 1, scan })).rejects.toThrow(
+      `archived as ${sha256}`,
+    );
+    expect(await archive.file(sha256)).toBeNull();
+  });
+});
+
+test('facts come in order of their instant, and a cursor goes on behind what was read', async () => {
+  const fact = (at: string, eventId: string): Fact => ({ kind: 'duplicate', at, eventId });
+  await archive.putFact(fact('2026-03-02T00:00:00.000Z', 'b'));
+  await archive.putFact(fact('2026-03-01T00:00:00.000Z', 'a'));
+  const found = [];
+  for await (const each of archive.facts()) found.push(each);
+  expect(found).toMatchObject([{ eventId: 'a' }, { eventId: 'b' }]);
+  let cursor: string | null = null;
+  for await (const each of archive.factsAfter(null)) cursor = each.cursor;
+  await archive.putFact(fact('2026-01-01T00:00:00.000Z', 'c'));
+  const more = [];
+  for await (const each of archive.factsAfter(cursor)) more.push(each.fact);
+  expect(more).toMatchObject([{ eventId: 'c' }]);
+});
