@@ -106,15 +106,18 @@ async function furnish() {
 }
 
 describe('every page', () => {
+  // axe sees every colour and every arrangement once; that is half of their four combinations.
+  const wide = { width: 1280, height: 900 };
+  const narrow = { width: 375, height: 800 };
   const looks = [
-    { colorScheme: 'light', viewport: { width: 1280, height: 900 } },
-    { colorScheme: 'dark', viewport: { width: 1280, height: 900 } },
-    { colorScheme: 'light', viewport: { width: 375, height: 800 } },
-    { colorScheme: 'dark', viewport: { width: 375, height: 800 } },
+    { colorScheme: 'light', viewport: wide, asksAxe: true },
+    { colorScheme: 'dark', viewport: wide, asksAxe: false },
+    { colorScheme: 'light', viewport: narrow, asksAxe: false },
+    { colorScheme: 'dark', viewport: narrow, asksAxe: true },
   ] as const;
   test.each(looks)(
     'is accessible, silent and within the screen: $colorScheme $viewport.width',
-    async (look) => {
+    async ({ asksAxe, ...look }) => {
       const pages = await furnish();
       const page = await open('', look);
       for (const [path, heading] of Object.entries(pages)) {
@@ -123,7 +126,7 @@ describe('every page', () => {
         for (const drawer of await page.locator('main details').all()) {
           await drawer.evaluate((element) => element.setAttribute('open', ''));
         }
-        expect({ path, found: await violations(page) }).toEqual({ path, found: [] });
+        if (asksAxe) expect({ path, found: await violations(page) }).toEqual({ path, found: [] });
         const isTooWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
         expect({ path, isTooWide }).toEqual({ path, isTooWide: false });
       }
