@@ -3,7 +3,8 @@
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
 import { bindParameters } from './bind-parameters.js';
 import { findReport } from './catalogue.js';
-import { ReportFilterError, ReportInterruptedError } from './errors.js';
+import { ReportFilterError } from './errors.js';
+import { interruptible } from './interruptible.js';
 import { type OptionalTables, provideTables } from './optional-tables.js';
 import { openPublishedFile, type PublishedFile } from './published-file.js';
 import { readColumns, readRows } from './read-rows.js';
@@ -31,8 +32,6 @@ export interface SessionRequest {
 }
 
 const DEFAULT_TIME_LIMIT_MS = 60_000;
-/** interrupt() stops only the statement that runs at that moment, so it is repeated until the work has ended. */
-const INTERRUPT_EVERY_MS = 20;
 
 /**
  * @throws ReportFilterError: a filter has a value that cannot be meant
@@ -134,36 +133,6 @@ async function setVariable(
   if (typeof value === 'string') bound = value;
   else if (value !== null && value.length > 0) bound = listValue([...value]);
   await file.query(`set variable ${name} = $value`, { value: bound });
-}
-
-async function interruptible<T>(
-  limit: {
-    readonly file: PublishedFile;
-    readonly name: string;
-    readonly timeLimitMs: number;
-    readonly deadline: number;
-  },
-  work: () => Promise<T>,
-): Promise<T> {
-  let ranOut = false;
-  let repeated: NodeJS.Timeout | undefined;
-  const timer = setTimeout(
-    () => {
-      ranOut = true;
-      limit.file.connection.interrupt();
-      repeated = setInterval(() => limit.file.connection.interrupt(), INTERRUPT_EVERY_MS);
-    },
-    Math.max(0, limit.deadline - Date.now()),
-  );
-  try {
-    return await work();
-  } catch (error) {
-    if (ranOut) throw new ReportInterruptedError(limit.name, limit.timeLimitMs);
-    throw error;
-  } finally {
-    clearTimeout(timer);
-    clearInterval(repeated);
-  }
 }
 
 function levelCount(row: Record<string, unknown>): LevelCount {

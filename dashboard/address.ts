@@ -1,0 +1,55 @@
+/** Reads what a page's address asks for and writes addresses that ask for something else; views are shared by address. */
+
+import type { ReportFilters } from '../reports/report-filters.js';
+
+export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** The last of several; empty counts as not given, since a form sends every field. */
+export function one(query: Query, name: string): string | undefined {
+  const value = query[name];
+  const last = typeof value === 'string' ? value : value?.at(-1);
+  return last === '' ? undefined : last;
+}
+
+/** All values of a field that may repeat; an empty one stays, it means "none given" for a zone. */
+export function all(query: Query, name: string): readonly string[] {
+  const value = query[name];
+  if (value === undefined) return [];
+  return typeof value === 'string' ? [value] : value;
+}
+
+/** A page's number, from 1. */
+export function pageNumber(query: Query): number {
+  const number = Number(one(query, 'page') ?? '1');
+  return Number.isSafeInteger(number) && number >= 1 && number <= 100_000 ? number : 1;
+}
+
+export function filtersOf(query: Query): ReportFilters {
+  return {
+    from: one(query, 'from'),
+    to: one(query, 'to'),
+    by: one(query, 'by'),
+    level: one(query, 'level'),
+    asKnownOn: one(query, 'as_known_on'),
+    tenants: all(query, 'tenant').filter((value) => value !== ''),
+    carriers: all(query, 'carrier').filter((value) => value !== ''),
+    zones: all(query, 'zone'),
+    currencies: all(query, 'currency').filter((value) => value !== ''),
+  };
+}
+
+/** The same address with some fields set, or removed by `null`; empty fields are dropped. */
+export function withQuery(
+  path: string,
+  query: Query,
+  changes: Readonly<Record<string, string | null>> = {},
+): string {
+  const parameters = new URLSearchParams();
+  for (const name of Object.keys(query)) {
+    if (name in changes) continue;
+    for (const value of all(query, name)) if (value !== '' || name === 'zone') parameters.append(name, value);
+  }
+  for (const [name, value] of Object.entries(changes)) if (value !== null) parameters.append(name, value);
+  const text = parameters.toString();
+  return text === '' ? path : `${path}?${text}`;
+}

@@ -1,0 +1,73 @@
+/** Decides who may look: loopback without a password, everybody else with one, and no page of another site ever. */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import ipaddr from 'ipaddr.js';
+import type { Settings } from '../config/settings.js';
+
+/** The admin port would be open to the network without a password. */
+export class AdminPasswordMissingError extends Error {
+  override readonly name = 'AdminPasswordMissingError';
+  readonly code = 'admin-password-missing';
+  constructor(host: string) {
+    super(
+      `The dashboard would be open to everybody who reaches ${host}. Set a password (admin basic auth), or bind it to 127.0.0.1.`,
+    );
+  }
+}
+
+/** Answered without a password, so that an orchestrator can probe; they say nothing but whether all is well. */
+const OPEN_PATHS = new Set(['/livez', '/readyz']);
+
+/** @throws AdminPasswordMissingError when others could reach the port and no password is set */
+export function createAdminGuard(
+  admin: Settings['admin'],
+): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined> {
+  if (admin.basicAuth === null && !isLoopback(admin.host)) throw new AdminPasswordMissingError(admin.host);
+  return async (request, reply) => {
+    if (OPEN_PATHS.has(request.url)) return undefined;
+    if (admin.basicAuth === null) {
+      // A page of another site can make a browser ask loopback under a name of its own; it cannot choose the Host.
+      if (isLoopbackName(request.hostname)) return undefined;
+      return reply.code(421).type('text/plain').send('This address is not served under that name.\n');
+    }
+    if (isAllowed(request.headers.authorization, admin.basicAuth)) return undefined;
+    return reply
+      .code(401)
+      .header('www-authenticate', 'Basic realm="billsync", charset="UTF-8"')
+      .type('text/plain')
+      .send('A user and a password are needed.\n');
+  };
+}
+
+/** Whether the request may see details on the open paths. */
+export function isTrusted(request: FastifyRequest, admin: Settings['admin']): boolean {
+  if (admin.basicAuth === null) return isLoopbackName(request.hostname);
+  return isAllowed(request.headers.authorization, admin.basicAuth);
+}
+
+export function isLoopback(host: string): boolean {
+  if (host === 'localhost') return true;
+  const bare = host.replace(/^\[|\]$/g, '');
+  return ipaddr.isValid(bare) && ipaddr.process(bare).range() === 'loopback';
+}
+
+function isLoopbackName(hostname: string): boolean {
+  return isLoopback(hostname.toLowerCase());
+}
+
+function isAllowed(
+  authorization: string | undefined,
+  expected: { readonly user: string; readonly password: string },
+): boolean {
+  const encoded = /^basic\s+([A-Za-z0-9+/=]+)$/i.exec(authorization ?? '')?.[1] ?? '';
+  // Digests are of one length, so the comparison takes the same time whatever was sent (hazard 38).
+  return timingSafeEqual(
+    digest(Buffer.from(encoded, 'base64').toString('utf8')),
+    digest(`${expected.user}:${expected.password}`),
+  );
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

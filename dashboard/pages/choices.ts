@@ -1,0 +1,24 @@
+/** What a form's filters can be set to, read once for each publication. */
+
+import { ask, type PageContext } from '../page-context.js';
+
+export interface Choices {
+  readonly tenants: readonly string[];
+  readonly carriers: readonly string[];
+  readonly zones: readonly string[];
+  readonly currencies: readonly string[];
+}
+
+export function choicesOf(context: PageContext): Promise<Choices> {
+  return context.cache.page('choices', async () => {
+    const rows = await ask(context, (asking) => asking('choices'));
+    const of = (filter: keyof Choices): string[] =>
+      rows.filter((row) => row.filter === filter).map((row) => String(row.value));
+    return {
+      tenants: of('tenants'),
+      carriers: of('carriers'),
+      zones: of('zones'),
+      currencies: of('currencies'),
+    };
+  });
+}

@@ -1,0 +1,41 @@
+/** Deliveries as they came, newest first. */
+
+import type { FastifyInstance } from 'fastify';
+import { EVENT_TYPES } from '../../contract/names.js';
+import { one, pageNumber, type Query, withQuery } from '../address.js';
+import { ask, frame, type PageContext, sendPage } from '../page-context.js';
+
+const ROWS_ON_A_PAGE = 100;
+const VERDICTS = ['accepted', 'test', 'quarantined'];
+
+export function registerEvents(app: FastifyInstance, context: PageContext): void {
+  app.get('/events', async (request, reply) => {
+    const html = await context.cache.page(request.url, () => listPage(context, request.query as Query));
+    return sendPage(reply, html);
+  });
+}
+
+async function listPage(context: PageContext, query: Query): Promise<string> {
+  const page = pageNumber(query);
+  const asked = {
+    verdict: one(query, 'verdict') ?? null,
+    type: one(query, 'type') ?? null,
+    search: one(query, 'search') ?? null,
+  };
+  const rows = await ask(context, (asking) =>
+    asking('events', { ...asked, limit: ROWS_ON_A_PAGE, offset: (page - 1) * ROWS_ON_A_PAGE }),
+  );
+  const found = Number(rows[0]?.found ?? 0);
+  const to = (number: number): string => withQuery('/events', query, { page: String(number) });
+  return frame(context, {
+    view: 'events',
+    title: 'Events',
+    section: '/events',
+    values: {
+      ...asked,
+      ...{ rows, found, verdicts: VERDICTS, types: EVENT_TYPES },
+      previous: page > 1 ? to(page - 1) : null,
+      next: page * ROWS_ON_A_PAGE < found ? to(page + 1) : null,
+    },
+  });
+}

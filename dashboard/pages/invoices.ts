@@ -1,0 +1,135 @@
+/** Invoices: the list with its filters, and one invoice with its whole life. */
+
+import { listValue } from '@duckdb/node-api';
+import type { FastifyInstance } from 'fastify';
+import { INVOICE_STATES } from '../../contract/names.js';
+import { cellLabel, columnLabel } from '../../reports/render/labels.js';
+import type { ReportColumn, ReportRow } from '../../reports/report-result.js';
+import { all, one, pageNumber, type Query, withQuery } from '../address.js';
+import { ask, frame, type PageContext, sendPage } from '../page-context.js';
+import { choicesOf } from './choices.js';
+
+const ROWS_ON_A_PAGE = 50;
+
+const SORTS: readonly (readonly [string, string])[] = [
+  ['changed', 'last change'],
+  ['date', 'invoice date'],
+  ['number', 'number'],
+  ['tenant', 'tenant'],
+  ['state', 'state'],
+  ['cost', 'cost'],
+  ['shipments', 'shipments'],
+];
+
+export function registerInvoices(app: FastifyInstance, context: PageContext): void {
+  app.get('/invoices', async (request, reply) => {
+    const html = await context.cache.page(request.url, () => listPage(context, request.query as Query));
+    return sendPage(reply, html);
+  });
+  app.get<{ Params: { id: string } }>('/invoices/:id', async (request, reply) => {
+    const html = await context.cache.page(request.url, () => invoicePage(context, request.params.id));
+    if (html !== null) return sendPage(reply, html);
+    const message = `No invoice ${request.params.id} was ever heard of, or it is not published yet.`;
+    const values = { message };
+    return sendPage(
+      reply.code(404),
+      await frame(context, { view: 'message', title: 'No such invoice', section: '/invoices', values }),
+    );
+  });
+}
+
+async function listPage(context: PageContext, query: Query): Promise<string> {
+  const states = all(query, 'state').filter((state) => state !== '');
+  const tenants = all(query, 'tenant').filter((tenant) => tenant !== '');
+  const search = one(query, 'search') ?? null;
+  const sort = SORTS.find(([name]) => name === one(query, 'sort'))?.[0] ?? 'changed';
+  const page = pageNumber(query);
+  const rows = await ask(context, (asking) =>
+    asking('invoices', {
+      states: states.length > 0 ? listValue([...states]) : null,
+      tenants: tenants.length > 0 ? listValue([...tenants]) : null,
+      search,
+      sort,
+      limit: ROWS_ON_A_PAGE,
+      offset: (page - 1) * ROWS_ON_A_PAGE,
+    }),
+  );
+  const found = Number(rows[0]?.found ?? 0);
+  const to = (number: number): string => withQuery('/invoices', query, { page: String(number) });
+  return frame(context, {
+    view: 'invoices',
+    title: 'Invoices',
+    section: '/invoices',
+    values: {
+      ...{ rows, found, search, states, tenants, sort, sorts: SORTS },
+      allStates: INVOICE_STATES,
+      allTenants: (await choicesOf(context)).tenants,
+      previous: page > 1 ? to(page - 1) : null,
+      next: page * ROWS_ON_A_PAGE < found ? to(page + 1) : null,
+    },
+  });
+}
+
+async function invoicePage(context: PageContext, id: string): Promise<string | null> {
+  const invoice = id.toLowerCase();
+  const found = await ask(context, async (asking) => {
+    const [row] = await asking('invoice', { invoice });
+    if (!row) return null;
+    return {
+      row,
+      life: await asking('invoice-life', { invoice }),
+      discrepancies: await asking('invoice-discrepancies', { invoice }),
+    };
+  });
+  if (found === null) return null;
+  return frame(context, {
+    view: 'invoice',
+    title: `Invoice ${found.row.invoice_number ?? invoice}`,
+    section: '/invoices',
+    values: {
+      invoice: found.row,
+      facts: factsOf(found.row),
+      life: found.life,
+      discrepancies: found.discrepancies,
+      workflow: context.workflowUrl?.(invoice) ?? null,
+    },
+  });
+}
+
+const FACTS = [
+  'tenant_name',
+  'invoice_level',
+  'invoice_start_date',
+  'invoice_end_date',
+  'invoice_date',
+  'invoice_due_date',
+  'currency_code',
+  'stated_shipments',
+  'shipments',
+  'stated_total_amount',
+  'billing_cost',
+  'proof',
+  'version',
+  'versions',
+  'file_source',
+  'file_sha256',
+  'partner_invoice_id',
+  'tenant_id',
+  'partner_tenant_id',
+  'invoice_id',
+];
+
+/** Label and value of what is known; what is not known is left out. */
+function factsOf(row: ReportRow): [string, string][] {
+  return FACTS.filter((name) => row[name] !== null && row[name] !== undefined).map((name) => {
+    const isAmount = name === 'stated_total_amount' || name === 'billing_cost';
+    const isCount = typeof row[name] === 'number';
+    const type = isAmount ? 'decimal' : isCount ? 'count' : 'text';
+    const column: ReportColumn = { name, type, scale: 4, unit: null, align: 'left', isDetail: false };
+    const value = cellLabel(row[name] ?? null, column);
+    return [
+      columnLabel(column).replace(' name', ''),
+      isAmount ? `${value} ${row.currency_code ?? ''}` : value,
+    ];
+  });
+}

@@ -1,0 +1,118 @@
+/** Every report with its filters as a form, its chart, its table and its downloads. */
+
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { findReport, listReports, type ReportDefinition } from '../../reports/catalogue.js';
+import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.js';
+import { renderReportBody } from '../../reports/render/html-page.js';
+import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
+import { DATE_BASES, REPORT_LEVELS } from '../../reports/report-filters.js';
+import type { ReportResult } from '../../reports/report-result.js';
+import { all, filtersOf, one, type Query, withQuery } from '../address.js';
+import { frame, type PageContext, sendPage, withReports } from '../page-context.js';
+import { type Choices, choicesOf } from './choices.js';
+
+const MOST_ROWS_ON_A_PAGE = 500;
+/** In the order of the buttons; `table` is for terminals. */
+const DOWNLOADS = REPORT_FORMATS.filter((format) => format !== 'table' && format !== 'ndjson');
+
+const CHOICES: readonly { readonly filter: keyof Choices; readonly name: string; readonly label: string }[] =
+  [
+    { filter: 'tenants', name: 'tenant', label: 'Tenants' },
+    { filter: 'carriers', name: 'carrier', label: 'Carriers' },
+    { filter: 'zones', name: 'zone', label: 'Zones' },
+    { filter: 'currencies', name: 'currency', label: 'Currencies' },
+  ];
+
+interface Named {
+  readonly Params: { readonly name: string };
+}
+
+export function registerReports(app: FastifyInstance, context: PageContext): void {
+  app.get('/reports', async (_request, reply) => {
+    const values = { reports: await listReports() };
+    return sendPage(
+      reply,
+      await frame(context, { view: 'reports', title: 'Reports', section: '/reports', values }),
+    );
+  });
+  app.get<Named>('/reports/:name', async (request, reply) => {
+    const report = await findReport(request.params.name);
+    const query = request.query as Query;
+    const made = await context.cache.page(request.url, () => reportPage(context, report, query));
+    return sendPage(reply.code(made.status), made.html);
+  });
+  app.get<Named>('/reports/:name/download', (request, reply) =>
+    download(context, { name: request.params.name, query: request.query as Query, reply }),
+  );
+}
+
+/** A refused filter or a limit that ran out leaves the form standing, so that it can be mended. */
+async function reportPage(
+  context: PageContext,
+  report: ReportDefinition,
+  query: Query,
+): Promise<{ readonly status: number; readonly html: string }> {
+  let body = '';
+  let problem: string | null = null;
+  let status = 200;
+  try {
+    body = renderReportBody(await answer(context, report, query), { rowLimit: MOST_ROWS_ON_A_PAGE });
+  } catch (error) {
+    if (error instanceof ReportFilterError) status = 400;
+    else if (error instanceof ReportInterruptedError) status = 503;
+    else throw error;
+    problem = error.message;
+  }
+  const choices = await choicesOf(context);
+  const html = await frame(context, {
+    view: 'report',
+    title: report.title,
+    section: report.name === 'gaps' ? '/reports/gaps' : '/reports',
+    values: {
+      ...{ report, body, problem, bases: DATE_BASES, levels: REPORT_LEVELS },
+      filters: filtersOf(query),
+      parameters: parametersOf(report, query),
+      choices: CHOICES.map(({ filter, name, label }) => ({
+        ...{ name, label },
+        chosen: all(query, name),
+        // What was chosen stays offered, even when the file has it no more.
+        values: [...new Set([...choices[filter], ...all(query, name).filter((value) => value !== '')])],
+      })),
+      downloads: DOWNLOADS.map((format) => ({
+        label: format.toUpperCase(),
+        address: withQuery(`/reports/${report.name}/download`, query, { format }),
+      })),
+    },
+  });
+  return { status, html };
+}
+
+async function download(
+  context: PageContext,
+  asked: { readonly name: string; readonly query: Query; readonly reply: FastifyReply },
+): Promise<FastifyReply> {
+  const report = await findReport(asked.name);
+  const format = REPORT_FORMATS.find((each) => each === one(asked.query, 'format'));
+  if (!format) throw new ReportFilterError('format', `Take one of ${REPORT_FORMATS.join(', ')} as format.`);
+  const rendered = await renderReport(await answer(context, report, asked.query), format);
+  return asked.reply
+    .type(rendered.contentType)
+    .header('content-disposition', `attachment; filename="${report.name}.${rendered.extension}"`)
+    .send(typeof rendered.body === 'string' ? rendered.body : Buffer.from(rendered.body));
+}
+
+function answer(context: PageContext, report: ReportDefinition, query: Query): Promise<ReportResult> {
+  return withReports(context, filtersOf(query), (session) =>
+    session.run(report.name, parametersOf(report, query)),
+  );
+}
+
+/** The report's own parameters are sent as `p_name`, so that none is taken for a filter. */
+function parametersOf(report: ReportDefinition, query: Query): Record<string, string> {
+  const given: Record<string, string> = {};
+  for (const { name } of report.parameters) {
+    const value = one(query, `p_${name}`);
+    if (value !== undefined) given[name] = value;
+  }
+  return given;
+}

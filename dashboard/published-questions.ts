@@ -1,0 +1,58 @@
+/** Asks the published file the small questions that pages have and no report answers. */
+
+import { readFile } from 'node:fs/promises';
+import type { DuckDBValue } from '@duckdb/node-api';
+import { interruptible } from '../reports/interruptible.js';
+import { openPublishedFile } from '../reports/published-file.js';
+import { readColumns, readRows } from '../reports/read-rows.js';
+import type { ReportRow } from '../reports/report-result.js';
+
+export type Question =
+  | 'attention'
+  | 'choices'
+  | 'contradicted'
+  | 'events'
+  | 'invoice'
+  | 'invoice-discrepancies'
+  | 'invoice-life'
+  | 'invoices'
+  | 'publication'
+  | 'states';
+
+/** Asks one question; values are bound by name. Decimals are exact text, instants ISO 8601 UTC. */
+export type Ask = (
+  question: Question,
+  values?: Readonly<Record<string, DuckDBValue>>,
+) => Promise<readonly ReportRow[]>;
+
+const texts = new Map<Question, Promise<string>>();
+
+/**
+ * Opens the file, lets `work` ask, and closes it again.
+ *
+ * @throws NotPublishedError when there is no published file yet
+ * @throws ReportInterruptedError when all of it takes longer than the limit
+ */
+export async function askPublished<T>(
+  published: { readonly path: string; readonly timeLimitMs: number },
+  work: (ask: Ask) => Promise<T>,
+): Promise<T> {
+  const { path, timeLimitMs } = published;
+  const file = await openPublishedFile(path);
+  const ask: Ask = async (question, values) => {
+    const reader = await file.query(await textOf(question), values);
+    return readRows(reader, readColumns(reader, { units: {}, details: [] }));
+  };
+  try {
+    const limit = { file, name: 'of the page', timeLimitMs, deadline: Date.now() + timeLimitMs };
+    return await interruptible(limit, () => work(ask));
+  } finally {
+    file.close();
+  }
+}
+
+function textOf(question: Question): Promise<string> {
+  const text = texts.get(question) ?? readFile(new URL(`./sql/${question}.sql`, import.meta.url), 'utf8');
+  texts.set(question, text);
+  return text;
+}

@@ -1,0 +1,172 @@
+/** The admin port: probes, metrics and read-only pages over the published file, never the writer's. */
+
+import type { AddressInfo } from 'node:net';
+import fastify, { type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify';
+import type { Settings } from '../config/settings.js';
+import type { Quarantine } from '../contract/quarantine.js';
+import type { Health } from '../ops/health.js';
+import type { Logger } from '../ops/log.js';
+import type { Metrics } from '../ops/metrics.js';
+import {
+  NotPublishedError,
+  ReportFilterError,
+  ReportInterruptedError,
+  ReportNotFoundError,
+} from '../reports/errors.js';
+import { createAdminGuard } from './admin-guard.js';
+import { createPageCache } from './page-cache.js';
+import { frame, type PageContext, sendPage } from './page-context.js';
+import { registerEvents } from './pages/events.js';
+import { registerHealth } from './pages/health.js';
+import { registerInvoices } from './pages/invoices.js';
+import { registerOverview } from './pages/overview.js';
+import { registerQuarantine } from './pages/quarantine.js';
+import { registerReports } from './pages/reports.js';
+import { createTurns } from './turns.js';
+import { STYLE, STYLE_ADDRESS } from './views.js';
+
+export interface DashboardOptions {
+  readonly settings: Pick<Settings, 'admin' | 'environment'>;
+  /** `reports.duckdb`; it need not exist yet. */
+  readonly publishedPath: string;
+  readonly health: Health;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  readonly quarantine?: Pick<Quarantine, 'list' | 'show'>;
+  /** Where an invoice's workflow can be looked at, e.g. in the Temporal UI. */
+  readonly workflowUrl?: (invoiceId: string) => string | null;
+  /** The worker owns the admin port (`fail`); another role takes a free one and says which (decision 23). */
+  readonly whenPortIsTaken?: 'fail' | 'take-a-free-one';
+  /** After this a page's queries are interrupted; 20 000 unless told. */
+  readonly timeLimitMs?: number;
+}
+
+export interface RunningDashboard {
+  readonly url: string;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** The admin port is in use and may not be given up. */
+export class AdminPortTakenError extends Error {
+  override readonly name = 'AdminPortTakenError';
+  readonly code = 'admin-port-taken';
+  constructor(host: string, port: number) {
+    super(`The admin port ${host}:${port} is in use. Stop what listens there, or set BILLSYNC_ADMIN_PORT.`);
+  }
+}
+
+const DEFAULT_TIME_LIMIT_MS = 20_000;
+/** DuckDB takes all cores for one query; more at once only slow each other and hold memory. */
+const QUERIES_AT_ONCE = 2;
+
+/** @throws AdminPasswordMissingError, AdminPortTakenError */
+export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
+  const { settings, log } = options;
+  const guard = createAdminGuard(settings.admin);
+  const app = fastify({
+    logger: false,
+    exposeHeadRoutes: true,
+    routerOptions: { ignoreTrailingSlash: true },
+  });
+  app.addHook('onRequest', guard);
+  app.addHook('onSend', async (_request, reply) => {
+    for (const [name, value] of Object.entries(HEADERS))
+      if (!reply.hasHeader(name)) reply.header(name, value);
+  });
+  const context: PageContext = {
+    environment: settings.environment,
+    publishedPath: options.publishedPath,
+    timeLimitMs: options.timeLimitMs ?? DEFAULT_TIME_LIMIT_MS,
+    cache: createPageCache(options.publishedPath),
+    inTurn: createTurns(QUERIES_AT_ONCE),
+    health: options.health,
+    quarantine: options.quarantine ?? null,
+    workflowUrl: options.workflowUrl ?? null,
+  };
+  registerHealth(app, context, { admin: settings.admin, metrics: options.metrics });
+  registerOverview(app, context);
+  registerInvoices(app, context);
+  registerEvents(app, context);
+  registerQuarantine(app, context);
+  registerReports(app, context);
+  app.get(STYLE_ADDRESS, (_request, reply) =>
+    reply
+      .type('text/css; charset=utf-8')
+      .header('cache-control', 'private, max-age=31536000, immutable')
+      .send(STYLE),
+  );
+  answerErrors(app, context, log);
+
+  const port = await listen(app, options);
+  const host = settings.admin.host.includes(':')
+    ? `[${settings.admin.host.replace(/[[\]]/g, '')}]`
+    : settings.admin.host;
+  return { url: `http://${host}:${port}`, port, close: () => app.close() };
+}
+
+/** Nothing may be fetched from elsewhere, nothing runs, nobody may frame it; pages name customers, so none is stored. */
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cache-control': 'no-store',
+};
+
+async function listen(
+  app: FastifyInstance,
+  { settings, log, whenPortIsTaken }: DashboardOptions,
+): Promise<number> {
+  const host = settings.admin.host.replace(/^\[|\]$/g, '');
+  const { port } = settings.admin;
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    if (!isAddressInUse(error)) throw error;
+    if (whenPortIsTaken === 'fail') throw new AdminPortTakenError(host, port);
+    await app.listen({ host, port: 0 });
+    log.warn({ wanted: port, port: portOf(app) }, 'the admin port is taken, so a free one is used');
+  }
+  return portOf(app);
+}
+
+function portOf(app: FastifyInstance): number {
+  return (app.server.address() as AddressInfo).port;
+}
+
+function isAddressInUse(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+}
+
+/** Each cause has its status and its sentence; what is not expected is logged and not shown. */
+function answerErrors(app: FastifyInstance, context: PageContext, log: Logger): void {
+  app.setNotFoundHandler(async (_request, reply) =>
+    sendPage(
+      reply.code(404),
+      await messagePage(context, 'No such page', 'There is nothing at this address.'),
+    ),
+  );
+  app.setErrorHandler(async (error: FastifyError, request: FastifyRequest, reply) => {
+    const [status, title] = judge(error);
+    if (status === 500)
+      log.error({ err: error, path: request.url.split('?')[0] }, 'a page could not be made');
+    const message = status === 500 ? 'This page could not be made; the log says why.' : error.message;
+    return sendPage(reply.code(status), await messagePage(context, title, message));
+  });
+}
+
+function judge(error: FastifyError): readonly [number, string] {
+  if (error instanceof NotPublishedError) return [503, 'Nothing is published yet'];
+  if (error instanceof ReportNotFoundError) return [404, 'No such report'];
+  if (error instanceof ReportFilterError) return [400, 'That cannot be asked'];
+  if (error instanceof ReportInterruptedError) return [503, 'It took too long'];
+  const status = error.statusCode ?? 500;
+  return status >= 400 && status < 500 ? [status, 'That cannot be asked'] : [500, 'Something went wrong'];
+}
+
+function messagePage(context: PageContext, title: string, message: string): Promise<string> {
+  return frame(context, { view: 'message', title, section: '', values: { message } });
+}

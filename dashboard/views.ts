@@ -1,0 +1,78 @@
+/** Renders the pages' templates; everything that is put into one is escaped unless it is HTML of our own making. */
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Eta } from 'eta';
+import { REPORT_CSS } from '../reports/render/html-page.js';
+import { cellLabel, grouped } from '../reports/render/labels.js';
+import type { ReportCell, ReportColumn } from '../reports/report-result.js';
+
+export type ViewName =
+  | 'overview'
+  | 'invoices'
+  | 'invoice'
+  | 'events'
+  | 'quarantine'
+  | 'quarantined'
+  | 'reports'
+  | 'report'
+  | 'health'
+  | 'message';
+
+export interface Frame {
+  readonly title: string;
+  /** Which entry of the menu is the current one. */
+  readonly section: string;
+  readonly environment: string;
+  /** `As of …, publication …`; null when nothing is published. */
+  readonly asOf: string | null;
+}
+
+const eta = new Eta({ views: new URL('./views', import.meta.url).pathname, autoTrim: false, cache: true });
+
+export const STYLE = `${REPORT_CSS}\n${readFileSync(new URL('./dashboard.css', import.meta.url), 'utf8')}`;
+/** Changes with the style, so that a browser may keep it for ever. */
+export const STYLE_ADDRESS = `/style-${createHash('sha256').update(STYLE).digest('hex').slice(0, 12)}.css`;
+
+/** In the order of the menu. */
+const SECTIONS: readonly (readonly [string, string])[] = [
+  ['/', 'Overview'],
+  ['/invoices', 'Invoices'],
+  ['/events', 'Events'],
+  ['/quarantine', 'Quarantine'],
+  ['/reports/gaps', 'Gaps'],
+  ['/reports', 'Reports'],
+  ['/health', 'Health'],
+];
+
+export function renderPage(view: ViewName, frame: Frame, values: Readonly<Record<string, unknown>>): string {
+  const body = eta.render(`./${view}`, { ...values, count, money, instant, stateLabel });
+  return eta.render('./layout', { ...frame, body, sections: SECTIONS, style: STYLE_ADDRESS });
+}
+
+/** 12,345 */
+export function count(cell: ReportCell | undefined): string {
+  return cell === null || cell === undefined ? '' : grouped(String(cell));
+}
+
+/** 1,234.5600 USD */
+function money(cell: ReportCell | undefined, currency: ReportCell | undefined): string {
+  return cell === null || cell === undefined ? '' : `${grouped(String(cell))} ${currency ?? ''}`.trim();
+}
+
+export function instant(cell: ReportCell | undefined): string {
+  return cellLabel(cell ?? null, INSTANT);
+}
+
+function stateLabel(state: ReportCell | undefined): string {
+  return String(state ?? '').replaceAll('_', ' ');
+}
+
+const INSTANT: ReportColumn = {
+  name: 'at',
+  type: 'instant',
+  scale: 0,
+  unit: null,
+  align: 'left',
+  isDetail: false,
+};

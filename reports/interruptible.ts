@@ -1,0 +1,39 @@
+/** Gives work on a published file a time limit: when it runs out, whatever statement runs is stopped. */
+
+import { ReportInterruptedError } from './errors.js';
+import type { PublishedFile } from './published-file.js';
+
+export interface TimeLimit {
+  readonly file: Pick<PublishedFile, 'connection'>;
+  /** What is named when the limit runs out. */
+  readonly name: string;
+  readonly timeLimitMs: number;
+  /** In milliseconds of the clock; several pieces of work may share one. */
+  readonly deadline: number;
+}
+
+/** interrupt() stops only the statement that runs at that moment, so it is repeated until the work has ended. */
+const INTERRUPT_EVERY_MS = 20;
+
+/** @throws ReportInterruptedError when the limit ran out, else what `work` throws */
+export async function interruptible<T>(limit: TimeLimit, work: () => Promise<T>): Promise<T> {
+  let ranOut = false;
+  let repeated: NodeJS.Timeout | undefined;
+  const timer = setTimeout(
+    () => {
+      ranOut = true;
+      limit.file.connection.interrupt();
+      repeated = setInterval(() => limit.file.connection.interrupt(), INTERRUPT_EVERY_MS);
+    },
+    Math.max(0, limit.deadline - Date.now()),
+  );
+  try {
+    return await work();
+  } catch (error) {
+    if (ranOut) throw new ReportInterruptedError(limit.name, limit.timeLimitMs);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    clearInterval(repeated);
+  }
+}

@@ -1,0 +1,23 @@
+/** Starts a dashboard over a fixture on a free port, with nothing behind it that a test does not give it. */
+
+import { pino } from 'pino';
+import { type DashboardOptions, type RunningDashboard, startDashboard } from '../../dashboard/server.js';
+import { createHealth } from '../../ops/health.js';
+import { createMetrics } from '../../ops/metrics.js';
+
+export const SILENT = pino({ level: 'silent' });
+
+export function dashboardOver(
+  publishedPath: string,
+  given: Partial<DashboardOptions> & { readonly admin?: Partial<DashboardOptions['settings']['admin']> } = {},
+): Promise<RunningDashboard> {
+  const { admin, ...rest } = given;
+  return startDashboard({
+    settings: { environment: 'test', admin: { host: '127.0.0.1', port: 0, basicAuth: null, ...admin } },
+    publishedPath,
+    health: createHealth(),
+    metrics: createMetrics('dashboard'),
+    log: SILENT,
+    ...rest,
+  });
+}
