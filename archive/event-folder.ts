@@ -28,6 +28,9 @@ export interface EventFolder {
   list(after?: string): AsyncIterable<{ readonly event: ArchivedEvent; readonly cursor: string }>;
 }
 
+/** How many files are read at once: a rebuild reads all of them. */
+const READ_AHEAD = 64;
+
 interface JournalLine {
   readonly receivedAt: string;
   readonly eventId: string;
@@ -82,16 +85,18 @@ export async function openEventFolder(root: string): Promise<EventFolder> {
   }
 
   async function* batch(range: Cursor): AsyncGenerator<{ event: ArchivedEvent; cursor: string }> {
+    const { last } = range;
     const lines = await readLines(journalPath, range);
-    let position = 0;
-    for (const line of lines) {
-      position += 1;
-      const key = sortKey(line);
-      if (range.last !== null && key <= range.last) continue;
-      const event = await read(root, line.eventId);
-      if (event === null) continue;
-      const isLast = position === lines.length;
-      yield { event, cursor: formatCursor(isLast ? { ...range, last: null } : { ...range, last: key }) };
+    const rest = last === null ? lines : lines.filter((line) => sortKey(line) > last);
+    for (let from = 0; from < rest.length; from += READ_AHEAD) {
+      const some = rest.slice(from, from + READ_AHEAD);
+      const events = await Promise.all(some.map((line) => read(root, line.eventId)));
+      for (const [i, line] of some.entries()) {
+        const event = events[i];
+        if (event === null || event === undefined) continue;
+        const isLast = from + i === rest.length - 1;
+        yield { event, cursor: formatCursor({ ...range, last: isLast ? null : sortKey(line) }) };
+      }
     }
   }
 
