@@ -23,7 +23,8 @@ export type PublishedQuestion =
   | 'events-list'
   | 'event'
   | 'publication'
-  | 'partners';
+  | 'partners'
+  | 'files-list';
 
 export interface PublishedReader {
   /** Decimals are exact text, counts numbers, instants ISO 8601 UTC. Values are bound by name. */

@@ -1,6 +1,5 @@
 /** What became of each kind of trouble, told from evidence: the service's own log on one side, our ledger on the other. */
 
-import type { QuarantinedThing } from '../../contract/quarantine.js';
 import type { ReportRow } from '../../reports/report-result.js';
 import type { Delivery } from '../../sandbox/model.js';
 import type { Sandbox } from '../../sandbox/service.js';
@@ -20,7 +19,6 @@ export interface Evidence {
   readonly sandbox: Sandbox;
   readonly story: Story;
   readonly published: PublishedReader;
-  readonly quarantined: readonly QuarantinedThing[];
 }
 
 interface Facts extends Evidence {
@@ -51,7 +49,7 @@ export async function tellHappenings(evidence: Evidence): Promise<readonly Happe
 }
 
 async function gather(evidence: Evidence): Promise<Facts> {
-  const { published, story, sandbox } = evidence;
+  const { published, sandbox } = evidence;
   const invoices = await published.ask('invoices-list', { states: null, tenants: null, since: null });
   const events = await published.ask('events-list', {
     since: null,
@@ -59,9 +57,10 @@ async function gather(evidence: Evidence): Promise<Facts> {
     type: null,
     verdict: null,
   });
-  const files = new Map<string, readonly ReportRow[]>();
-  for (const { invoiceId } of story.invoices) {
-    files.set(invoiceId, await published.ask('invoice-files', { invoice: invoiceId }));
+  const files = new Map<string, ReportRow[]>();
+  for (const file of await published.ask('files-list')) {
+    const invoiceId = String(file.invoice_id);
+    files.set(invoiceId, [...(files.get(invoiceId) ?? []), file]);
   }
   return {
     ...evidence,
@@ -199,7 +198,7 @@ function testEvents(facts: Facts): Happening {
 function poisoned(facts: Facts): Happening {
   const bad = of(facts, 'poisoned');
   const [first, ...others] = bad.flatMap(({ invoiceId, invoiceNumber }) => {
-    const thing = facts.quarantined.find((candidate) => candidate.invoiceId === invoiceId);
+    const thing = facts.story.refused.find((candidate) => candidate.invoiceId === invoiceId);
     const finding = thing?.findings[0];
     if (finding === undefined) return [];
     return [`${invoiceNumber} line ${finding.line}, ${finding.column}: "${finding.value}"`];

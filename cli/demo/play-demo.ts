@@ -1,7 +1,7 @@
 /** The demo from curtain to curtain: sets the stage, plays the story, shows the reports and proves them. */
 
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { loadSettings } from '../../config/load-settings.js';
@@ -95,7 +95,7 @@ async function openTheatre(options: DemoOptions, narrator: Narrator): Promise<Th
     const running = await startUpRole(context);
     narrator.done('temporal', running.addresses.temporal ?? '');
     narrator.done('endpoint', running.addresses.webhook ?? '');
-    narrator.done('dashboard', running.addresses.dashboard ?? '');
+    narrator.done('dashboard', running.addresses.admin ?? '');
     const registrationId = register(sandbox, running, password);
     const close = async (): Promise<void> => {
       await running.close();
@@ -149,10 +149,25 @@ function stageOf({ settings, sandbox, registrationId }: Theatre, narrator: Narra
   return {
     sandbox,
     registrationId,
-    states: () => statesOf(settings),
+    states: watchStates(settings),
+    quarantined: async () => (await openQuarantine(join(settings.dataDir, 'quarantine'))).list(),
     retry: (invoiceId: string) => retryOne(settings, { partnerId: sandbox.partnerId, invoiceId }),
     progress: narrator.progress,
     deadline: Date.now() + SETTLE_WITHIN_MS,
+  };
+}
+
+/** Asks the published file again only when it was replaced: the machine has better things to do meanwhile. */
+function watchStates(settings: Settings): () => Promise<ReadonlyMap<string, string>> {
+  let seen = 0;
+  let states: ReadonlyMap<string, string> = new Map();
+  return async () => {
+    const replaced = statSync(publishedPath(settings), { throwIfNoEntry: false })?.ino ?? 0;
+    if (replaced !== seen) {
+      states = await statesOf(settings);
+      seen = replaced;
+    }
+    return states;
   };
 }
 
@@ -174,13 +189,11 @@ async function statesOf(settings: Settings): Promise<ReadonlyMap<string, string>
 
 /** @throws CliError (exit 1) */
 async function show({ settings, sandbox }: Theatre, story: Story): Promise<void> {
-  const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
   const published = await openPublished(settings);
   const happenings = await tellHappenings({
     sandbox,
     story,
     published,
-    quarantined: await quarantine.list(),
   }).finally(() => published.close());
 
   const billed: BilledRow[] = [];

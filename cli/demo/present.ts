@@ -68,15 +68,24 @@ export function renderProof(proved: readonly ProvedReport[]): string {
   const lines = proved.flatMap(({ name, level, rows, cells, differences, billed }) => {
     const what = level === 'tenant' ? `report ${name}` : `report ${name} --level ${level}`;
     const sums = [...billed].map(([currency, cost]) => `${cost} ${currency}`).join(' and ');
-    const verdict =
+    const found =
       differences.length === 0 ? `${cells} of ${cells} figures equal` : `${differences.length} differences`;
-    const line = `  ${mark(differences.length === 0)} ${paint('bold', what.padEnd(30))}  ${verdict} in ${rows} rows; billed ${sums}`;
+    const line = `  ${mark(differences.length === 0)} ${paint('bold', what.padEnd(30))}  ${found} in ${rows} rows; billed ${sums}`;
     return [line, ...differences.slice(0, 5).map((difference) => `      ${difference}`)];
   });
   return [
     title("The proof: every figure against the service's own rows, to the fourth decimal"),
     ...lines,
+    verdict(proved),
   ].join('\n');
+}
+
+function verdict(proved: readonly ProvedReport[]): string {
+  const cells = proved.reduce((sum, { cells: each }) => sum + each, 0);
+  const wrong = proved.reduce((sum, { differences }) => sum + differences.length, 0);
+  return wrong === 0
+    ? paint('green', `  Proved: ${cells} of ${cells} figures are what the service billed.`)
+    : paint('red', `  Not proved: ${wrong} figures differ.`);
 }
 
 function title(text: string): string {

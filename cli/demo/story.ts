@@ -1,5 +1,6 @@
 /** Plays the demo: bills invoices at the sandbox, lets things go wrong, and waits until billsync has settled them all. */
 
+import type { QuarantinedThing } from '../../contract/quarantine.js';
 import type { Sandbox } from '../../sandbox/service.js';
 import { arrangeCreation, arrangeFate, type Fate, fatesOf } from './fates.js';
 
@@ -16,6 +17,8 @@ export interface Stage {
   readonly sandbox: Sandbox;
   readonly registrationId: string;
   readonly states: StateOf;
+  /** What lies in quarantine now; it leaves when a mended file is loaded. */
+  readonly quarantined: () => Promise<readonly QuarantinedThing[]>;
   /** A person's wish to try a parked invoice again. */
   readonly retry: (invoiceId: string) => Promise<void>;
   readonly progress: (words: string) => void;
@@ -26,6 +29,8 @@ export interface Stage {
 export interface Story {
   readonly invoices: readonly PlayedInvoice[];
   readonly partnerInvoice: PlayedInvoice;
+  /** What was refused, as it lay in quarantine before it was mended. */
+  readonly refused: readonly QuarantinedThing[];
 }
 
 /** @throws Error naming the invoices that did not settle in time */
@@ -45,6 +50,8 @@ export async function playStory(stage: Stage, wanted: { readonly invoices: numbe
     expectedAtFirst,
   );
 
+  const refused = await stage.quarantined();
+
   // Every token that was given out is dead from here on: the next call is refused and needs a new one.
   sandbox.revokeTokens();
   progress('tokens revoked; voiding what is loaded, mending what is broken');
@@ -58,7 +65,7 @@ export async function playStory(stage: Stage, wanted: { readonly invoices: numbe
   const partnerInvoice = await billPartner(stage, played);
   await settle(stage, [...played, partnerInvoice], expectedAtLast);
   await sandbox.idle();
-  return { invoices: played, partnerInvoice };
+  return { invoices: played, partnerInvoice, refused };
 }
 
 async function bill(

@@ -1,0 +1,199 @@
+/** What every command has in common: streams, exit codes, help, suggestions. */
+
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { VERBS } from '../../cli/verbs.js';
+import { BILLSYNC, billsync } from '../support/billsync.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'billsync-cli-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const dataDir = join(folder, 'data');
+const env = { BILLSYNC_DATA_DIR: dataDir };
+
+describe('billsync', () => {
+  test('shows every verb with --help on stdout, and ends with 2 when no verb is given', async () => {
+    const [help, nothing] = await Promise.all([billsync(['--help']), billsync([])]);
+    expect(help.exitCode).toBe(0);
+    expect(help.stderr).toBe('');
+    for (const { name, summary } of VERBS)
+      expect(help.stdout).toMatch(new RegExp(`^  ${name} +${summary.slice(0, 20)}`, 'm'));
+    expect(nothing).toMatchObject({ exitCode: 2, stdout: '' });
+  });
+
+  test('explains each verb, and each verb below it, with an example', async () => {
+    for (const { name, load } of VERBS) {
+      const command = await load();
+      for (const each of [command, ...command.commands]) {
+        let help = '';
+        each
+          .configureOutput({
+            writeOut: (text) => {
+              help += text;
+            },
+          })
+          .outputHelp();
+        expect(help, `${name} ${each.name()}`).toMatch(/Example/);
+        expect(each.description(), each.name()).not.toBe('');
+      }
+    }
+  });
+
+  test('suggests the verb or the option that was meant, and ends with 2', async () => {
+    const [verb, option] = await Promise.all([
+      billsync(['repport']),
+      billsync(['report', '--tenat', 'x'], { env }),
+    ]);
+    expect(verb).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(verb.stderr).toMatch(/did you mean `billsync report`\?/);
+    expect(option.exitCode).toBe(2);
+    expect(option.stderr).toMatch(/Did you mean --tenant\?/);
+  });
+
+  test('works from any folder through a symlink', async () => {
+    const link = join(folder, 'linked');
+    symlinkSync(BILLSYNC, link);
+    const { execFileSync } = await import('node:child_process');
+    expect(execFileSync(link, ['--version'], { cwd: '/', encoding: 'utf8' })).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  test('says every wrong setting at once, in three lines at most, and never a secret', async () => {
+    const finished = await billsync(['config', 'show'], {
+      env: {
+        ...env,
+        BILLSYNC_WEBHOOK_PORT: 'door',
+        BILLSYNC_ENCRYPTION_KEY: 'topsecretvalue',
+        BILLSYNC_DATA: 'x',
+      },
+    });
+    expect(finished).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(finished.stderr.trim().split('\n').length).toBeLessThanOrEqual(3);
+    expect(finished.stderr).toMatch(/BILLSYNC_WEBHOOK_PORT/);
+    expect(finished.stderr).toMatch(/BILLSYNC_DATA is not a setting/);
+    expect(finished.stderr).not.toMatch(/topsecretvalue/);
+  });
+
+  test('keeps secrets off the command line', async () => {
+    const finished = await billsync(['config', 'show', '--setting', 'client_secret=hunter2'], { env });
+    expect(finished.exitCode).toBe(2);
+    expect(finished.stderr).toMatch(/BILLSYNC_CLIENT_SECRET_FILE/);
+  });
+
+  test('ends with 3 while nothing is published, and with 2 in the folder of the other environment', async () => {
+    const nothing = await billsync(['report', 'tenants', '--json'], { env });
+    expect(nothing).toMatchObject({ exitCode: 3, stdout: '' });
+    const { mkdirSync } = await import('node:fs');
+    const other = join(folder, 'production');
+    mkdirSync(other);
+    writeFileSync(join(other, 'environment'), 'production\n');
+    const refused = await billsync(['report', 'tenants', '--data-dir', other]);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toMatch(/belongs to the production environment/);
+  });
+
+  test('ends with 5 when no Temporal can be reached, with 2 when the service is not configured', async () => {
+    const [away, unconfigured] = await Promise.all([
+      billsync(['schedule', 'show'], { env }),
+      billsync(['up'], { env }),
+    ]);
+    expect(away.exitCode).toBe(5);
+    expect(unconfigured.exitCode).toBe(2);
+    expect(unconfigured.stderr).toMatch(/BILLSYNC_BASE_URL .*BILLSYNC_CLIENT_SECRET/s);
+  });
+
+  test('asks before what cannot be undone: elsewhere than on a terminal only --yes is an answer', async () => {
+    const finished = await billsync(['quarantine', 'discard', 'd-0123456789abcdef'], { env });
+    expect(finished.exitCode).toBe(3);
+  });
+});
+
+describe('billsync config show', () => {
+  test('tells where each setting came from, secrets masked', async () => {
+    const file = join(folder, 'settings.yaml');
+    writeFileSync(file, 'overdue_after: [2h]\nclient_secret: hunter2\n');
+    const finished = await billsync(
+      ['config', 'show', '--json', '--config', file, '--setting', 'admin_port=1234'],
+      { env },
+    );
+    expect(finished.exitCode).toBe(0);
+    expect(finished.stdout).not.toMatch(/hunter2/);
+    const { settings } = JSON.parse(finished.stdout) as {
+      settings: Record<string, { value: string; origin: string }>;
+    };
+    expect(settings.overdue_after).toMatchObject({ value: '2h', origin: 'file' });
+    expect(settings.data_dir).toMatchObject({ value: dataDir, origin: 'environment' });
+    expect(settings.admin_port).toMatchObject({ value: '1234', origin: 'flag' });
+    expect(settings.client_secret).toMatchObject({ value: '********', origin: 'file' });
+    expect(settings.log_level).toMatchObject({ value: 'info', origin: 'default' });
+  });
+});
+
+describe('billsync init', () => {
+  test('writes a settings file that is accepted, and never replaces one unasked', async () => {
+    const file = join(folder, 'made.yaml');
+    const made = await billsync(['init', '--config', file, '--environment', 'production']);
+    expect(made).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(readFileSync(file, 'utf8')).toMatch(/^environment: "production"$/m);
+    expect((await billsync(['config', 'show', '--config', file])).exitCode).toBe(0);
+    expect((await billsync(['init', '--config', file])).exitCode).toBe(2);
+    expect((await billsync(['init', '--config', file, '--yes'])).exitCode).toBe(0);
+  });
+});
+
+describe('billsync report', () => {
+  test('lists the catalogue as an array of name, title, grain and parameters', async () => {
+    const finished = await billsync(['report', '--json'], { env });
+    const catalogue = JSON.parse(finished.stdout) as Record<string, unknown>[];
+    expect(catalogue.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['tenants', 'carriers', 'zones']),
+    );
+    for (const report of catalogue)
+      expect(Object.keys(report)).toEqual(['name', 'title', 'grain', 'parameters']);
+  });
+});
+
+describe('billsync completion', () => {
+  test.each(['bash', 'zsh', 'fish'])('knows verbs and flags for %s', async (shell) => {
+    const finished = await billsync(['completion', shell]);
+    expect(finished.exitCode).toBe(0);
+    for (const word of ['quarantine', 'requeue', 'concurrency', 'as-known-on'])
+      expect(finished.stdout).toContain(word);
+  });
+
+  test('completes in a real bash', async () => {
+    const { execFileSync } = await import('node:child_process');
+    const { stdout } = await billsync(['completion', 'bash']);
+    const ask = (words: readonly string[]) =>
+      execFileSync(
+        'bash',
+        [
+          '-c',
+          `${stdout}\nCOMP_WORDS=(billsync ${words.join(' ')}); COMP_CWORD=$((\${#COMP_WORDS[@]}-1)); _billsync; echo "\${COMPREPLY[@]}"`,
+        ],
+        { encoding: 'utf8' },
+      ).trim();
+    expect(ask(['inv'])).toBe('invoices');
+    expect(ask(['invoices', 're'])).toBe('retry');
+    expect(ask(['report', 'tenants', '--as'])).toBe('--as-known-on');
+  });
+});
+
+describe('billsync doctor', () => {
+  test('ends with 5 and says what to do when the service cannot be reached', async () => {
+    const finished = await billsync(['doctor', '--json'], {
+      env: {
+        BILLSYNC_DATA_DIR: join(folder, 'doctor'),
+        BILLSYNC_BASE_URL: 'https://127.0.0.1:9',
+        BILLSYNC_AUTH_URL: 'https://127.0.0.1:9',
+        BILLSYNC_CLIENT_ID: 'a',
+        BILLSYNC_CLIENT_SECRET: 'b',
+        BILLSYNC_ALLOW_PRIVATE_HOSTS: 'true',
+      },
+    });
+    const checks = JSON.parse(finished.stdout) as { check: string; result: string }[];
+    expect(checks.find(({ check }) => check === 'billing service')?.result).toBe('failed');
+    expect(checks.find(({ check }) => check === 'data folder')?.result).toBe('ok');
+    expect(finished.exitCode).toBe(5);
+  });
+});

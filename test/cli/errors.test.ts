@@ -1,0 +1,39 @@
+/** Every failure has its exit code and says, in three lines at most, what to do. */
+
+import { describe, expect, test } from 'vitest';
+import { CredentialsRefusedError, HashMismatchError, UnreachableError } from '../../billing/errors.js';
+import { CliError, describeError, EXIT } from '../../cli/errors.js';
+import { NotPublishedError } from '../../reports/errors.js';
+import { TemporalUnreachableError } from '../../temporal/connect.js';
+import { EnvironmentMismatchError, WarehouseLockedError } from '../../warehouse/errors.js';
+
+describe('describeError', () => {
+  test.each([
+    [
+      new CredentialsRefusedError('the token', 401, {
+        code: 'invalid_client',
+        description: null,
+        details: [],
+      } as never),
+      EXIT.refused,
+    ],
+    [new UnreachableError('api.example.com', 'ECONNREFUSED', null), EXIT.unreachable],
+    [new HashMismatchError('7f3a', { expected: 'a', actual: 'b' }), EXIT.rejected],
+    [new NotPublishedError('/x'), EXIT.nothingMatched],
+    [new TemporalUnreachableError(null), EXIT.unreachable],
+    [new WarehouseLockedError('/x', { pid: 42, role: 'worker' }), EXIT.locked],
+    [new EnvironmentMismatchError('/x', { wanted: 'test', found: 'production' }), EXIT.usage],
+    [Object.assign(new Error('no such file'), { code: 'ENOENT' }), EXIT.usage],
+    [new Error('listen', { cause: Object.assign(new Error('taken'), { code: 'EADDRINUSE' }) }), EXIT.locked],
+    [new CliError(EXIT.checkFailed, 'drift'), EXIT.checkFailed],
+    [new TypeError('undefined is not a function'), EXIT.bug],
+  ])('gives %s its exit code', (error, exitCode) => {
+    expect(describeError(error).exitCode).toBe(exitCode);
+  });
+
+  test('names the process that holds the warehouse', () => {
+    expect(describeError(new WarehouseLockedError('/x', { pid: 42, role: 'worker' })).what).toMatch(
+      /42.*worker/,
+    );
+  });
+});
