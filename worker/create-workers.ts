@@ -2,6 +2,7 @@
 
 import type { DataConverter } from '@temporalio/common';
 import { type NativeConnection, Worker } from '@temporalio/worker';
+import { beatWhileRunning } from './beat-while-running.js';
 import type { WorkflowBundle } from './workflow-bundle.js';
 
 export interface QueueNames {
@@ -26,11 +27,13 @@ const SHUTDOWN_GRACE = '20 s';
 const SHUTDOWN_FORCE = '40 s';
 
 export async function createWorkers(parts: WorkerParts): Promise<readonly [Worker, Worker]> {
+  const interceptors = { activity: [beatWhileRunning] };
   const common = {
     connection: parts.connection,
     namespace: parts.namespace,
     workflowBundle: parts.bundle,
     dataConverter: parts.dataConverter,
+    interceptors,
     shutdownGraceTime: SHUTDOWN_GRACE,
     shutdownForceTime: SHUTDOWN_FORCE,
     // A cancelled download is told with its next heartbeat; the default throttle makes that 24 s.

@@ -24,6 +24,9 @@ type LedgerActivity =
   | 'parkInvoice'
   | 'resumeInvoice';
 
+/** The worker beats every 3 s; without, the process was killed and its attempt would hold up the invoice until its end. */
+const GONE_AFTER = '15 s';
+
 /** The queue of the one writer, beside the queue that this workflow runs on. */
 export function warehouseQueue(): string {
   return workflowInfo().taskQueue.replace(/-billing$/, '-warehouse');
@@ -39,7 +42,11 @@ export function invoiceActivities(pace: Pace): InvoiceActivities {
   const network: RetryPolicy = { ...patient, maximumAttempts: pace.retryAttempts };
 
   // One question, one small answer. The client's own deadlines (10 s and 20 s) end before this does.
-  const quick = proxyActivities<BillingActivities>({ startToCloseTimeout: '1 min', retry: network });
+  const quick = proxyActivities<BillingActivities>({
+    startToCloseTimeout: '1 min',
+    heartbeatTimeout: GONE_AFTER,
+    retry: network,
+  });
 
   // The heartbeat carries the bytes done; 30 s without one means that the process is gone. On cancellation we wait
   // until the download has stopped: going on beside it would void rows that it is about to bring.
@@ -54,6 +61,7 @@ export function invoiceActivities(pace: Pace): InvoiceActivities {
   const ledger = proxyActivities<WarehouseActivities>({
     taskQueue: warehouseQueue(),
     startToCloseTimeout: '5 min',
+    heartbeatTimeout: GONE_AFTER,
     retry: { ...patient, maximumInterval: '1 min' },
   });
 
@@ -62,7 +70,7 @@ export function invoiceActivities(pace: Pace): InvoiceActivities {
   const load = proxyActivities<WarehouseActivities>({
     taskQueue: warehouseQueue(),
     startToCloseTimeout: '30 min',
-    heartbeatTimeout: '1 min',
+    heartbeatTimeout: '20 s',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { ...patient, maximumInterval: '1 min', maximumAttempts: 20 },
   });

@@ -1,0 +1,44 @@
+/** A killed worker's attempts end by their missing heartbeats, so what is alive has to beat. */
+
+import { Context } from '@temporalio/activity';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beatWhileRunning } from '../../worker/beat-while-running.js';
+
+describe('beatWhileRunning', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test('beats for an activity that takes long, and stops when it ends', async () => {
+    expect(await beatsOf('recordEvent', { heartbeatTimeoutMs: 15_000 })).toBe(3);
+  });
+
+  test('leaves activities alone that tell how far they are', async () => {
+    expect(await beatsOf('downloadCsv', { heartbeatTimeoutMs: 30_000 })).toBe(0);
+  });
+
+  test('leaves activities alone of which no heartbeat is expected', async () => {
+    expect(await beatsOf('publishSnapshot', {})).toBe(0);
+  });
+});
+
+/** Heartbeats of an activity that takes ten seconds, and of the ten seconds after it. */
+async function beatsOf(
+  activityType: string,
+  info: { readonly heartbeatTimeoutMs?: number },
+): Promise<number> {
+  const environment = new MockActivityEnvironment({ activityType, ...info });
+  let beats = 0;
+  environment.on('heartbeat', () => {
+    beats += 1;
+  });
+  const running = environment.run(async () => {
+    const { inbound } = beatWhileRunning(Context.current());
+    const work = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 10_000));
+    return inbound?.execute === undefined ? work() : inbound.execute({ args: [], headers: {} }, work);
+  });
+  await vi.advanceTimersByTimeAsync(10_000);
+  await running;
+  await vi.advanceTimersByTimeAsync(10_000);
+  return beats;
+}
