@@ -9,6 +9,7 @@
 import { closeSync, constants, openSync, readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import {
   exists,
   isRunning,
@@ -114,8 +115,12 @@ export async function openInbox(
 
   async function pending(isKnown: (key: string) => boolean = () => false): Promise<readonly InboxEntry[]> {
     const found: { entry: InboxEntry; sequence: number }[] = [];
+    let looked = 0;
     for (const key of await readdir(pendingFolder)) {
       if (isKnown(key)) continue;
+      // A long backlog is read in stretches, between which deliveries are answered.
+      looked += 1;
+      if (looked % 100 === 0) await setImmediate();
       const bytes = readOrNull(pendingPath(key));
       if (bytes !== null) found.push(decodeOrName(key, bytes));
     }

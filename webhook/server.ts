@@ -174,18 +174,28 @@ function endAfter(error: FsyncError, deps: WebhookDeps): void {
   process.exit(1);
 }
 
-/** `GET /healthz`: 200 while the next delivery could be kept. */
+/** `GET /healthz`: 200 while the next delivery could be kept. Strangers may ask, so the disk is asked once a second. */
 function addHealth(app: FastifyInstance, { inbox, health, alerts }: WebhookDeps): void {
+  let goodUntilMs = 0;
+  let asking: Promise<void> | null = null;
+  async function ask(): Promise<void> {
+    await inbox.probe();
+    goodUntilMs = performance.now() + 1_000;
+    health?.set('inbox', { isHealthy: true });
+    alerts?.resolve('inbox/unwritable');
+  }
   app.get('/healthz', async (_request, reply) => {
+    if (performance.now() < goodUntilMs) return reply.send({ status: 'ok' });
+    asking ??= ask().finally(() => {
+      asking = null;
+    });
     try {
-      await inbox.probe();
+      await asking;
     } catch (error) {
       if (systemCode(error) === null) throw error;
       health?.set('inbox', { isHealthy: false, detail: 'The inbox cannot be written.' });
       return reply.code(503).send({ status: 'unavailable' });
     }
-    health?.set('inbox', { isHealthy: true });
-    alerts?.resolve('inbox/unwritable');
     return reply.send({ status: 'ok' });
   });
 }
