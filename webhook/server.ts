@@ -5,9 +5,8 @@
  * 30 seconds and one retry and cannot be asked again.
  */
 
-import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
-import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { Server as HttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Settings } from '../config/settings.js';
 import type { DurablePoint } from '../inbox/durable-point.js';
@@ -15,6 +14,7 @@ import { FsyncError, systemCode } from '../ops/durable-files.js';
 import type { Health } from '../ops/health.js';
 import { isOpen } from './authorize.js';
 import { createDoors, pathnameOf } from './doors.js';
+import { answerBrokenRequest, createServer, LIMITS, type WebhookLimits } from './http-server.js';
 import { createReceiver, type ReceiveDeps } from './receive-delivery.js';
 import { prepareTlsFiles, readTlsFiles, reloadTlsFiles, type TlsFiles } from './tls-files.js';
 
@@ -30,14 +30,6 @@ export interface WebhookDeps extends Omit<ReceiveDeps, 'settings'> {
   readonly durablePoint?: DurablePoint;
 }
 
-export interface WebhookLimits {
-  readonly bodyBytes: number;
-  readonly headerBytes: number;
-  /** For headers and body together; 408 after it. */
-  readonly requestMs: number;
-  readonly connections: number;
-}
-
 export interface Webhook {
   readonly url: string;
   readonly port: number;
@@ -51,12 +43,6 @@ export class WebhookStartError extends Error {
   readonly code = 'webhook_start';
 }
 
-const LIMITS: WebhookLimits = {
-  bodyBytes: 1024 * 1024,
-  headerBytes: 16 * 1024,
-  requestMs: 15_000,
-  connections: 1_024,
-};
 /** The method is not in the specification (4.6), so all that carry a body are taken. */
 const METHODS = ['POST', 'PUT', 'PATCH'] as const;
 
@@ -198,45 +184,6 @@ function addHealth(app: FastifyInstance, { inbox, health, alerts }: WebhookDeps)
     }
     return reply.send({ status: 'ok' });
   });
-}
-
-function createServer(
-  handler: RequestListener,
-  pair: { cert: Buffer; key: Buffer } | null,
-  limits: WebhookLimits,
-): Server {
-  const options = {
-    maxHeaderSize: limits.headerBytes,
-    requestTimeout: limits.requestMs,
-    headersTimeout: limits.requestMs,
-    keepAliveTimeout: 10_000,
-    // Node looks for slow requests only every 30 s by default.
-    connectionsCheckingInterval: Math.min(1_000, limits.requestMs),
-  };
-  const server =
-    pair === null
-      ? createHttpServer(options, handler)
-      : createHttpsServer({ ...options, ...pair, handshakeTimeout: limits.requestMs }, handler);
-  server.maxConnections = limits.connections;
-  return server;
-}
-
-/** Requests so broken that they never became one: too slow, too long a header, no HTTP at all. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const reason =
-    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? '408 Request Timeout'
-      : error.code === 'HPE_HEADER_OVERFLOW'
-        ? '431 Request Header Fields Too Large'
-        : '400 Bad Request';
-  const body = JSON.stringify({ status: 'rejected' });
-  socket.end(
-    `HTTP/1.1 ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
-  );
 }
 
 /** Closing the connection keeps an unread body from being taken for the next request. */
