@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startLookUps } from '../../activities/start-look-ups.js';
 import { type BackfillOutcome, startBackfill } from '../../temporal/backfill-client.js';
 import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { eventually } from '../support/eventually.js';
@@ -14,21 +13,18 @@ import {
   type TemporalForTests,
 } from '../support/temporal.js';
 import { anEvent, PARTNER_ID } from './invoice-builders.js';
-import { activitiesOf, aWorld, type World } from './scripted-world.js';
+import { aWorld } from './scripted-world.js';
+import { createTheatre } from './theatre.js';
 
 let temporal: TemporalForTests;
 let workers: RunningWorkers;
 const route = anInvoiceRoute({ overdueAfter: ['1 h'] });
-const worlds = new Map<string, World>();
-
-const plain = () =>
-  aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'finalized', header: {} }) });
+const theatre = createTheatre();
+const { worlds } = theatre;
 
 beforeAll(async () => {
   temporal = await connectForTests();
-  const activities = activitiesOf((invoiceId) => worlds.get(invoiceId) ?? plain());
-  const billing = { ...activities, startLookUps: startLookUps() };
-  workers = await startWorkers(temporal, route.queues, { billing, warehouse: activities });
+  workers = await startWorkers(temporal, route.queues, theatre);
 });
 afterAll(async () => {
   await workers.stop();

@@ -24,8 +24,7 @@ const play = theatre.play;
 beforeAll(async () => {
   temporal = await connectForTests();
   theatre.open(temporal.client, route);
-  const { activities } = theatre;
-  workers = await startWorkers(temporal, route.queues, { billing: activities, warehouse: activities });
+  workers = await startWorkers(temporal, route.queues, theatre);
 });
 afterAll(async () => {
   await workers.stop();

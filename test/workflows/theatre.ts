@@ -1,6 +1,7 @@
 /** Plays an invoice's life in a scripted world, on whatever server and queues; tests and recordings share it. */
 
 import type { Client, WorkflowHandle } from '@temporalio/client';
+import { startLookUps } from '../../activities/start-look-ups.js';
 import type { InvoiceEvent } from '../../contract/invoice-event.js';
 import { invoiceWorkflowId } from '../../contract/names.js';
 import {
@@ -14,7 +15,7 @@ import type { InvoiceResult, InvoiceStatus } from '../../workflows/messages.js';
 import type { Pace } from '../../workflows/pace.js';
 import { eventually } from '../support/eventually.js';
 import { PARTNER_ID } from './invoice-builders.js';
-import { activitiesOf, type World } from './scripted-world.js';
+import { activitiesOf, aWorld, type World } from './scripted-world.js';
 
 /** What a scene can do with its invoice and see of it. */
 export interface Stage {
@@ -30,14 +31,31 @@ export interface Stage {
   until(state: InvoiceStatus['state']): Promise<unknown>;
 }
 
+/** What an invoice meets that nobody heard of before: it is finalized, and all goes well. */
+export function aFinalizedWorld(): World {
+  return aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'finalized', header: {} }) });
+}
+
 export type Scene = (stage: Stage) => Promise<void>;
+
+/** What a reconciliation asks, in a house where nothing is due. */
+const quietWarehouse = {
+  ingestArchive: async () => ({ events: 0 }),
+  findOverdue: async () => ({ unwatched: [], toRecheck: [], toRetry: [], needAttention: 0 }),
+  lookAfterInvoices: async () => {},
+  checkQuarantine: async () => ({ held: 0, olderThanADay: 0 }),
+  verifyWarehouse: async () => ({ invoices: 0, shipments: 0, filesRead: 0, drift: [], discrepancies: 0 }),
+  publishSnapshot: async () => ({
+    ...{ sequence: 1, publishedAt: '2026-03-09T10:00:00Z', path: '/nowhere', invoices: 0, shipments: 0 },
+  }),
+};
 
 export function createTheatre() {
   const worlds = new Map<string, World>();
   let house: { readonly client: Client; readonly route: InvoiceRoute } | undefined;
 
-  /** Plays one invoice in its world; what is still open afterwards is ended. */
-  async function play(world: World, scene: Scene, pace: Partial<Pace> = {}): Promise<void> {
+  /** Plays one invoice in its world; what is still open afterwards is ended. @returns the workflow's id */
+  async function play(world: World, scene: Scene, pace: Partial<Pace> = {}): Promise<string> {
     if (house === undefined) throw new Error('The theatre is not open.');
     const { client } = house;
     const invoiceId = crypto.randomUUID();
@@ -61,6 +79,7 @@ export function createTheatre() {
     };
     try {
       await scene(stage);
+      return handle().workflowId;
     } finally {
       await handle()
         .terminate()
@@ -68,11 +87,13 @@ export function createTheatre() {
     }
   }
 
+  /** Each call acts in the world of its invoice; an invoice without a world of its own is finalized and plain. */
+  const activities = activitiesOf((invoiceId) => worlds.get(invoiceId) ?? aFinalizedWorld());
   return {
     play,
     worlds,
-    /** For both queues: each call acts in the world of its invoice. */
-    activities: activitiesOf((invoiceId) => worlds.get(invoiceId)),
+    billing: { ...activities, startLookUps: startLookUps() },
+    warehouse: { ...activities, ...quietWarehouse },
     open(client: Client, route: InvoiceRoute) {
       house = { client, route };
     },

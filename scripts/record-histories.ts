@@ -1,0 +1,83 @@
+/**
+ * Records a history for each behaviour of the workflows into test/histories, where every test run replays them: a
+ * change that would break runs already in progress is noticed before it is shipped. Payloads are recorded in clear,
+ * so that a reader sees what a history holds; nothing in them is real.
+ *
+ * Run it only for behaviours that are new: an old recording is worth more the older it is.
+ * `node --import tsx scripts/record-histories.ts [NAME…]`
+ */
+
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from '@temporalio/client';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { NativeConnection } from '@temporalio/worker';
+import { pino } from 'pino';
+import { openConnection } from '../temporal/connect.js';
+import { startEmbeddedTemporal } from '../temporal/embedded.js';
+import { HISTORY_SCENES } from '../test/histories/scenes.js';
+import { anInvoiceRoute } from '../test/support/quick-route.js';
+import { createTheatre } from '../test/workflows/theatre.js';
+import { createWorkers } from '../worker/create-workers.js';
+import { installRuntime } from '../worker/runtime.js';
+import { workflowBundle } from '../worker/workflow-bundle.js';
+
+/** Without what tells of the machine: who ran it and where its files lie. A replay reads neither. */
+function anonymous(history: string): string {
+  const json = JSON.parse(history, (key, value) => {
+    if (key === 'stackTrace') return '';
+    return key === 'identity' ? 'recorded' : value;
+  });
+  return `${JSON.stringify(json, null, 2)}\n`;
+}
+
+const folder = join(import.meta.dirname, '..', 'test', 'histories');
+const wanted = process.argv.slice(2);
+const log = pino({ level: 'error' });
+installRuntime(log);
+
+const dataDir = await mkdtemp(join(tmpdir(), 'billsync-record-'));
+const server = await startEmbeddedTemporal({
+  dataDir,
+  log,
+  // So that a behaviour which continues as new does so after a page of events, not after four thousand.
+  dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': '60' },
+});
+const connection = await openConnection({ address: server.address });
+const native = await NativeConnection.connect({ address: server.address });
+const client = new Client({ connection });
+const route = anInvoiceRoute();
+const theatre = createTheatre();
+theatre.open(client, route);
+const workers = await createWorkers({
+  ...{ connection: native, namespace: 'default', queues: route.queues, dataConverter: {} },
+  bundle: await workflowBundle(),
+  billing: theatre.billing,
+  warehouse: theatre.warehouse,
+});
+const runs = workers.map((worker) => worker.run());
+await mkdir(folder, { recursive: true });
+try {
+  for (const [name, scene] of Object.entries(HISTORY_SCENES)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    const workflowIds = await scene({ theatre, client, route });
+    let part = 0;
+    for (const workflowId of workflowIds) {
+      for await (const { runId } of client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
+        part += 1;
+        const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+        const file = part === 1 ? `${name}.json` : `${name}-${part}.json`;
+        await writeFile(join(folder, file), anonymous(historyToJSON(history)));
+        process.stderr.write(`${file}: ${history.events?.length ?? 0} events\n`);
+      }
+    }
+  }
+} finally {
+  for (const worker of workers) worker.shutdown();
+  await Promise.all(runs);
+  await native.close();
+  await connection.close();
+  await server.stop();
+  await rm(dataDir, { recursive: true, force: true });
+}

@@ -1,0 +1,290 @@
+/** The behaviours of which a history is kept, each as a scene that plays it; named as the recordings are. */
+
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import { startBackfill } from '../../temporal/backfill-client.js';
+import type { InvoiceRoute } from '../../temporal/invoice-client.js';
+import { askReconcile, askSnapshot, askVerify } from '../../temporal/writer-client.js';
+import type { InvoiceActivities } from '../../workflows/options.js';
+import { eventually } from '../support/eventually.js';
+import { aLocation, anEvent, PARTNER_ID } from '../workflows/invoice-builders.js';
+import { aWorld, inTurn, unreachable, untilCancelled, type World } from '../workflows/scripted-world.js';
+import { aFinalizedWorld, type createTheatre, type Scene } from '../workflows/theatre.js';
+
+export interface Recording {
+  readonly theatre: ReturnType<typeof createTheatre>;
+  readonly client: Client;
+  readonly route: InvoiceRoute;
+}
+
+/** Plays a behaviour and says which workflows to keep. */
+type HistoryScene = (recording: Recording) => Promise<readonly string[]>;
+
+type Answer<Name extends keyof InvoiceActivities> = Awaited<ReturnType<InvoiceActivities[Name]>>;
+
+const created = () => anEvent('invoice_created');
+const finalized = (location = aLocation()) => anEvent('invoice_finalized', { location });
+const voided = () => anEvent('invoice_voided');
+const expired = () => finalized(aLocation({ presignedUrlExpiresAt: '2026-01-01T00:00:00Z' }));
+
+const refusal = { outcome: 'url-refused', message: 'Storage answered 403.' } as const;
+const mismatch = { outcome: 'mismatch', message: 'SHA-256 aa was announced, the bytes have bb.' } as const;
+const fetched = { outcome: 'fetched', sha256: 'a'.repeat(64), sizeBytes: 1 } as const;
+const notExported = { outcome: 'not-exported' } as const;
+const notFound = { outcome: 'not-found' } as const;
+const rejected = { outcome: 'rejected', reason: 'line 17, column Billing Cost' } as const;
+const loaded = { outcome: 'loaded', shipments: 2 } as const;
+const details = (status: 'draft' | 'finalized' | 'voided' | null) => ({
+  lookUpInvoice: async () => ({ outcome: 'found', status, header: {} }) as const,
+});
+
+/** One invoice in its world, to its end. */
+function played(world: () => World, scene: Scene): HistoryScene {
+  return async ({ theatre }) => [await theatre.play(world(), scene)];
+}
+
+/** Sends, then waits for the end. */
+function told(world: () => World, ...events: readonly (() => ReturnType<typeof created>)[]): HistoryScene {
+  return played(world, async (stage) => {
+    await stage.send(...events.map((event) => event()));
+    await stage.result();
+  });
+}
+
+/** Sends, then waits until a person is needed. */
+function stuck(world: () => World, event: () => ReturnType<typeof created>): HistoryScene {
+  return played(world, async (stage) => {
+    await stage.send(event());
+    await stage.until('needs_attention');
+  });
+}
+
+export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
+  'created-then-finalized': told(aWorld, created, finalized),
+  'finalized-before-created': told(aWorld, finalized, created),
+  'finalized-alone': told(aWorld, finalized),
+  duplicates: played(aWorld, async (stage) => {
+    const [one, two] = [created(), finalized()];
+    await stage.send(one, one, two, two, one);
+    await stage.result();
+  }),
+  'voided-alone': told(aWorld, voided),
+  'voided-before-finalized': told(aWorld, voided, finalized),
+  'created-then-voided': told(aWorld, created, voided),
+  'voided-after-load': played(aWorld, async (stage) => {
+    await stage.send(finalized());
+    await stage.result();
+    await stage.send(voided());
+    await stage.result();
+  }),
+  'voided-during-download': played(
+    () => aWorld({ downloadCsv: untilCancelled }),
+    async (stage) => {
+      await stage.send(finalized());
+      await eventually(() => stage.world.calls.includes('downloadCsv'));
+      await stage.send(voided());
+      await stage.result();
+    },
+  ),
+  'voided-during-load': played(
+    () =>
+      aWorld({
+        loadInvoice: async () => {
+          await new Promise((wake) => setTimeout(wake, 500));
+          return loaded;
+        },
+      }),
+    async (stage) => {
+      await stage.send(finalized());
+      await eventually(() => stage.world.calls.includes('loadInvoice'));
+      await stage.send(voided());
+      await stage.result();
+    },
+  ),
+  'load-finds-a-void': told(() => aWorld({ loadInvoice: async () => ({ outcome: 'voided' }) }), finalized),
+  'finalized-after-expired-url': told(aWorld, expired),
+  'host-not-allowed': told(
+    () =>
+      aWorld({
+        downloadCsv: inTurn<Answer<'downloadCsv'>>(
+          { outcome: 'host-not-allowed', message: 'not listed' },
+          fetched,
+        ),
+      }),
+    finalized,
+  ),
+  'three-urls-refused': told(
+    () => aWorld({ downloadCsv: inTurn<Answer<'downloadCsv'>>(refusal, refusal, refusal, fetched) }),
+    finalized,
+  ),
+  'wrong-hash-once': told(
+    () => aWorld({ downloadCsv: inTurn<Answer<'downloadCsv'>>(mismatch, fetched) }),
+    finalized,
+  ),
+  'wrong-hash-then-regenerated': told(
+    () => aWorld({ downloadCsv: inTurn<Answer<'downloadCsv'>>(mismatch, mismatch, fetched) }),
+    finalized,
+  ),
+  'wrong-hash-then-exported': told(() => aWorld({ downloadCsv: async () => mismatch }), finalized),
+  'wrong-hash-for-good': stuck(
+    () => aWorld({ downloadCsv: async () => mismatch, exportCsv: async () => notFound }),
+    finalized,
+  ),
+  'export-contradicts-header': stuck(
+    () =>
+      aWorld({
+        regenerateUrl: async () => notExported,
+        loadInvoice: async () => ({ outcome: 'contradicted', reason: 'total-amount 1 stated, 2 found' }),
+      }),
+    expired,
+  ),
+  'exported-when-nothing-to-regenerate': told(
+    () => aWorld({ regenerateUrl: async () => notExported }),
+    expired,
+  ),
+  'no-file-at-all': stuck(
+    () => aWorld({ regenerateUrl: async () => notExported, exportCsv: async () => notFound }),
+    expired,
+  ),
+  'regenerate-refused': told(
+    () => aWorld({ regenerateUrl: async () => ({ outcome: 'refused', message: 'HTTP 400' }) }),
+    expired,
+  ),
+  'regenerate-forbidden': stuck(
+    () => aWorld({ regenerateUrl: async () => ({ outcome: 'forbidden', message: 'HTTP 403' }) }),
+    expired,
+  ),
+  'finalized-event-lost': told(() => aWorld(details('finalized')), created),
+  'found-by-its-file': told(
+    () =>
+      aWorld({
+        ...details(null),
+        regenerateUrl: inTurn<Answer<'regenerateUrl'>>(notExported, {
+          outcome: 'location',
+          location: aLocation(),
+        }),
+      }),
+    created,
+  ),
+  'void-event-lost': told(() => aWorld(details('voided')), created),
+  'void-lost-after-load': played(
+    () => aWorld(details('voided')),
+    async (stage) => {
+      await stage.send(finalized());
+      await stage.result();
+      await stage.lookUp();
+      await stage.result();
+    },
+  ),
+  'unknown-id': played(
+    () => aWorld({ lookUpInvoice: async () => notFound, regenerateUrl: async () => notExported }),
+    async (stage) => {
+      await stage.lookUp();
+      await stage.result();
+    },
+  ),
+  'watched-without-event': played(aFinalizedWorld, async (stage) => {
+    await stage.watch();
+    await stage.result();
+  }),
+  'rejected-then-retried': played(
+    () => aWorld({ loadInvoice: inTurn<Answer<'loadInvoice'>>(rejected, loaded) }),
+    async (stage) => {
+      await stage.send(finalized());
+      await stage.until('needs_attention');
+      await stage.retry();
+      await stage.result();
+    },
+  ),
+  'rejected-then-new-file-then-voided': played(
+    () => aWorld({ loadInvoice: async () => rejected }),
+    async (stage) => {
+      await stage.send(finalized());
+      await stage.until('needs_attention');
+      await stage.send(finalized());
+      await eventually(() => stage.world.parked.length === 2);
+      await stage.send(voided());
+      await stage.result();
+    },
+  ),
+  'service-away': played(
+    () => {
+      let tries = 0;
+      return aWorld({
+        downloadCsv: async () => {
+          tries += 1;
+          return tries < 5 ? unreachable() : fetched;
+        },
+      });
+    },
+    async (stage) => {
+      await stage.send(finalized());
+      await stage.result();
+    },
+  ),
+  'new-file-during-load': played(
+    () => {
+      let loads = 0;
+      return aWorld({
+        loadInvoice: async () => {
+          loads += 1;
+          await new Promise((wake) => setTimeout(wake, loads === 1 ? 400 : 1));
+          return loaded;
+        },
+      });
+    },
+    async (stage) => {
+      await stage.send(finalized());
+      await eventually(() => stage.world.calls.includes('loadInvoice'));
+      await stage.send(anEvent('invoice_finalized', { at: '2026-03-10T00:00:00Z' }));
+      await stage.result();
+    },
+  ),
+  'junk-signals': played(aWorld, async (stage) => {
+    await stage.send(created());
+    for (const junk of [null, 7, {}, { eventId: 'x', eventType: 'invoice_exploded' }]) {
+      await stage.handle().signal('invoiceEvent', junk);
+    }
+    await stage.send(finalized());
+    await stage.result();
+  }),
+  'draft-continues-as-new': played(aWorld, async (stage) => {
+    await stage.send(created());
+    await eventually(() => stage.world.calls.filter((name) => name === 'lookUpInvoice').length > 6, {
+      within: 30_000,
+    });
+    await stage.send(finalized());
+    await stage.result();
+  }),
+  backfill: async ({ client, route }) => {
+    const invoiceIds = Array.from({ length: 5 }, () => randomUUID());
+    const backfill = await startBackfill(client, route, {
+      partnerId: PARTNER_ID,
+      invoiceIds,
+      concurrency: 2,
+    });
+    for await (const _ of backfill.results({ everyMs: 50 }));
+    return [`backfill/test/${backfill.backfillId}`, `backfill/test/${backfill.backfillId}/1`];
+  },
+  reconcile: async ({ client, route }) => {
+    await askReconcile(client, route);
+    return newestOf(client, 'reconcile');
+  },
+  snapshot: async ({ client, route }) => {
+    await askSnapshot(client, route);
+    return newestOf(client, 'snapshot');
+  },
+  verify: async ({ client, route }) => {
+    await askVerify(client, route, { full: true });
+    return newestOf(client, 'verify');
+  },
+};
+
+async function newestOf(client: Client, workflowType: string): Promise<readonly string[]> {
+  const query = `WorkflowType = '${workflowType}'`;
+  const found = await eventually(async () => {
+    for await (const { workflowId } of client.workflow.list({ query })) return workflowId;
+    return null;
+  });
+  return [found];
+}

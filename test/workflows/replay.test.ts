@@ -1,0 +1,74 @@
+/** Every recorded history replays on the workflows of today: runs in progress survive the next version. */
+
+import { readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import { Worker } from '@temporalio/worker';
+import { pino } from 'pino';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { installRuntime } from '../../worker/runtime.js';
+import { HISTORY_SCENES } from '../histories/scenes.js';
+
+const folder = join(import.meta.dirname, '..', 'histories');
+const recordings = readdirSync(folder)
+  .filter((name) => name.endsWith('.json'))
+  .map((name) => name.replace(/\.json$/, ''));
+
+interface RecordedEvent {
+  readonly workflowExecutionStartedEventAttributes?: { workflowId: string };
+  readonly activityTaskScheduledEventAttributes?: { activityType: { name: string } };
+}
+
+interface Recorded {
+  readonly events: readonly RecordedEvent[];
+}
+
+async function recorded(name: string): Promise<Recorded> {
+  return JSON.parse(await readFile(join(folder, `${name}.json`), 'utf8'));
+}
+
+/** @returns what the replay of each failed with, by name; empty when all are as they were */
+async function replay(histories: Readonly<Record<string, Recorded>>): Promise<Record<string, Error>> {
+  const names = new Map<string, string>();
+  const items = Object.entries(histories).map(([name, json]) => {
+    // Workflows name their children after themselves, so the id belongs to the history.
+    const workflowId = json.events[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? name;
+    names.set(workflowId, name);
+    return { workflowId, history: historyFromJSON(json) };
+  });
+  const options = { workflowBundle: { codePath: inject('workflowBundlePath') } };
+  const failures: Record<string, Error> = {};
+  for await (const { workflowId, error } of Worker.runReplayHistories(options, items)) {
+    if (error !== undefined) failures[names.get(workflowId) ?? workflowId] = error;
+  }
+  return failures;
+}
+
+beforeAll(() => installRuntime(pino({ level: 'fatal' })));
+
+describe('recorded histories', () => {
+  test('there is one of every behaviour', () => {
+    expect(recordings).toEqual(expect.arrayContaining(Object.keys(HISTORY_SCENES)));
+    expect(recordings.length).toBeGreaterThanOrEqual(25);
+  });
+
+  test('all replay', async () => {
+    const histories = await Promise.all(
+      recordings.map(async (name) => [name, await recorded(name)] as const),
+    );
+    expect(await replay(Object.fromEntries(histories))).toEqual({});
+  });
+
+  test('an order of activities that the code does not have is caught', async () => {
+    const history = await recorded('created-then-finalized');
+    const changed = history.events.map((event) => {
+      const scheduled = event.activityTaskScheduledEventAttributes;
+      if (scheduled?.activityType.name !== 'downloadCsv') return event;
+      const activityType = { name: 'exportCsv' };
+      return { ...event, activityTaskScheduledEventAttributes: { ...scheduled, activityType } };
+    });
+    const { injected } = await replay({ injected: { events: changed } });
+    expect(injected?.name).toBe('DeterminismViolationError');
+  });
+});
