@@ -27,7 +27,9 @@ import { workflowBundle } from '../worker/workflow-bundle.js';
 function anonymous(history: string): string {
   const json = JSON.parse(history, (key, value) => {
     if (key === 'stackTrace') return '';
-    return key === 'identity' ? 'recorded' : value;
+    if (key === 'identity') return 'recorded';
+    // A sticky queue is named after the process and its host.
+    return typeof value === 'string' ? value.replace(/^\d+@[^-]+-(?=[0-9a-f]{32}$)/, 'recorded-') : value;
   });
   return `${JSON.stringify(json, null, 2)}\n`;
 }
