@@ -34,7 +34,10 @@ export type ChartKind = (typeof CHART_KINDS)[number];
 
 export interface ChartSpec {
   readonly kind: ChartKind;
-  /** Column names by role: `key`, `value`, and for some kinds `series` or `y`. */
+  /**
+   * Column names by role: `key`, `value`, and for some kinds `series` or `y`; `a+b` names two that stand together.
+   * `combine=sum` adds up rows of one place; without it a place must have one value.
+   */
   readonly roles: Readonly<Record<string, string>>;
 }
 

@@ -7,6 +7,9 @@ import { ask, frame, type PageContext, sendPage, withReports } from '../page-con
 /** Each contributes its charts, in this order. */
 const CHARTED = ['summary', 'carriers', 'tenants', 'carrier-zones'];
 
+/** Two stand side by side, so they are drawn at about the size they are shown in. */
+const CHART_WIDTH = 600;
+
 export function registerOverview(app: FastifyInstance, context: PageContext): void {
   app.get('/', async (_request, reply) => {
     const published = await context.cache.page('overview', () => publishedPart(context));
@@ -36,7 +39,7 @@ async function publishedPart(context: PageContext): Promise<Record<string, unkno
     for (const name of CHARTED) {
       const result = await session.run(name);
       notes = result.head.notes;
-      charts.push(...drawCharts(result).map((chart) => ({ ...chart, report: name })));
+      charts.push(...drawCharts(result, { width: CHART_WIDTH }).map((chart) => ({ ...chart, report: name })));
     }
     return { ...asked, gaps, charts, notes };
   });

@@ -6,7 +6,7 @@
 --   less credits that match no charge, are money_at_risk. same_amount: two remaining charges are equal to the cent.
 -- cannot say: whether a second, different charge is an adjustment or a reused tracking number. It says where to look.
 -- units: charged money, credited money, money_at_risk money
--- chart: bar key=tracking_number value=money_at_risk
+-- chart: bar key=carrier+tracking_number value=money_at_risk
 -- detail: first_ship_date, last_ship_date
 with lines as (
     select

@@ -6,7 +6,7 @@
 -- cannot say: without a costs table every number counts as uncovered. A number billed to two tenants has its cost set
 --   against the first of them by name.
 -- units: coverage_percent %, billing_cost money, covered_cost money, own_cost money, margin money, margin_percent %
--- chart: bar key=tenant value=margin
+-- chart: bar key=tenant+carrier value=margin
 with numbers as (
     select
         tenant,

@@ -4,7 +4,7 @@
 -- cannot say: surcharges, dimensional weight, destination and margin are not in an invoice file.
 -- units: credits money, billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb,
 --   share_of_cost %
--- chart: heatmap key=carrier y=tenant value=billing_cost
+-- chart: heatmap key=carrier y=tenant value=billing_cost combine=sum
 select
     tenant,
     carrier,

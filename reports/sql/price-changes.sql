@@ -7,7 +7,7 @@
 --   compared cells were raised, a general decrease likewise. Months without any change are left out.
 -- cannot say: why. A new contract, a surcharge folded in and a general rate increase look the same from outside.
 -- units: share_raised %, median_change_percent %
--- chart: line key=month value=median_change_percent series=carrier
+-- chart: line key=month value=median_change_percent series=carrier+service_level
 with cells as (
     select
         date_trunc('month', report_date) as start,

@@ -7,7 +7,7 @@
 -- cannot say: without a rates table every shipment counts as uncovered. Surcharges are part of what was billed.
 -- units: coverage_percent %, billing_cost money, covered_cost money, expected_cost money, variance money,
 --   overcharged_cost money
--- chart: bar key=carrier value=variance
+-- chart: bar key=carrier+service_level value=variance
 with cells as (
     select
         carrier,

@@ -6,7 +6,7 @@
 --   differ are listed. The cause is loaded (new), voided, or new file (another version, or another header).
 -- cannot say: anything of before the first load. Names and levels of tenants are those of today on both sides.
 -- units: cost_first money, cost_second money, difference money
--- chart: bar key=invoice_number value=difference
+-- chart: bar key=invoice_number+tenant value=difference
 -- detail: invoice_id
 with instants as (
     select

@@ -7,7 +7,7 @@
 -- cannot say: whether ground would have been fast enough; promised dates are not in an invoice file.
 -- units: share_of_shipments %, billing_cost money, cost_per_shipment money, ground_cost_per_shipment money,
 --   premium_per_shipment money, premium_percent %, premium_like_for_like money
--- chart: bar key=service_level value=billing_cost
+-- chart: bar key=carrier+service_level value=billing_cost
 with services as (
     select
         carrier,

@@ -7,7 +7,7 @@
 -- cannot say: whether the other carrier would give that price for more volume, or be as fast; zones of two carriers
 --   are not quite the same distance. Credits, lines of zero, without zone or weight are left out.
 -- units: coverage_percent %, covered_cost money, repriced_cost money, saving money, saving_percent %
--- chart: bar key=carrier value=saving
+-- chart: bar key=carrier+other_carrier value=saving
 with cells as (
     select
         carrier,
