@@ -58,7 +58,6 @@ export type FileLoadOutcome =
 const ONE_PASS_ROWS = 100_000;
 /** A stage takes about as much memory as 1.7 times its file; with DuckDB's own needs it has to be half of the limit. */
 const STAGE_BYTES_PER_FILE_BYTE = 2.5;
-const DEFAULT_LONGEST_LINE = 2_097_152;
 
 /** @throws FileNotArchivedError, LoadLostError, MisreadError, and what DuckDB throws when the disk is full or the file damaged */
 export async function loadFile(database: Database, load: FileLoad): Promise<FileLoadOutcome> {
@@ -278,10 +277,6 @@ function isRowError(error: unknown): boolean {
   );
 }
 
-function csvParams(load: FileLoad): { csv_path: string; longest_line: number; invoice_id: string } {
-  return {
-    csv_path: load.csvPath,
-    longest_line: Math.max(DEFAULT_LONGEST_LINE, load.file.scan.longestRecordBytes + 2),
-    invoice_id: load.invoiceId,
-  };
+function csvParams(load: FileLoad): { csv_path: string; invoice_id: string } {
+  return { csv_path: load.csvPath, invoice_id: load.invoiceId };
 }

@@ -6,7 +6,6 @@
  */
 
 import type { Archive, Fact } from '../archive/archive.js';
-import type { ArchivedFile } from '../contract/csv-file.js';
 import type { Database, Row } from './database.js';
 import { deriveInvoice } from './derive-invoice.js';
 import { fileHash } from './file-hash.js';
@@ -73,7 +72,7 @@ async function verifyLoad(
     };
   }
   return {
-    drift: [...drift, ...(await compareWithFile(database, { load, rows, file, csvPath }))],
+    drift: [...drift, ...(await compareWithFile(database, { load, rows, csvPath }))],
     fileRead: true,
   };
 }
@@ -100,20 +99,18 @@ function compare(invoiceId: string, { recorded, found }: { recorded: Row; found:
 interface FileComparison {
   readonly load: Row;
   readonly rows: Row;
-  readonly file: ArchivedFile;
   readonly csvPath: string;
 }
 
 async function compareWithFile(
   database: Database,
-  { load, rows, file, csvPath }: FileComparison,
+  { load, rows, csvPath }: FileComparison,
 ): Promise<readonly Drift[]> {
   const invoiceId = String(load.invoice_id);
   const read = await database.use((session) =>
     session.first('fingerprint-file', {
       ...fingerprintParams(load),
       csv_path: csvPath,
-      longest_line: Math.max(2_097_152, file.scan.longestRecordBytes + 2),
       invoice_id: invoiceId,
     }),
   );

@@ -4,10 +4,11 @@
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Account } from '../account.js';
+import { billedRows } from '../billed-rows.js';
 import { RefusalError } from '../refusal.js';
-import { billedRows } from '../service.js';
-import { type Call, OPERATIONS, type QuerySchema } from './admin-operations.js';
+import { OPERATIONS } from './admin-operations.js';
 import { openapiDocument } from './openapi.js';
+import type { Call, QuerySchema } from './operations/operation.js';
 
 export function adminRoutes(app: FastifyInstance, { account }: { readonly account: Account }): void {
   app.addHook('onRequest', async (request, reply) => {

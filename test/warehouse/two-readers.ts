@@ -73,7 +73,7 @@ async function compare(
     return { isGood, why: agrees ? null : `the scan refuses (${said}), csv-parse does not` };
   }
   const rows = await database.use((session) =>
-    session.statement('select * from checked_csv($csv_path, 2097152, $invoice_id, false)', {
+    session.statement('select * from checked_csv($csv_path, $invoice_id, false)', {
       csv_path: path,
       invoice_id: INVOICE,
     }),

@@ -1,18 +1,19 @@
 -- Every connection begins with this: how an invoice CSV is read and what a good row is. Temporary, so that the
 -- published file carries none of it.
 -- Nothing is sniffed, new_line is never set (it answers 0 rows on a good file), every cell arrives as text.
+-- Lines of up to 2,000,000 bytes are read; the byte scan has refused longer ones.
 -- Several threads (in_parallel) split the file into stretches and guess where a record begins; with line breaks in
 -- quotes the guess may fail, and then a good file is refused, at the edge of a stretch, never read wrongly. So a
 -- parallel reading is only believed when it succeeds.
 
 create or replace temp macro iso(instant) as strftime(instant, '%Y-%m-%dT%H:%M:%S.%gZ');
 
-create or replace temp macro invoice_csv(csv_path, longest_line, in_parallel) as table
+create or replace temp macro invoice_csv(csv_path, in_parallel) as table
 select *
 from read_csv(
     csv_path,
     auto_detect = false, header = true, delim = ',', quote = '"', escape = '"',
-    strict_mode = true, null_padding = false, max_line_size = longest_line, parallel = in_parallel,
+    strict_mode = true, null_padding = false, parallel = in_parallel,
     columns = {
         'tenant': 'VARCHAR', 'invoice_generation_date': 'VARCHAR', 'invoice_id_text': 'VARCHAR', 'ship_date': 'VARCHAR',
         'origin': 'VARCHAR', 'currency_code': 'VARCHAR', 'billing_cost': 'VARCHAR', 'billable_weight': 'VARCHAR',
@@ -27,7 +28,7 @@ create or replace temp macro is_day(cell) as
 
 -- Patterns first, casts after: a cast rounds a fifth decimal and takes 1e3. An empty cell is null here.
 -- row_is_good is never null.
-create or replace temp macro checked_csv(csv_path, longest_line, invoice, in_parallel) as table
+create or replace temp macro checked_csv(csv_path, invoice, in_parallel) as table
 select
     tenant,
     try_cast(invoice_generation_date as date) as invoice_generation_date,
@@ -54,4 +55,4 @@ select
             billable_weight_unit in ('LB', 'KG')
             and regexp_full_match(billable_weight, '[0-9]{1,14}(\.[0-9]{1,4})?'), false) end
     and coalesce(is_day(carrier_invoice_date), carrier_invoice_date is null) as row_is_good
-from invoice_csv(csv_path, longest_line, in_parallel);
+from invoice_csv(csv_path, in_parallel);

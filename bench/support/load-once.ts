@@ -1,0 +1,88 @@
+/** One side of the load bench in a process of its own, so that memory and time are its alone: prints one JSON line. */
+
+import { createHash } from 'node:crypto';
+import { createReadStream, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { CsvScanner } from '../../contract/csv-scanner.js';
+import { Database } from '../../warehouse/database.js';
+import { loadFile } from '../../warehouse/load-file.js';
+import { memoryLimitBytes } from '../../warehouse/memory-limit.js';
+import { migrate } from '../../warehouse/migrate.js';
+import { BENCH_INVOICE } from './make-csv.js';
+
+const [side, csvPath, folder, memoryLimit] = process.argv.slice(2) as [
+  string,
+  string,
+  string,
+  string | undefined,
+];
+mkdirSync(folder, { recursive: true });
+const limit = memoryLimit === undefined || memoryLimit === '' ? null : memoryLimit;
+const answer = side === 'floor' ? await floor() : await ours(side);
+const peakMb = process.resourceUsage().maxRSS / 1024;
+const cpu = process.cpuUsage();
+console.log(JSON.stringify({ ...answer, peakMb, cpuMs: (cpu.user + cpu.system) / 1000 }));
+
+/** The rawest way that still has types: sniffing off, nothing checked, no row numbers, storage of the same version. */
+async function floor(): Promise<{ ms: number; rows: number }> {
+  const instance = await DuckDBInstance.create(join(folder, 'floor.duckdb'), {
+    storage_compatibility_version: 'v1.5.0',
+    temp_directory: folder,
+    ...(limit === null ? {} : { memory_limit: limit }),
+  });
+  const connection = await instance.connect();
+  const began = performance.now();
+  const text = readFileSync(new URL('./floor.sql', import.meta.url), 'utf8');
+  await connection.run(text.replace('CSV_PATH', csvPath));
+  await connection.run('checkpoint');
+  const ms = performance.now() - began;
+  const rows = Number((await connection.runAndReadAll('select count(*) from floor')).getRows()[0]?.[0]);
+  connection.closeSync();
+  instance.closeSync();
+  return { ms, rows };
+}
+
+/** Our load with every check; scan and hash were made while downloading and are timed apart. */
+async function ours(form: string): Promise<{ ms: number; rows: number; scanMs: number }> {
+  const scanner = new CsvScanner();
+  const hash = createHash('sha256');
+  const scanBegan = performance.now();
+  let sizeBytes = 0;
+  for await (const chunk of createReadStream(csvPath, { highWaterMark: 1 << 18 }) as AsyncIterable<Buffer>) {
+    scanner.push(chunk);
+    hash.update(chunk);
+    sizeBytes += chunk.length;
+  }
+  const scan = scanner.end();
+  const sha256 = hash.digest('hex');
+  const scanMs = performance.now() - scanBegan;
+  const database = await Database.open({
+    path: join(folder, 'ours.duckdb'),
+    folders: [join(csvPath, '..')],
+    temporaryFolder: folder,
+    memoryLimit: limit,
+  });
+  await migrate(database, new Date());
+  const memoryBytes = form === 'one-pass' ? 0 : await memoryLimitBytes(database);
+  const began = performance.now();
+  const outcome = await loadFile(database, {
+    invoiceId: BENCH_INVOICE,
+    file: { sha256, sizeBytes, scan },
+    csvPath,
+    source: 'event',
+    announcedSha256: sha256,
+    eventId: null,
+    workflowRunId: null,
+    loadId: 1,
+    version: null,
+    loadedAt: '2026-03-01T00:00:00.000Z',
+    isRepeated: false,
+    memoryBytes,
+  });
+  await database.use((session) => session.statement('checkpoint'));
+  const ms = performance.now() - began;
+  if (outcome.outcome !== 'loaded') throw new Error(`the load answered ${JSON.stringify(outcome)}`);
+  database.close();
+  return { ms, rows: outcome.shipments, scanMs };
+}

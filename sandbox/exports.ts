@@ -1,0 +1,129 @@
+/**
+ * The export of invoices to object storage, and the presigned URLs to what it wrote (spec 2.7, 4.3). Only the facts
+ * of a file are kept; its bytes are generated again for each reader.
+ */
+import { csvChunks, measureCsv } from './csv-file.js';
+import type { FileLocation } from './events.js';
+import { type Faults, type Moment, numberParam, switchParam } from './faults.js';
+import type { InvoiceBook } from './invoice-book.js';
+import { MALFORMATION_NAMES } from './malformed-csv.js';
+import type { Environment, ExportFile, Invoice } from './model.js';
+import { makeInvoice } from './new-invoice.js';
+import { presign } from './presigned.js';
+import { bytesFrom, fractionFrom, uuidFrom } from './randomness.js';
+import type { Store } from './store.js';
+
+export interface ExportsOptions {
+  readonly store: Store;
+  readonly faults: Faults;
+  readonly seed: number;
+  readonly environment: Environment;
+  readonly signingSecret: string;
+  readonly storageUrl: () => string;
+  readonly urlLifetimeSeconds: number;
+  readonly now: () => Date;
+}
+
+export class Exports {
+  readonly #options: ExportsOptions;
+  readonly #book: InvoiceBook;
+  #sample: Promise<Invoice> | null = null;
+  readonly #sampleId: string;
+
+  constructor(options: ExportsOptions, book: InvoiceBook) {
+    this.#options = options;
+    this.#book = book;
+    this.#sampleId = uuidFrom(options.seed, options.environment, 'invoice', 0);
+  }
+
+  /** The file that lies under a key of object storage, null when none does. */
+  async stored(key: string): Promise<{ invoice: Invoice; file: ExportFile } | null> {
+    const invoiceId = key.split('/')[1] ?? '';
+    const sample = invoiceId === this.#sampleId ? await this.sampleInvoice() : null;
+    const invoice = sample ?? this.#options.store.get('invoice', invoiceId);
+    if (invoice === undefined) return null;
+    const file = (sample === null ? invoice.exports : [invoice.file]).find((one) => one.key === key);
+    return file === undefined ? null : { invoice, file };
+  }
+
+  /** The bytes of a file. */
+  read(invoice: Invoice, file: ExportFile): Generator<Buffer> {
+    return csvChunks(this.#book.csvSource(invoice), file.malformation);
+  }
+
+  /** Writes a file: the right one, or one broken in the way named. */
+  async write(invoice: Invoice, malformation: string | null): Promise<void> {
+    const key = invoice.file.key.replace(/\d+\.csv$/, `${invoice.exports.length + 1}.csv`);
+    const file =
+      malformation === null
+        ? { ...invoice.file, key }
+        : { ...(await this.#measure(invoice, malformation)), key, malformation };
+    const current = this.#book.invoice(invoice.invoiceId);
+    this.#options.store.put('invoice', invoice.invoiceId, {
+      ...current,
+      exports: [...current.exports, file],
+    });
+  }
+
+  async #measure(invoice: Invoice, malformation: string): Promise<Pick<ExportFile, 'sha256' | 'sizeBytes'>> {
+    const { sha256, sizeBytes } = await measureCsv(this.#book.csvSource(invoice), malformation);
+    return { sha256, sizeBytes };
+  }
+
+  /** How a fault breaks the file of this invoice; null when none strikes. */
+  drawMalformation(invoice: Invoice, moment: Moment): string | null {
+    const rule = this.#options.faults.strike('malformed-csv', moment);
+    if (rule === null) return null;
+    if (rule.params.kind !== 'random') return String(rule.params.kind);
+    const draw = fractionFrom(rule.seed, 'malformation', invoice.invoiceId);
+    return MALFORMATION_NAMES[Math.floor(draw * MALFORMATION_NAMES.length)] ?? 'empty-file';
+  }
+
+  /** How far the service's clock is off in what it writes; expiry itself is never off. */
+  skewMs(moment: Moment): number {
+    const rule = this.#options.faults.strike('clock-skew', moment);
+    return rule === null ? 0 : numberParam(rule, 'hours') * 3_600_000;
+  }
+
+  /** A fresh presigned URL and what is announced with it. */
+  locate(invoice: Invoice, file: ExportFile, moment: Moment, skewMs: number): FileLocation {
+    const { faults, signingSecret, storageUrl, urlLifetimeSeconds, now } = this.#options;
+    const expired = faults.strike('expired-url', moment);
+    const wrongHash = faults.strike('wrong-hash', moment) !== null;
+    const wrongSize = faults.strike('wrong-size', moment);
+    const usual = new Date(now().getTime() + urlLifetimeSeconds * 1_000);
+    const expiresAt = expired === null ? usual : new Date(now().getTime() - 1_000);
+    const announced = expired !== null && switchParam(expired, 'silent') ? usual : expiresAt;
+    return {
+      presignedUrl: presign({ storageUrl: storageUrl(), signingSecret, key: file.key, expiresAt }),
+      presignedUrlExpiresAt: new Date(announced.getTime() + skewMs).toISOString(),
+      fileHashSha256: wrongHash ? otherHash(invoice.invoiceId) : file.sha256,
+      fileSizeBytes: file.sizeBytes + (wrongSize === null ? 0 : numberParam(wrongSize, 'by')),
+    };
+  }
+
+  /** The invoice of test payloads: its file can be downloaded, but no list or endpoint knows it. */
+  sampleInvoice(): Promise<Invoice> {
+    const { seed, environment, now } = this.#options;
+    const { partner } = this.#book;
+    const tenant = this.#book.tenants()[0] ?? null;
+    this.#sample ??= makeInvoice(
+      { shipments: 3, set: { invoiceNumber: 'TEST-000000', partnerInvoiceId: null } },
+      {
+        seed,
+        environment,
+        sequence: 0,
+        now: now(),
+        partner,
+        tenant,
+        sources: [],
+        find: (id) => this.#book.invoice(id),
+      },
+    );
+    return this.#sample;
+  }
+}
+
+function otherHash(invoiceId: string): string {
+  return bytesFrom(32, 'wrong hash', invoiceId).toString('hex');
+}

@@ -1,0 +1,114 @@
+/** What a person does with invoices. */
+import type { Account } from '../../account.js';
+import { EVENT_TYPES, type EventType, INTERNAL_STATUSES } from '../../model.js';
+import type { NewInvoice } from '../../new-invoice.js';
+import {
+  brief,
+  flag,
+  type Operation,
+  page,
+  pageQuery,
+  shape,
+  text,
+  textMap,
+  texts,
+  whole,
+} from './operation.js';
+
+const invoiceShape = {
+  tenant: text,
+  partnerLevel: flag,
+  sources: texts,
+  shipments: { anyOf: [whole, { type: 'array', items: textMap }] },
+  set: { type: 'object', additionalProperties: { type: ['string', 'null'] } },
+};
+
+const VERBS = {
+  submit: 'DRAFT to PENDING_APPROVAL; emits nothing',
+  approve: 'PENDING_APPROVAL to APPROVED; exports and emits invoice_finalized',
+  cancel: 'To CANCELED; emits invoice_voided',
+  repair: 'Exports an approved invoice again, rightly, without an event',
+} as const;
+
+export const INVOICE_OPERATIONS: readonly Operation[] = [
+  {
+    id: 'listTenants',
+    method: 'GET',
+    path: '/tenants',
+    summary: 'The tenants; none for an enterprise partner',
+    run: ({ billing }) => billing.tenants(),
+  },
+  {
+    id: 'listInvoices',
+    method: 'GET',
+    path: '/invoices',
+    summary: 'Invoices, newest first',
+    query: { ...pageQuery, status: { enum: INTERNAL_STATUSES }, tenant: text },
+    run: ({ billing }, { query }) => {
+      const tenantId = query.tenant === undefined ? undefined : billing.tenant(String(query.tenant)).tenantId;
+      const found = billing
+        .invoices()
+        .filter((one) => query.status === undefined || one.status === query.status)
+        .filter((one) => tenantId === undefined || one.tenantId === tenantId);
+      return page(found.reverse(), query).map(brief);
+    },
+  },
+  {
+    id: 'createInvoice',
+    method: 'POST',
+    path: '/invoices',
+    summary: 'Generates an invoice in DRAFT, which emits invoice_created',
+    body: shape(invoiceShape),
+    status: 201,
+    run: async ({ billing }, { body }) => brief(await billing.create(body as NewInvoice)),
+  },
+  {
+    id: 'showInvoice',
+    method: 'GET',
+    path: '/invoices/{invoiceId}',
+    summary: 'One invoice with its history and files',
+    run: ({ billing }, { params }) => brief(billing.invoice(params.invoiceId ?? '')),
+  },
+  ...(['submit', 'approve', 'cancel', 'repair'] as const).map(
+    (verb): Operation => ({
+      id: `${verb}Invoice`,
+      method: 'POST',
+      path: `/invoices/{invoiceId}/${verb}`,
+      summary: VERBS[verb],
+      run: async ({ billing }, { params }) => brief(await billing[verb](params.invoiceId ?? '')),
+    }),
+  ),
+  {
+    id: 'trigger',
+    method: 'POST',
+    path: '/trigger',
+    summary: 'Generates invoices and takes them as far as the event asked for',
+    body: shape(
+      {
+        eventType: { enum: EVENT_TYPES },
+        times: { type: 'integer', minimum: 1 },
+        invoice: shape(invoiceShape),
+      },
+      ['eventType'],
+    ),
+    status: 201,
+    run: (account, { body }) => trigger(account, body as TriggerBody),
+  },
+];
+
+interface TriggerBody {
+  readonly eventType: EventType;
+  readonly times?: number;
+  readonly invoice?: NewInvoice;
+}
+
+async function trigger({ billing }: Account, { eventType, times = 1, invoice = {} }: TriggerBody) {
+  const triggered: object[] = [];
+  for (let made = 0; made < times; made += 1) {
+    const { invoiceId } = await billing.create(invoice);
+    if (eventType === 'invoice_finalized') await billing.finalize(invoiceId);
+    if (eventType === 'invoice_voided') billing.cancel(invoiceId);
+    triggered.push(brief(billing.invoice(invoiceId)));
+  }
+  return triggered;
+}

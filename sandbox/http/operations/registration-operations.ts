@@ -1,0 +1,84 @@
+/** What a person does with webhook registrations. */
+import { EVENT_TYPES, type EventType, type Registration } from '../../model.js';
+import type { NewRegistration } from '../../registrations.js';
+import { flag, type Operation, shape, tenantsShape, text, textMap } from './operation.js';
+
+const registrationShape = {
+  name: text,
+  url: text,
+  eventTypes: { type: 'array', items: { enum: EVENT_TYPES } },
+  tenants: tenantsShape,
+  headers: textMap,
+  caPem: { type: ['string', 'null'] },
+};
+
+export const REGISTRATION_OPERATIONS: readonly Operation[] = [
+  {
+    id: 'listRegistrations',
+    method: 'GET',
+    path: '/registrations',
+    summary: 'The summary list of webhook registrations; values of headers are masked',
+    run: ({ registrations }) => registrations.list().map(masked),
+  },
+  {
+    id: 'addRegistration',
+    method: 'POST',
+    path: '/registrations',
+    summary: 'Registers a webhook, inactive at first; active enables it at once',
+    body: shape({ ...registrationShape, active: flag }, ['name', 'url']),
+    status: 201,
+    run: ({ registrations }, { body }) => {
+      const { active = false, ...settings } = body as NewRegistration & { active?: boolean };
+      const added = registrations.add(settings);
+      return masked(active ? registrations.setActive(added.registrationId, true) : added);
+    },
+  },
+  {
+    id: 'showRegistration',
+    method: 'GET',
+    path: '/registrations/{registrationId}',
+    summary: 'One webhook registration',
+    run: ({ registrations }, { params }) => masked(registrations.get(params.registrationId ?? '')),
+  },
+  {
+    id: 'editRegistration',
+    method: 'PATCH',
+    path: '/registrations/{registrationId}',
+    summary: 'Changes settings of a registration; headers are replaced as a whole',
+    body: shape(registrationShape),
+    run: ({ registrations }, { params, body }) =>
+      masked(registrations.edit(params.registrationId ?? '', body as Partial<NewRegistration>)),
+  },
+  {
+    id: 'deleteRegistration',
+    method: 'DELETE',
+    path: '/registrations/{registrationId}',
+    summary: 'Deletes a registration',
+    status: 204,
+    run: ({ registrations }, { params }) => registrations.delete(params.registrationId ?? ''),
+  },
+  ...(['enable', 'disable'] as const).map(
+    (verb): Operation => ({
+      id: `${verb}Registration`,
+      method: 'POST',
+      path: `/registrations/{registrationId}/${verb}`,
+      summary: verb === 'enable' ? 'Makes a registration active' : 'Makes a registration inactive',
+      run: ({ registrations }, { params }) =>
+        masked(registrations.setActive(params.registrationId ?? '', verb === 'enable')),
+    }),
+  ),
+  {
+    id: 'sendTestEvent',
+    method: 'POST',
+    path: '/registrations/{registrationId}/test-event',
+    summary: 'Sends a test payload, to an inactive registration as well',
+    body: shape({ eventType: { enum: EVENT_TYPES } }),
+    run: ({ billing }, { params, body }) =>
+      billing.testEvent(params.registrationId ?? '', (body as { eventType?: EventType }).eventType),
+  },
+];
+
+function masked(registration: Registration): Registration {
+  const headers = Object.fromEntries(Object.keys(registration.headers).map((name) => [name, '•••']));
+  return { ...registration, headers };
+}

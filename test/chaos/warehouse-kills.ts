@@ -1,0 +1,55 @@
+/** kill -9 of the writer in the middle of loads, voids and publications, again and again, then the judgement. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { aWorkshop, type Judgement, judge, kill, startWriter } from '../warehouse/chaos.js';
+
+export const summary = 'kill -9 in the middle of loads [kills] [seed]: nothing lost, halved or doubled';
+
+export interface KillsResult extends Judgement {
+  readonly kills: number;
+  readonly promised: number;
+  readonly seconds: number;
+}
+
+export async function runKills(options: {
+  readonly kills: number;
+  readonly seed: number;
+  readonly onProgress?: (text: string) => void;
+}): Promise<KillsResult> {
+  const began = Date.now();
+  const workshop = await aWorkshop({ invoices: 60 + options.kills * 10, rows: 400 });
+  let state = options.seed;
+  for (let round = 0; round < options.kills; round += 1) {
+    const writer = await startWriter(workshop, { seed: options.seed + round });
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    await sleep(50 + (state % 700));
+    await kill(writer);
+    options.onProgress?.(
+      `${round + 1} of ${options.kills} kills, ${workshop.promised.loads.size} loads promised`,
+    );
+    if (round % 20 === 19) await expectSound(workshop);
+  }
+  const judgement = await judge(workshop);
+  const promised = workshop.promised.loads.size;
+  workshop.remove();
+  return { ...judgement, kills: options.kills, promised, seconds: (Date.now() - began) / 1000 };
+}
+
+async function expectSound(workshop: Parameters<typeof judge>[0]): Promise<void> {
+  const found = await judge(workshop);
+  if (!isSound(found)) throw new Error(`A promise broke: ${JSON.stringify(found)}`);
+}
+
+function isSound(found: Judgement): boolean {
+  return found.lost.length + found.partial + found.doubled + found.voidedInReports + found.drift.length === 0;
+}
+
+export async function main([kills = '200', seed = '1']: readonly string[]): Promise<void> {
+  const result = await runKills({
+    kills: Number(kills),
+    seed: Number(seed),
+    onProgress: (text) => process.stderr.write(`${text}\n`),
+  });
+  process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+  if (!isSound(result)) throw new Error('a promise broke');
+}

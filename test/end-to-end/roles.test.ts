@@ -1,0 +1,102 @@
+/** Endpoint, worker and Temporal as processes of their own, in any order, killed and started again on the same ports. */
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { billsync, eventually, type RunningRole, startRole } from '../support/billsync.js';
+import { type ForeignService, startForeignService } from '../support/foreign-service.js';
+import { freePort } from '../support/free-port.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'billsync-roles-'));
+const dataDir = join(folder, 'data');
+const AUTHORIZATION = `Basic ${Buffer.from('service:secret').toString('base64')}`;
+
+let service: ForeignService;
+let env: Record<string, string>;
+const running = new Map<string, RunningRole>();
+
+async function start(role: 'temporal' | 'webhook' | 'worker'): Promise<RunningRole> {
+  const started = await startRole([role], { env, cwd: folder });
+  running.set(role, started);
+  return started;
+}
+
+beforeAll(async () => {
+  service = await startForeignService();
+  env = {
+    BILLSYNC_DATA_DIR: dataDir,
+    TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}`,
+    BILLSYNC_BASE_URL: service.baseUrl,
+    BILLSYNC_AUTH_URL: service.authUrl,
+    BILLSYNC_CLIENT_ID: service.clientId,
+    BILLSYNC_CLIENT_SECRET: service.clientSecret,
+    BILLSYNC_CA_FILE: service.caFile,
+    BILLSYNC_ALLOW_PRIVATE_HOSTS: 'true',
+    BILLSYNC_WEBHOOK_HOST: '127.0.0.1',
+    BILLSYNC_WEBHOOK_PORT: String(await freePort()),
+    BILLSYNC_WEBHOOK_BASIC_AUTH: 'service:secret',
+    BILLSYNC_ADMIN_PORT: '0',
+  };
+}, 60_000);
+
+afterAll(async () => {
+  for (const role of running.values()) await role.end('SIGKILL');
+  try {
+    const { pid } = JSON.parse(readFileSync(join(dataDir, 'run', 'temporal.json'), 'utf8')) as {
+      pid: number;
+    };
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended with its role.
+  }
+  await service?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function loaded(): Promise<number> {
+  const { stdout, stderr, exitCode } = await billsync(['invoices', 'list', '--json', '--state', 'loaded'], {
+    env,
+  });
+  if (exitCode !== 0) throw new Error(stderr);
+  return (JSON.parse(stdout) as unknown[]).length;
+}
+
+async function bill(count: number): Promise<void> {
+  for (let index = 0; index < count; index += 1) {
+    const { invoiceId } = await service.createInvoice({ tenant: 'Plain', rows: 12 });
+    await service.finalize(invoiceId);
+  }
+}
+
+describe('separate roles', () => {
+  test('endpoint and worker start without Temporal; what is acknowledged meanwhile is loaded once it comes', async () => {
+    const webhook = await start('webhook');
+    service.register({ url: webhook.addresses.webhook ?? '', headers: { authorization: AUTHORIZATION } });
+    await start('worker');
+    await bill(3);
+    for (const event of service.events) expect(await service.deliver(event)).toBe(200);
+    await start('temporal');
+    await eventually(loaded, (count) => count === 3, 60_000);
+  }, 180_000);
+
+  test('each is killed with -9 and started again at once, on the same ports and files', async () => {
+    for (const role of ['temporal', 'worker', 'webhook'] as const) {
+      await running.get(role)?.end('SIGKILL');
+      await bill(2);
+      await start(role);
+    }
+    // Sent again by the service, or by a person there: nothing becomes double by it.
+    for (const event of service.events) expect(await service.deliver(event)).toBe(200);
+    await eventually(loaded, (count) => count === 9, 90_000);
+    const verified = await billsync(['verify', '--full', '--json'], { env });
+    expect(JSON.parse(verified.stdout)).toMatchObject({ invoices: 9, shipments: 108, drift: [] });
+  }, 240_000);
+
+  test('each drains on SIGTERM and ends with 0', async () => {
+    for (const role of ['webhook', 'worker', 'temporal'] as const) {
+      expect(await running.get(role)?.end('SIGTERM'), role).toBe(0);
+    }
+    expect(service.complaints).toEqual([]);
+  }, 120_000);
+});

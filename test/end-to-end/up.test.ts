@@ -1,0 +1,251 @@
+/**
+ * The whole of billsync as real processes against a service that shares no line with it: another maker's prefix, a
+ * private CA, tokens of three seconds. It is killed and told to stop, and every figure stays right.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { billsync, eventually, type RunningRole, startRole } from '../support/billsync.js';
+import { type ForeignRow, type ForeignService, startForeignService } from '../support/foreign-service.js';
+import { freePort } from '../support/free-port.js';
+
+const PASSWORD = 'p:a+s/s=wörd';
+const folder = mkdtempSync(join(tmpdir(), 'billsync-up-'));
+const dataDir = join(folder, 'data');
+/** All that a command beside a running `up` may need (interface: no further settings on the same machine). */
+const beside = { BILLSYNC_DATA_DIR: dataDir };
+
+let service: ForeignService;
+let env: Record<string, string>;
+let up: RunningRole;
+let logged = '';
+
+async function start(): Promise<void> {
+  up = await startRole(['up'], { env, cwd: folder });
+  service.register({
+    url: up.addresses.webhook ?? '',
+    headers: { authorization: `Basic ${Buffer.from(`service:${PASSWORD}`).toString('base64')}` },
+    caPem: readFileSync(join(dataDir, 'keys', 'webhook-cert.pem'), 'utf8'),
+  });
+}
+
+async function stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
+  const exitCode = await up.end(signal);
+  logged += up.stderr();
+  return exitCode;
+}
+
+beforeAll(async () => {
+  service = await startForeignService();
+  env = {
+    ...beside,
+    BILLSYNC_BASE_URL: service.baseUrl,
+    BILLSYNC_AUTH_URL: service.authUrl,
+    BILLSYNC_CLIENT_ID: service.clientId,
+    BILLSYNC_CLIENT_SECRET: service.clientSecret,
+    BILLSYNC_CA_FILE: service.caFile,
+    BILLSYNC_ALLOW_PRIVATE_HOSTS: 'true',
+    BILLSYNC_WEBHOOK_HOST: '127.0.0.1',
+    BILLSYNC_WEBHOOK_PORT: String(await freePort()),
+    BILLSYNC_WEBHOOK_BASIC_AUTH: `service:${PASSWORD}`,
+    BILLSYNC_ADMIN_PORT: '0',
+    BILLSYNC_OVERDUE_AFTER: '5s',
+  };
+  await start();
+}, 90_000);
+
+afterAll(async () => {
+  await up?.end('SIGKILL');
+  endTemporal();
+  await service?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A kill -9 of `up` leaves its Temporal server to the next start; the last one is ours to end. */
+function endTemporal(): void {
+  try {
+    const { pid } = JSON.parse(readFileSync(join(dataDir, 'run', 'temporal.json'), 'utf8')) as {
+      pid: number;
+    };
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended with `up`.
+  }
+}
+
+interface Invoice {
+  readonly invoice_id: string;
+  readonly state: string;
+  readonly billing_cost: string | null;
+}
+
+async function json<T>(...args: string[]): Promise<T> {
+  const finished = await billsync([...args, '--json'], { env: beside });
+  if (finished.exitCode !== 0) throw new Error(`${args.join(' ')}: ${finished.exitCode} ${finished.stderr}`);
+  return JSON.parse(finished.stdout) as T;
+}
+
+const states = () => json<Invoice[]>('invoices', 'list');
+
+/** Sums by tenant and currency in whole ten-thousandths, as the report must have them. */
+function billed(rows: readonly ForeignRow[]): Record<string, string> {
+  const sums = new Map<string, bigint>();
+  for (const { tenant, currencyCode, billingCost } of rows) {
+    const [whole = '', part = ''] = billingCost.replace('-', '').split('.');
+    const size = BigInt(whole + part.padEnd(4, '0'));
+    const key = `${tenant}/${currencyCode}`;
+    sums.set(key, (sums.get(key) ?? 0n) + (billingCost.startsWith('-') ? -size : size));
+  }
+  const decimal = (value: bigint) => {
+    const digits = String(value < 0n ? -value : value).padStart(5, '0');
+    return `${value < 0n ? '-' : ''}${digits.slice(0, -4)}.${digits.slice(-4)}`;
+  };
+  return Object.fromEntries([...sums].map(([key, sum]) => [key, decimal(sum)]).sort());
+}
+
+async function reported(): Promise<Record<string, string>> {
+  const rows = await json<{ tenant: string; currency_code: string; billing_cost: string }[]>(
+    'report',
+    'tenants',
+  );
+  return Object.fromEntries(
+    rows.map((row) => [`${row.tenant}/${row.currency_code}`, row.billing_cost]).sort(),
+  );
+}
+
+describe('billsync up', () => {
+  test('loads what a foreign service bills, and reports it to the fourth decimal', async () => {
+    const tenants = ['Nord & Süd', 'Plain', 'Plain', 'Third, "Ltd."'];
+    const invoices = [];
+    for (const tenant of tenants) invoices.push(await service.createInvoice({ tenant, rows: 40 }));
+    for (const { invoiceId } of invoices) await service.finalize(invoiceId);
+    const gone = await service.createInvoice({ tenant: 'Plain', rows: 10 });
+    await service.finalize(gone.invoiceId);
+    await service.void(gone.invoiceId);
+
+    await eventually(
+      states,
+      (list) => list.length === 5 && list.every(({ state }) => ['loaded', 'voided'].includes(state)),
+    );
+    expect(await reported()).toEqual(billed(service.billedRows()));
+    expect((await json<{ drift: unknown[] }>('verify', '--full')).drift).toEqual([]);
+  }, 90_000);
+
+  test('refuses a second one beside it, and says who is there', async () => {
+    const second = await billsync(['up'], { env, cwd: folder });
+    expect(second.exitCode).toBe(8);
+    expect(second.stderr).toMatch(String(up.child.pid));
+  }, 60_000);
+
+  test('is found by other commands through the data folder alone', async () => {
+    const snapshot = await json<{ sequence: number; shipments: number }>('snapshot');
+    expect(snapshot.shipments).toBe(160);
+    const schedule = await json<{ paused: boolean }>('schedule', 'show');
+    expect(schedule.paused).toBe(false);
+    const doctor = await billsync(['doctor'], { env });
+    expect(doctor.stdout).not.toMatch(/✗/);
+    expect(doctor.exitCode).toBe(0);
+  }, 90_000);
+
+  test('fetches an invoice that no event told of', async () => {
+    const silent = await service.createInvoice({ tenant: 'Plain', rows: 7 });
+    service.register({ url: 'https://127.0.0.1:9/nobody' });
+    await service.finalize(silent.invoiceId);
+    const finished = await billsync(['backfill', '--ids', '-', '--wait', '--ndjson'], {
+      env: beside,
+      input: `${silent.invoiceId}\n`,
+    });
+    expect(
+      finished.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual([expect.objectContaining({ invoice_id: silent.invoiceId, state: 'loaded' })]);
+    expect(finished.exitCode).toBe(0);
+    expect((await billsync(['backfill', '--ids', '-', '--wait'], { env: beside, input: '' })).exitCode).toBe(
+      3,
+    );
+  }, 90_000);
+
+  test('is killed with -9 amid deliveries and comes back at once: nothing lost, nothing double', async () => {
+    await stop('SIGKILL');
+    await start();
+    const invoices = [];
+    for (let index = 0; index < 6; index += 1)
+      invoices.push(await service.createInvoice({ tenant: 'Plain', rows: 30 }));
+    const finalizing = invoices.map(({ invoiceId }) => service.finalize(invoiceId));
+    await stop('SIGKILL');
+    await Promise.allSettled(finalizing);
+    await start();
+    // What the service got no answer for it says once more (spec 8); what it got one for is a duplicate.
+    for (const event of service.events.slice(-12)) expect(await service.deliver(event)).toBe(200);
+    await eventually(
+      states,
+      (list) => list.length === 12 && list.every(({ state }) => ['loaded', 'voided'].includes(state)),
+      60_000,
+    );
+    expect(await reported()).toEqual(billed(service.billedRows()));
+    expect((await json<{ drift: unknown[] }>('verify', '--full')).drift).toEqual([]);
+  }, 180_000);
+
+  test('drains on SIGTERM and ends with 0, its Temporal server with it', async () => {
+    const { pid } = JSON.parse(readFileSync(join(dataDir, 'run', 'temporal.json'), 'utf8')) as {
+      pid: number;
+    };
+    const begun = Date.now();
+    expect(await stop('SIGTERM')).toBe(0);
+    expect(Date.now() - begun).toBeLessThan(60_000);
+    expect(isRunning(pid)).toBe(false);
+    expect(readdirSync(join(dataDir, 'run')).filter((name) => name.endsWith('.json'))).toEqual([]);
+  }, 90_000);
+
+  test('does writer work itself once nobody runs', async () => {
+    expect((await json<{ drift: unknown[] }>('verify', '--full')).drift).toEqual([]);
+    const before = await reported();
+    expect((await billsync(['rebuild', '--quiet'], { env: beside })).exitCode).toBe(0);
+    expect(await reported()).toEqual(before);
+  }, 90_000);
+
+  test('was a client that keeps to the specification, and told nobody a secret', () => {
+    expect(service.complaints).toEqual([]);
+    const secrets = [
+      service.clientSecret,
+      encodeURIComponent(service.clientSecret),
+      PASSWORD,
+      'X-Amz-Signature',
+    ];
+    for (const secret of secrets)
+      expect(logged.includes(secret), `log holds ${secret.slice(0, 4)}…`).toBe(false);
+    const found = filesBelow(dataDir)
+      .filter((path) => !/^(inbox|keys)\//.test(path))
+      .filter((path) => secrets.some((secret) => readFileSync(join(dataDir, path)).includes(secret)));
+    expect(found).toEqual([]);
+  });
+
+  test('keeps its folder to itself', () => {
+    expect(statSync(join(dataDir, 'warehouse.duckdb')).mode & 0o077).toBe(0);
+    const open = execFileSync('find', [dataDir, '-perm', '/077'], { encoding: 'utf8' })
+      .trim()
+      .split('\n')
+      .filter(Boolean);
+    expect(open.filter((path) => path !== dataDir)).toEqual([]);
+  });
+});
+
+/** A server that was adopted belongs to nobody who would fetch its exit code: ended, it may stay as a zombie. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+function filesBelow(root: string): string[] {
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+}

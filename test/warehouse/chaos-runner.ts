@@ -1,0 +1,64 @@
+/**
+ * A writer to be killed: opens the warehouse of a folder and loads, voids and publishes what `plan.json` lists, at
+ * random and for ever. Every line on stdout was promised: what it names is committed.
+ */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { openFolderArchive } from '../../archive/folder-archive.js';
+import { openWarehouse } from '../../warehouse/open-warehouse.js';
+import { startPublisher } from '../../warehouse/publisher.js';
+import { settingsFor } from './support.js';
+
+interface Plan {
+  readonly invoices: readonly { readonly invoiceId: string; readonly files: readonly string[] }[];
+}
+
+const [dataDir = '', seedText = '1', mode = 'mixed'] = process.argv.slice(2);
+const plan = JSON.parse(readFileSync(join(dataDir, 'plan.json'), 'utf8')) as Plan;
+let state = Number(seedText);
+const below = (limit: number): number => {
+  state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+  return Math.floor((state / 2 ** 32) * limit);
+};
+
+const log = pino({ level: 'error' }, process.stderr);
+const archive = await openFolderArchive(join(dataDir, 'archive'));
+const warehouse = await openWarehouse({
+  settings: settingsFor(dataDir),
+  archive,
+  log,
+  onFatal: () => process.exit(9),
+});
+const publisher = startPublisher(warehouse, { log, quietMs: 20, longestMs: 200 });
+process.stdout.write('ready\n');
+
+const loader = async (): Promise<void> => {
+  for (;;) {
+    const { invoiceId, files } = plan.invoices[below(plan.invoices.length)] ?? { invoiceId: '', files: [] };
+    const sha256 = files[below(files.length)] ?? '';
+    if (mode === 'mixed' && below(40) === 0) {
+      await warehouse.voidInvoice({ invoiceId, cause: 'event' });
+      process.stdout.write(`voided ${invoiceId}\n`);
+      continue;
+    }
+    const outcome = await warehouse.load({
+      invoiceId,
+      sha256,
+      source: 'event',
+      announcedSha256: sha256,
+      eventId: null,
+      workflowRunId: null,
+    });
+    process.stdout.write(`${outcome.outcome} ${invoiceId} ${sha256}\n`);
+  }
+};
+try {
+  await Promise.all([loader(), loader(), loader()]);
+} catch (error) {
+  // A full disk: what was promised stays, the process ends and starts again.
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  await publisher.close().catch(() => undefined);
+  process.exit(9);
+}

@@ -1,0 +1,184 @@
+/** Short variants of the violent tests (`npm run chaos -- warehouse-kills`, `warehouse-damage`): the same, fewer rounds. */
+
+import { copyFileSync, cpSync, existsSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { describe, expect, test } from 'vitest';
+import { openFolderArchive } from '../../archive/folder-archive.js';
+import { WarehouseCorruptError } from '../../warehouse/errors.js';
+import { openWarehouse } from '../../warehouse/open-warehouse.js';
+import { rebuildWarehouse } from '../../warehouse/rebuild.js';
+import { runDamage } from '../chaos/warehouse-damage.js';
+import { runKills } from '../chaos/warehouse-kills.js';
+import { aWorkshop, judge, judgeFile, kill, SOUND, startWriter, type Workshop } from './chaos.js';
+import { aCsv, aWarehouse, loadCsv, makeDataDir, settingsFor, silent } from './support.js';
+
+describe('kill -9 of the writer', () => {
+  test('loses, halves and doubles nothing', async () => {
+    const result = await runKills({ kills: 4, seed: 7 });
+    expect(result).toMatchObject(SOUND);
+    expect(result.loads).toBeGreaterThan(5);
+  }, 120_000);
+});
+
+describe('a full disk', () => {
+  test('fails the load, keeps what was promised, and goes on when there is room', async () => {
+    const workshop = await aWorkshop({ invoices: 400, rows: 300 });
+    const writer = await startWriter(workshop, { seed: 3, mode: 'loads', largestFileKb: 2_000 });
+    const code = await new Promise((resolve) => writer.once('exit', resolve));
+    expect(code).toBe(9);
+    expect(await judge(workshop)).toMatchObject(SOUND);
+    const again = await startWriter(workshop, { seed: 4, mode: 'loads' });
+    await sleep(1_000);
+    await kill(again);
+    expect(await judge(workshop)).toMatchObject(SOUND);
+    workshop.remove();
+  }, 120_000);
+});
+
+describe('a damaged file', () => {
+  test('is found, and made again from the archive', async () => {
+    const result = await runDamage({ flips: 4, seed: 11 });
+    expect(result.wrongAnswers).toEqual([]);
+    expect(result.rebuilt).toBe(result.found);
+  }, 120_000);
+
+  test.each(['before_truncate', 'before_header', 'after_free_list_write', 'before_wal_finish'] as const)(
+    'a checkpoint that dies %s leaves everything that was committed',
+    async (point) => {
+      const t = await aWarehouse();
+      await loadCsv(t, aCsv());
+      await t.warehouse.close();
+      await dieInCheckpoint(join(t.dataDir, 'warehouse.duckdb'), point);
+      const warehouse = await openWarehouse({ settings: t.settings, archive: t.archive, log: silent });
+      expect((await warehouse.verify({ full: true })).drift).toEqual([]);
+      expect(await warehouse.invoices()).toMatchObject([{ state: 'loaded', shipments: 1 }]);
+      await warehouse.close();
+      await t.close();
+    },
+  );
+});
+
+describe('a damaged WAL', () => {
+  test('cut off anywhere, it costs nothing: the archive tells of the loads it held', async () => {
+    const live = await liveCopies();
+    for (const keep of [0.2, 0.5, 0.8, 0.99]) {
+      const workshop = live.copy();
+      const wal = join(workshop.dataDir, 'warehouse.duckdb.wal');
+      truncateSync(wal, Math.floor(statSync(wal).size * keep));
+      expect(await judge(workshop)).toMatchObject({ ...SOUND, loads: live.loads });
+      workshop.remove();
+    }
+    live.remove();
+  }, 120_000);
+
+  test('of another warehouse, it is refused and a rebuild helps', async () => {
+    const [one, other] = [await liveCopies(), await liveCopies()];
+    const workshop = one.copy();
+    const foreign = other.copy();
+    copyFileSync(
+      join(foreign.dataDir, 'warehouse.duckdb.wal'),
+      join(workshop.dataDir, 'warehouse.duckdb.wal'),
+    );
+    await expect(judge(workshop)).rejects.toBeInstanceOf(WarehouseCorruptError);
+    const archive = await openFolderArchive(join(workshop.dataDir, 'archive'));
+    await rebuildWarehouse({ settings: settingsFor(workshop.dataDir), archive, log: silent });
+    await archive.close();
+    expect(await judge(workshop)).toMatchObject({ ...SOUND, loads: one.loads });
+    for (const each of [workshop, foreign, one, other]) each.remove();
+  }, 120_000);
+});
+
+describe('snapshots during loads', () => {
+  test('are each consistent, and disturb nobody who has an old one open', async () => {
+    const t = await aWarehouse();
+    const instance = await DuckDBInstance.create((await t.warehouse.publish()).path, {
+      access_mode: 'READ_ONLY',
+    });
+    const reader = await instance.connect();
+    let isLoading = true;
+    let number = 0;
+    const loading = Promise.all(
+      [1, 2, 3].map(async () => {
+        while (isLoading) {
+          number += 1;
+          const invoiceId = `11111111-1111-4111-8111-${`${number}`.padStart(12, '0')}`;
+          await loadCsv(
+            t,
+            aCsv(
+              Array.from({ length: 1 + (number % 50) }, () => ({})),
+              invoiceId,
+            ),
+            { invoiceId },
+          );
+        }
+      }),
+    );
+    const counts: number[] = [];
+    for (let round = 0; round < 10; round += 1) {
+      const { path } = await t.warehouse.publish();
+      const judged = await judgeFile(path, null);
+      expect(judged).toMatchObject({ lost: [], partial: 0, doubled: 0, voidedInReports: 0 });
+      counts.push(judged.loads);
+      expect((await reader.runAndReadAll('select count(*)::integer from shipments')).getRows()).toEqual([
+        [0],
+      ]);
+    }
+    isLoading = false;
+    await loading;
+    expect(counts.at(-1)).toBeGreaterThan(counts[0] ?? 0);
+    reader.closeSync();
+    instance.closeSync();
+    await t.close();
+  }, 120_000);
+});
+
+/** A checkpoint that stops at a point of its own, as a crash there would. */
+async function dieInCheckpoint(path: string, point: string): Promise<void> {
+  const instance = await DuckDBInstance.create(path);
+  const connection = await instance.connect();
+  await connection.run(`set debug_checkpoint_abort = '${point}'`);
+  await connection.run('delete from verification_log');
+  await connection.run(
+    "insert into verification_log select 999999, '2026-01-01'::timestamp from range(10000)",
+  );
+  await expect(connection.run('checkpoint')).rejects.toThrow();
+  connection.closeSync();
+  instance.closeSync();
+}
+
+interface LiveCopies {
+  readonly loads: number;
+  /** A folder as a crash would leave it: the file as of its last checkpoint, the rest in the WAL. */
+  copy(): Workshop;
+  remove(): void;
+}
+
+async function liveCopies(): Promise<LiveCopies> {
+  const t = await aWarehouse();
+  await t.warehouse.publish();
+  for (let number = 0; number < 8; number += 1) {
+    const invoiceId = `11111111-1111-4111-8111-${`${number}`.padStart(12, '0')}`;
+    await loadCsv(t, aCsv([{}, {}], invoiceId), { invoiceId });
+  }
+  const kept = makeDataDir();
+  cpSync(t.dataDir, kept, { recursive: true });
+  await t.close();
+  expect(existsSync(join(kept, 'warehouse.duckdb.wal'))).toBe(true);
+  return {
+    loads: 8,
+    copy() {
+      const dataDir = makeDataDir();
+      cpSync(kept, dataDir, { recursive: true });
+      rmSync(join(dataDir, 'warehouse.lock'), { force: true });
+      for (const name of readdirSync(dataDir)) if (name.endsWith('.tmp')) rmSync(join(dataDir, name));
+      return {
+        dataDir,
+        promised: { loads: new Set(), voids: new Set() },
+        remove: () => rmSync(dataDir, { recursive: true, force: true }),
+      };
+    },
+    remove: () => rmSync(kept, { recursive: true, force: true }),
+  };
+}

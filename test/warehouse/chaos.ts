@@ -1,0 +1,143 @@
+/** What the violent tests of the warehouse share: a folder full of work, a writer to kill, and the judgement after it. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { openFolderArchive } from '../../archive/folder-archive.js';
+import { openWarehouse } from '../../warehouse/open-warehouse.js';
+import type { Verification } from '../../warehouse/warehouse.js';
+import { aCsv, archiveCsv, ask, makeDataDir, settingsFor, silent } from './support.js';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface Workshop {
+  readonly dataDir: string;
+  /** What the writers said they had committed. */
+  readonly promised: { readonly loads: Set<string>; readonly voids: Set<string> };
+  remove(): void;
+}
+
+/** Invoices with two versions each, archived and planned; the warehouse itself is still empty. */
+export async function aWorkshop(options: {
+  readonly invoices: number;
+  readonly rows: number;
+}): Promise<Workshop> {
+  const dataDir = makeDataDir();
+  const archive = await openFolderArchive(join(dataDir, 'archive'));
+  const invoices = [];
+  for (let number = 0; number < options.invoices; number += 1) {
+    const invoiceId = `11111111-1111-4111-8111-${`${number}`.padStart(12, '0')}`;
+    const files = [];
+    for (const cost of ['1.25', '2.5']) {
+      const rows = Array.from({ length: 1 + (number % options.rows) }, () => ({ 'Billing Cost': cost }));
+      files.push((await archiveCsv({ dataDir, archive }, aCsv(rows, invoiceId))).sha256);
+    }
+    invoices.push({ invoiceId, files });
+  }
+  await archive.close();
+  writeFileSync(join(dataDir, 'plan.json'), JSON.stringify({ invoices }));
+  return {
+    dataDir,
+    promised: { loads: new Set(), voids: new Set() },
+    remove: () => rmSync(dataDir, { recursive: true, force: true }),
+  };
+}
+
+/** Starts a writer; resolves when its warehouse is open. Ends by itself only with exit code 9 (disk full). */
+export async function startWriter(
+  workshop: Workshop,
+  options: { readonly seed: number; readonly mode?: 'mixed' | 'loads'; readonly largestFileKb?: number },
+): Promise<ChildProcess> {
+  const runner = ['--import', 'tsx', 'test/warehouse/chaos-runner.ts', workshop.dataDir, `${options.seed}`];
+  const args = [...runner, options.mode ?? 'mixed'];
+  const limit = options.largestFileKb;
+  // A limit on file size is a full disk for those who are not root: the signal ignored, writes fail with an error.
+  const script = `trap '' XFSZ; ulimit -f ${limit}; exec "$@"`;
+  const child =
+    limit === undefined
+      ? spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
+      : spawn('/bin/bash', ['-c', script, 'sh', process.execPath, ...args], {
+          cwd: ROOT,
+          stdio: ['ignore', 'pipe', 'pipe'],
+        });
+  let complaint = '';
+  child.stderr?.on('data', (text: Buffer) => {
+    complaint = (complaint + text.toString()).slice(-2_000);
+  });
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  await new Promise<void>((resolve, reject) => {
+    lines.on('line', (line) => {
+      const [word, invoiceId = '', sha256 = ''] = line.split(' ');
+      if (word === 'ready') resolve();
+      if (word === 'loaded' || word === 'already_loaded')
+        workshop.promised.loads.add(`${invoiceId} ${sha256}`);
+      if (word === 'voided') workshop.promised.voids.add(invoiceId);
+    });
+    child.once('exit', (code, signal) =>
+      reject(new Error(`the writer ended early (${code ?? signal}): ${complaint}`)),
+    );
+  });
+  return child;
+}
+
+export async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+  // Lines that were written before the kill are still on their way.
+  await new Promise((wake) => setImmediate(wake));
+}
+
+export interface Judgement {
+  readonly lost: readonly string[];
+  readonly partial: number;
+  readonly doubled: number;
+  readonly voidedInReports: number;
+  readonly drift: Verification['drift'];
+  readonly loads: number;
+}
+
+/** Opens the warehouse as the next start would and holds it against what was promised. */
+export async function judge(workshop: Workshop): Promise<Judgement> {
+  const archive = await openFolderArchive(join(workshop.dataDir, 'archive'));
+  const warehouse = await openWarehouse({ settings: settingsFor(workshop.dataDir), archive, log: silent });
+  const { drift } = await warehouse.verify({ full: true });
+  const { path } = await warehouse.publish();
+  await warehouse.close();
+  await archive.close();
+  return { ...(await judgeFile(path, workshop)), drift };
+}
+
+/** The same of a published copy by itself. */
+export async function judgeFile(path: string, workshop: Workshop | null): Promise<Omit<Judgement, 'drift'>> {
+  const loads = await ask(path, "select invoice_id::varchar || ' ' || file_sha256 as load from loads");
+  const here = new Set(loads.map((row) => String(row.load)));
+  const lost = [...(workshop?.promised.loads ?? [])].filter((load) => !here.has(load));
+  const voided = await ask(
+    path,
+    'select invoice_id::varchar as id from invoices where voided_at is not null',
+  );
+  const voids = new Set(voided.map((row) => String(row.id)));
+  const lostVoids = [...(workshop?.promised.voids ?? [])]
+    .filter((id) => !voids.has(id))
+    .map((id) => `void ${id}`);
+  const one = async (sql: string): Promise<number> =>
+    Number(Object.values((await ask(path, sql))[0] ?? {})[0]);
+  return {
+    lost: [...lost, ...lostVoids],
+    partial: await one(`select count(*)::integer from loads as l full join
+      (select load_id, count(*) as n, sum(billing_cost) as cost from shipment_rows group by 1) as r on r.load_id = l.load_id
+      where l.shipments is distinct from r.n or l.billing_cost is distinct from r.cost`),
+    doubled: await one(`select (count(*) - count(distinct (invoice_id, file_sha256)))::integer from loads`),
+    voidedInReports: await one(`select count(*)::integer from shipments semi join
+      (select invoice_id from invoices where state = 'voided') as v on v.invoice_id = shipments.invoice_id`),
+    loads: here.size,
+  };
+}
+
+/** Nothing lost, partial, doubled, drifting or voided in a report. */
+export const SOUND = { lost: [], partial: 0, doubled: 0, voidedInReports: 0, drift: [] };
