@@ -278,7 +278,7 @@ async function checkSecrets({ dataDir, logFolder, secrets = [], client }: Invari
   if (client === null || secrets.length === 0) return found;
   for await (const { workflowId, runId } of client.workflow.list()) {
     const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-    for (const secret of findSecrets(Buffer.from(rawText(history)), secrets)) {
+    for (const secret of findSecrets(bytesOf(history), secrets)) {
       found.push(broken('I6', `the history of ${workflowId} holds ${secret}`));
     }
   }
@@ -334,11 +334,12 @@ async function sumOfFile(dataDir: string, sha256: string): Promise<Sum | undefin
   return { rows: rows.length, tenThousandths: costs.reduce((sum, cost) => sum + cost, 0n) };
 }
 
-/** Payloads are bytes in a history; both what they say and what base64 would make of them are searched. */
-function rawText(history: object): string {
-  return JSON.stringify(history, (_key, value: unknown) =>
-    value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
-  );
+/** Everything that a history says: its texts, and the bytes of its payloads as they are. */
+function bytesOf(told: unknown): Buffer {
+  if (told instanceof Uint8Array) return Buffer.from(told);
+  if (typeof told === 'string') return Buffer.from(told);
+  if (told === null || typeof told !== 'object') return Buffer.alloc(0);
+  return Buffer.concat(Object.values(told).flatMap((part) => [bytesOf(part), Buffer.from('\n')]));
 }
 
 function broken(invariant: InvariantName, what: string): Violation {
