@@ -120,6 +120,8 @@ const BY_NAME: Readonly<Record<string, Verdict>> = {
   EncryptionKeyMissingError: { exitCode: EXIT.usage },
   PortTakenError: { exitCode: EXIT.locked },
   WebhookStartError: { exitCode: EXIT.usage },
+  AdminPasswordMissingError: { exitCode: EXIT.usage },
+  AdminPortTakenError: { exitCode: EXIT.locked },
 };
 
 const BY_NETWORK_CODE = new Set([

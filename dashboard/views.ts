@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 import { REPORT_CSS } from '../reports/render/html-page.js';
 import { cellLabel, grouped } from '../reports/render/labels.js';
@@ -28,7 +29,11 @@ export interface Frame {
   readonly asOf: string | null;
 }
 
-const eta = new Eta({ views: new URL('./views', import.meta.url).pathname, autoTrim: false, cache: true });
+const eta = new Eta({
+  views: fileURLToPath(new URL('./views', import.meta.url)),
+  autoTrim: false,
+  cache: true,
+});
 
 export const STYLE = `${REPORT_CSS}\n${readFileSync(new URL('./dashboard.css', import.meta.url), 'utf8')}`;
 /** Changes with the style, so that a browser may keep it for ever. */

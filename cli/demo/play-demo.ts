@@ -95,7 +95,7 @@ async function openTheatre(options: DemoOptions, narrator: Narrator): Promise<Th
     const running = await startUpRole(context);
     narrator.done('temporal', running.addresses.temporal ?? '');
     narrator.done('endpoint', running.addresses.webhook ?? '');
-    narrator.done('dashboard', running.addresses.admin ?? '');
+    narrator.done('dashboard', running.addresses.dashboard ?? '');
     const registrationId = register(sandbox, running, password);
     const close = async (): Promise<void> => {
       await running.close();

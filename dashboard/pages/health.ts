@@ -11,12 +11,11 @@ export function registerHealth(
   context: PageContext,
   own: { readonly admin: Settings['admin']; readonly metrics: Metrics },
 ): void {
-  app.get('/livez', async () => ({ status: 'alive' }));
+  app.get('/livez', async () => ({ status: 'ok' }));
   app.get('/readyz', async (request, reply) => {
-    const { isReady, components } = context.health.report();
-    const status = isReady ? 'ready' : 'not ready';
-    reply.code(isReady ? 200 : 503);
-    return isTrusted(request, own.admin) ? { status, components } : { status };
+    const report = context.health.report();
+    reply.code(report.isReady ? 200 : 503);
+    return isTrusted(request, own.admin) ? report : { isReady: report.isReady };
   });
   app.get('/metrics', async (_request, reply) =>
     reply.type(own.metrics.registry.contentType).send(await own.metrics.text()),

@@ -2,12 +2,13 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 import type { ReportResult } from '../report-result.js';
 import { drawCharts } from './chart-svg.js';
 import { cellLabel, columnLabel, grouped, headLines } from './labels.js';
 
-const eta = new Eta({ views: new URL('.', import.meta.url).pathname, autoTrim: false, cache: true });
+const eta = new Eta({ views: fileURLToPath(new URL('.', import.meta.url)), autoTrim: false, cache: true });
 /** The stylesheet, which the dashboard serves as well. */
 export const REPORT_CSS = readFileSync(new URL('./report.css', import.meta.url), 'utf8');
 

@@ -13,7 +13,7 @@ const installed = join(cache, 'moto-5.2.5');
 
 /** @throws Error python3 with pip is missing, or the packages cannot be had */
 export async function startS3Server(): Promise<{ url: string; stop(): Promise<void> }> {
-  if (!existsSync(installed)) await install();
+  await installS3Server();
   const script = 'import sys; from moto.server import main; main(["-H", "127.0.0.1", "-p", "0"])';
   const child = spawn('python3', ['-c', script], {
     env: { ...process.env, PYTHONPATH: installed },
@@ -30,7 +30,9 @@ export async function startS3Server(): Promise<{ url: string; stop(): Promise<vo
   };
 }
 
-async function install(): Promise<void> {
+/** The folder of its packages; the first call on a machine downloads them. @throws Error as above */
+export async function installS3Server(): Promise<string> {
+  if (existsSync(installed)) return installed;
   await mkdir(cache, { recursive: true });
   const draft = await mkdtemp(join(cache, 'moto-'));
   const pip = [
@@ -55,6 +57,7 @@ async function install(): Promise<void> {
     );
   }
   await rename(draft, installed).catch(() => rm(draft, { recursive: true }));
+  return installed;
 }
 
 function address(child: ChildProcess): Promise<string> {

@@ -1,5 +1,5 @@
 /**
- * Loaded before the product (`node --import`): ends the process, as kill -9 does, at the durable point that a file
+ * Loaded before the product by `mortal.ts`: ends the process, as kill -9 does, at the durable point that a file
  * names. The product knows nothing of it: the points are watched from outside, at the file system's, the network
  * library's and DuckDB's own calls.
  *

@@ -57,8 +57,9 @@ export interface Product {
   close(options?: { readonly keep?: boolean }): Promise<void>;
 }
 
-const DIE_AT = fileURLToPath(new URL('./die-at.ts', import.meta.url));
+const MORTAL = fileURLToPath(new URL('./mortal.ts', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const MAIN = join(ROOT, 'cli', 'main.ts');
 /** A machine that runs other tests beside takes its time. */
 const READY_WITHIN_MS = 90_000;
 
@@ -110,9 +111,8 @@ export async function createProduct({
     if (isRunning(role)) throw new Error(`${role} runs already.`);
     const logFrom = existsSync(logPath(role)) ? statSync(logPath(role)).size : 0;
     const output = openSync(logPath(role), 'a');
-    const modules = ['tsx', ...(isMortal && role === 'worker' ? [DIE_AT] : [])];
-    const imports = modules.flatMap((module) => ['--import', module]);
-    const child = spawn(process.execPath, [...imports, join(ROOT, 'cli', 'main.ts'), role], {
+    const entry = isMortal && role === 'worker' ? MORTAL : MAIN;
+    const child = spawn(process.execPath, ['--import', 'tsx', entry, role], {
       stdio: ['ignore', output, output],
       cwd: ROOT,
       env,
@@ -163,7 +163,7 @@ export async function createProduct({
     },
     address: (role, name) => readyLine(lastRun(role))?.get(name) ?? null,
     command(...args) {
-      const child = spawn(process.execPath, ['--import', 'tsx', join(ROOT, 'cli', 'main.ts'), ...args], {
+      const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], {
         stdio: ['ignore', 'pipe', 'pipe'],
         cwd: ROOT,
         env,

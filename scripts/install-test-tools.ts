@@ -1,0 +1,19 @@
+/** Set-up's step for what only the tests need: a browser to look at the pages with, and the S3 the archive talks to. */
+
+import { installS3Server } from '../test/archive/s3-server.js';
+import { findChromium } from '../test/support/chromium.js';
+
+const tools = [
+  { name: 'chromium', install: () => findChromium() },
+  { name: 's3', install: () => installS3Server() },
+];
+
+for (const { name, install } of tools) {
+  try {
+    process.stderr.write(`${name}: looking for it, or installing it\n`);
+    process.stderr.write(`${name}: ${await install()}\n`);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,354 @@
+/** The admin port over real HTTP: who may look, what each page answers, and that nothing of the outside gets in. */
+
+import { mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { AdminPasswordMissingError } from '../../dashboard/admin-guard.js';
+import { AdminPortTakenError, type RunningDashboard } from '../../dashboard/server.js';
+import { createTurns } from '../../dashboard/turns.js';
+import { createHealth } from '../../ops/health.js';
+import { listReports } from '../../reports/catalogue.js';
+import { INJECTIONS } from '../support/injections.js';
+import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+import { seededInvoices } from '../support/seeded-invoices.js';
+import { dashboardOver } from './support.js';
+
+let fixture: ReportsFixture;
+let dashboard: RunningDashboard;
+const parked = anInvoice([], {
+  number: 'INV-STUCK',
+  state: 'needs_attention',
+  reason: 'Line 7: "<b>1,5</b>" is no amount.',
+});
+
+beforeAll(async () => {
+  fixture = await reportsFixture([...seededInvoices(8, 60), parked]);
+  dashboard = await dashboardOver(fixture.path, { workflowUrl: (id) => `http://temporal.example/${id}` });
+});
+afterAll(async () => {
+  await dashboard.close();
+  await fixture.remove();
+});
+
+const get = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(dashboard.url + path, { headers, redirect: 'manual' });
+
+describe('every page', () => {
+  test('forbids scripts, frames and whatever is elsewhere', async () => {
+    for (const path of ['/', '/invoices', '/reports/tenants', '/nowhere', '/health']) {
+      const answer = await get(path);
+      expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'; style-src 'self'");
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      const page = await answer.text();
+      expect(page).not.toMatch(/<script|style="|on(click|load|error)=/);
+      expect(page.replaceAll('http://www.w3.org/', '')).not.toMatch(/(src|href)="(https?:)?\/\//);
+    }
+  });
+
+  test('escapes what it shows', async () => {
+    expect(await (await get('/')).text()).toContain('&lt;b&gt;1,5&lt;/b&gt;');
+  });
+
+  test('only reads', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
+      expect((await fetch(`${dashboard.url}/invoices`, { method })).status).toBe(404);
+    }
+  });
+});
+
+describe('the overview', () => {
+  test('says where invoices stand, what needs a person and what is spent', async () => {
+    const page = await (await get('/')).text();
+    expect(page).toMatch(/<a href="\/invoices\?state=needs_attention"><strong>1<\/strong>/);
+    expect(page).toContain(`<a href="/invoices/${parked.id}">INV-STUCK</a>`);
+    for (const title of [
+      'Billing cost in USD by month',
+      'Billing cost in EUR by carrier',
+      'Cost per shipment in USD by zone and carrier',
+    ]) {
+      expect(page).toContain(`aria-label="${title}"`);
+    }
+  });
+});
+
+describe('invoices', () => {
+  test('are filtered, searched, sorted and paged by the address', async () => {
+    const all = await (await get('/invoices')).text();
+    expect(all).toContain('61 invoices.');
+    expect(all.match(/<tr><td/g)).toHaveLength(50);
+    const second = /href="(\/invoices\?page=2)" rel="next"/.exec(all)?.[1] ?? '';
+    expect((await (await get(second)).text()).match(/<tr><td/g)).toHaveLength(11);
+    expect(await (await get('/invoices?state=voided')).text()).toContain('5 invoices.');
+    const found = await (await get('/invoices?search=inv-stuck&sort=cost')).text();
+    expect(found).toContain('1 invoice.');
+    expect(found).toContain('value="inv-stuck"');
+  });
+
+  test('show one with its facts, its life and the way to its workflow', async () => {
+    const [, id = ''] =
+      /href="\/invoices\/([0-9a-f-]{36})"/.exec(await (await get('/invoices?state=loaded')).text()) ?? [];
+    const page = await (await get(`/invoices/${id}`)).text();
+    expect(page).toContain(`http://temporal.example/${id}`);
+    expect(page).toMatch(/version 1 loaded: \d+ shipments, -?[\d.]+ (USD|EUR) \(current\)/);
+    expect((await get('/invoices/nobody')).status).toBe(404);
+  });
+});
+
+describe('reports', () => {
+  test('answer each with its form, its downloads and its rows', async () => {
+    for (const report of await listReports()) {
+      const answer = await get(`/reports/${report.name}`);
+      expect(answer.status, report.name).toBe(200);
+      const page = await answer.text();
+      for (const parameter of report.parameters) expect(page).toContain(`name="p_${parameter.name}"`);
+      expect(page).toContain(`/reports/${report.name}/download?format=xlsx`);
+    }
+  });
+
+  test('keep the filters of the address in form and downloads', async () => {
+    const page = await (await get('/reports/carriers?carrier=ups&from=2026-02-01&to=')).text();
+    expect(page).toContain('name="carrier" value="ups" checked');
+    expect(page).toContain('value="2026-02-01"');
+    expect(page).toContain('carrier &quot;ups&quot;');
+    expect(page).toContain('/reports/carriers/download?carrier=ups&amp;from=2026-02-01&amp;format=csv');
+    const rows = (await (await get('/reports/carriers/download?carrier=ups&format=json')).json()) as {
+      carrier: string;
+    }[];
+    expect(new Set(rows.map((row) => row.carrier))).toEqual(new Set(['ups']));
+  });
+
+  test.each([
+    ['csv', 'text/csv'],
+    ['parquet', 'application/vnd.apache.parquet'],
+    ['xlsx', 'spreadsheetml'],
+    ['html', 'text/html'],
+  ])('download as %s', async (format, type) => {
+    const answer = await get(`/reports/zones/download?format=${format}`);
+    expect(answer.headers.get('content-type')).toContain(type);
+    expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="zones.${format}"`);
+    expect((await answer.arrayBuffer()).byteLength).toBeGreaterThan(200);
+  });
+
+  test('refuse a filter that cannot be meant and leave the form standing', async () => {
+    const answer = await get('/reports/tenants?from=yesterday');
+    expect(answer.status).toBe(400);
+    const page = await answer.text();
+    expect(page).toContain('role="alert">&quot;yesterday&quot; is no date for from');
+    expect(page).toContain('<form');
+    expect((await get('/reports/tenant')).status).toBe(404);
+    expect((await get('/reports/tenants/download?format=exe')).status).toBe(400);
+  });
+
+  test('take whatever is typed literally', async () => {
+    for (const text of INJECTIONS) {
+      const value = encodeURIComponent(text);
+      const answer = await get(
+        `/reports/tenants?tenant=${value}&carrier=${value}&zone=${value}&currency=${value}`,
+      );
+      expect(answer.status, text).toBe(200);
+      expect(await answer.text(), text).toContain('No rows: nothing matches.');
+      const found = await (await get(`/invoices?tenant=${value}&sort=${value}&state=${value}`)).text();
+      expect(found, text).toContain('0 invoices.');
+    }
+  });
+
+  test('say so when a query takes longer than its limit', async () => {
+    const hasty = await dashboardOver(fixture.path, { timeLimitMs: 1 });
+    const answer = await fetch(`${hasty.url}/reports/outliers`);
+    expect(answer.status).toBe(503);
+    expect(await answer.text()).toContain('was stopped at its limit of 0.001 s');
+    await hasty.close();
+  });
+});
+
+describe('the published file', () => {
+  test('is never changed, and what replaces it is shown at once', async () => {
+    const copy = await reportsFixture([anInvoice([aShipment({ tenant: 'before' })])]);
+    const other = await reportsFixture([anInvoice([aShipment({ tenant: 'after' })])]);
+    const running = await dashboardOver(copy.path);
+    const page = async (): Promise<string> => (await fetch(`${running.url}/reports/tenants`)).text();
+    const before = await readFile(copy.path);
+    expect(await page()).toContain('before');
+    expect((await readFile(copy.path)).equals(before)).toBe(true);
+    await rename(other.path, copy.path);
+    expect(await page()).toContain('after');
+    await running.close();
+    await Promise.all([copy.remove(), other.remove()]);
+  });
+
+  test('may be missing: pages say so, probes go on', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'billsync-empty-'));
+    const running = await dashboardOver(join(folder, 'reports.duckdb'));
+    const answer = await fetch(running.url);
+    expect(answer.status).toBe(503);
+    expect(await answer.text()).toContain('Nothing is published yet');
+    expect((await fetch(`${running.url}/livez`)).status).toBe(200);
+    expect((await fetch(`${running.url}/health`)).status).toBe(200);
+    await expect(stat(join(folder, 'reports.duckdb'))).rejects.toThrow('ENOENT');
+    await running.close();
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe('probes', () => {
+  test('say how the process is, with details for those who may know', async () => {
+    const health = createHealth();
+    const running = await dashboardOver(fixture.path, {
+      health,
+      admin: { basicAuth: { user: 'ops', password: 'pässword' } },
+    });
+    health.set('temporal', { isHealthy: false, detail: 'does not answer' });
+    const stranger = await fetch(`${running.url}/readyz`);
+    expect([stranger.status, await stranger.json()]).toEqual([503, { isReady: false }]);
+    const authorization = `Basic ${Buffer.from('ops:pässword').toString('base64')}`;
+    const known = await fetch(`${running.url}/readyz`, { headers: { authorization } });
+    expect(await known.json()).toMatchObject({ components: { temporal: { detail: 'does not answer' } } });
+    health.set('temporal', { isHealthy: true });
+    expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
+    expect((await fetch(`${running.url}/metrics`)).status).toBe(401);
+    expect(await (await fetch(`${running.url}/metrics`, { headers: { authorization } })).text()).toContain(
+      'billsync_',
+    );
+    await running.close();
+  });
+});
+
+describe('who may look', () => {
+  const withPassword = { basicAuth: { user: 'ops', password: 'secret:with:colons' } };
+
+  test('only those with the password, when one is set', async () => {
+    const running = await dashboardOver(fixture.path, { admin: withPassword });
+    const as = (text: string): Promise<Response> =>
+      fetch(running.url, { headers: { authorization: `Basic ${Buffer.from(text).toString('base64')}` } });
+    const refused = await fetch(running.url);
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+      401,
+      'Basic realm="billsync", charset="UTF-8"',
+    ]);
+    for (const wrong of ['ops:secret', 'OPS:secret:with:colons', '', ':'])
+      expect((await as(wrong)).status).toBe(401);
+    expect((await as('ops:secret:with:colons')).status).toBe(200);
+    await running.close();
+  });
+
+  test.each(['0.0.0.0', '::', '192.0.2.1', 'dashboard.example'])(
+    'nobody at %s without a password: it does not start',
+    async (host) => {
+      await expect(dashboardOver(fixture.path, { admin: { host } })).rejects.toThrow(
+        AdminPasswordMissingError,
+      );
+    },
+  );
+
+  test('starts on all addresses with one', async () => {
+    const running = await dashboardOver(fixture.path, { admin: { host: '0.0.0.0', ...withPassword } });
+    expect((await fetch(`http://127.0.0.1:${running.port}/`)).status).toBe(401);
+    await running.close();
+  });
+
+  test.each(['evil.example', '192.0.2.1', 'localhost.evil.example'])(
+    'no page that asks loopback as %s',
+    async (host) => {
+      expect(await statusAs(`${host}:${dashboard.port}`)).toBe(421);
+      expect(await statusAs(`localhost:${dashboard.port}`)).toBe(200);
+    },
+  );
+
+  /** fetch chooses the Host itself, so this asks by hand. */
+  function statusAs(host: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const asked = httpRequest(
+        { port: dashboard.port, host: '127.0.0.1', path: '/reports', headers: { host } },
+        (answer) => {
+          answer.resume();
+          resolve(answer.statusCode ?? 0);
+        },
+      );
+      asked.on('error', reject).end();
+    });
+  }
+});
+
+describe('the port', () => {
+  test('is given up for a free one, or insisted on', async () => {
+    const admin = { port: dashboard.port };
+    const second = await dashboardOver(fixture.path, { admin });
+    expect(second.port).not.toBe(dashboard.port);
+    expect((await fetch(`${second.url}/livez`)).status).toBe(200);
+    await second.close();
+    await expect(dashboardOver(fixture.path, { admin, whenPortIsTaken: 'fail' })).rejects.toThrow(
+      AdminPortTakenError,
+    );
+  });
+});
+
+describe('quarantine', () => {
+  const thing = {
+    quarantineId: 'q-1',
+    kind: 'delivery' as const,
+    at: '2026-03-01T10:00:00Z',
+    code: 'not-json',
+    reason: 'The body is no JSON.',
+    invoiceId: null,
+    eventId: null,
+    sha256: null,
+    findings: [{ line: 7, row: 6, column: 'Billing Cost', rule: 'amount', value: '<1,5>' }],
+    findingCount: 1,
+    sizeBytes: 9,
+  };
+
+  test('is listed and shown, and an id is never a path', async () => {
+    const asked: string[] = [];
+    const show = async (id: string): Promise<{ thing: typeof thing; body: Uint8Array }> => {
+      asked.push(id);
+      return { thing, body: Buffer.from('{<oops>') };
+    };
+    const running = await dashboardOver(fixture.path, { quarantine: { list: async () => [thing], show } });
+    expect(await (await fetch(`${running.url}/quarantine`)).text()).toContain('The body is no JSON.');
+    const page = await (await fetch(`${running.url}/quarantine/q-1`)).text();
+    expect(page).toContain('&lt;1,5&gt;');
+    expect(page).toContain('{&lt;oops&gt;');
+    expect((await fetch(`${running.url}/quarantine/..%2F..%2Fkeys`)).status).toBe(404);
+    expect(asked).toEqual(['q-1']);
+    await running.close();
+  });
+});
+
+describe('turns', () => {
+  test('let so many work at once and lose none who fails', async () => {
+    const inTurn = createTurns(2);
+    let running = 0;
+    let most = 0;
+    const works = Array.from({ length: 12 }, (_, index) =>
+      inTurn(async () => {
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise((resolve) => setImmediate(resolve));
+        running -= 1;
+        if (index % 3 === 0) throw new Error('no');
+        return index;
+      }).catch(() => -1),
+    );
+    expect((await Promise.all(works)).filter((result) => result >= 0)).toHaveLength(8);
+    expect(most).toBe(2);
+  });
+
+  test('many readers at once get all their pages', async () => {
+    const fresh = await dashboardOver(fixture.path);
+    const paths = [
+      '/',
+      '/invoices',
+      '/events',
+      '/reports/tenants',
+      '/reports/zones',
+      '/reports/gaps',
+      '/health',
+    ];
+    const answers = await Promise.all([...paths, ...paths].map((path) => fetch(fresh.url + path)));
+    expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 200));
+    await fresh.close();
+  });
+});
