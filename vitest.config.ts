@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** Tests that share one Temporal dev server and one workflow bundle; the others do not wait for it to start. */
@@ -8,6 +9,8 @@ export default defineConfig({
   test: {
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // By default one core is left idle, which on two cores means one file at a time; most of ours wait for other processes.
+    maxWorkers: Math.max(2, availableParallelism()),
     projects: [
       {
         extends: true,

@@ -54,13 +54,13 @@ export function taskQueues(environment: EnvironmentName): {
   return { billing: `billsync-${environment}-billing`, warehouse: `billsync-${environment}-warehouse` };
 }
 
-/** One workflow per invoice, whatever happens to it (ADR 1). */
+/** One workflow per invoice, whatever happens to it (ADR 1) and however a sender spells its ids: they are UUIDs. */
 export function invoiceWorkflowId(invoice: {
   readonly environment: EnvironmentName;
   readonly partnerId: string;
   readonly invoiceId: string;
 }): string {
-  return `invoice/${invoice.environment}/${invoice.partnerId}/${invoice.invoiceId}`;
+  return `invoice/${invoice.environment}/${invoice.partnerId}/${invoice.invoiceId}`.toLowerCase();
 }
 
 export const SEARCH_ATTRIBUTES = {

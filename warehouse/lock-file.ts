@@ -5,17 +5,14 @@
  * that lock. A lock whose process is gone is taken over: kill -9 never blocks the next start.
  */
 
-import { existsSync, readFileSync } from 'node:fs';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { isStillRunning, ownIdentity, type ProcessIdentity } from '../ops/process-identity.js';
 import { WarehouseLockedError } from './errors.js';
 
-export interface LockOwner {
-  readonly pid: number;
+export interface LockOwner extends ProcessIdentity {
   readonly role: string;
   /** ISO 8601 UTC. */
   readonly since: string;
-  /** The kernel's start time of the process where it can be had: a reused pid is another process. */
-  readonly started: string | null;
 }
 
 export interface LockFile {
@@ -29,12 +26,7 @@ export async function takeLock(
   path: string,
   owner: { readonly role: string; readonly now: Date },
 ): Promise<LockFile> {
-  const mine: LockOwner = {
-    pid: process.pid,
-    role: owner.role,
-    since: owner.now.toISOString(),
-    started: startOf(process.pid),
-  };
+  const mine: LockOwner = { ...ownIdentity(), role: owner.role, since: owner.now.toISOString() };
   const draft = `${path}.${process.pid}.tmp`;
   await writeFile(draft, `${JSON.stringify(mine)}\n`, { mode: 0o600 });
   let takenOver = false;
@@ -42,7 +34,7 @@ export async function takeLock(
     for (let attempt = 0; attempt < 10; attempt += 1) {
       if (await linked(draft, path)) return { takenOver, release: () => release(path, mine) };
       const found = await readOwner(path);
-      if (found.owner !== null && isAlive(found.owner)) throw new WarehouseLockedError(path, found.owner);
+      if (found.owner !== null && isStillRunning(found.owner)) throw new WarehouseLockedError(path, found.owner);
       takenOver = (await putAside(path, found.text)) || takenOver;
     }
     throw new WarehouseLockedError(path, null);
@@ -54,7 +46,7 @@ export async function takeLock(
 /** Who holds it now; null when nobody alive does. For commands that would rather ask the owner. */
 export async function lockOwner(path: string): Promise<LockOwner | null> {
   const { owner } = await readOwner(path);
-  return owner !== null && isAlive(owner) ? owner : null;
+  return owner !== null && isStillRunning(owner) ? owner : null;
 }
 
 async function linked(draft: string, path: string): Promise<boolean> {
@@ -104,29 +96,4 @@ async function putAside(path: string, deadText: string | null): Promise<boolean>
 async function release(path: string, mine: LockOwner): Promise<void> {
   const { owner } = await readOwner(path);
   if (owner?.pid === mine.pid && owner.since === mine.since) await rm(path, { force: true });
-}
-
-function isAlive(owner: LockOwner): boolean {
-  // Our own pid in a lock that we do not hold: a process of an earlier boot or container had the same one.
-  if (owner.pid === process.pid) return owner.started !== null && owner.started === startOf(process.pid);
-  try {
-    process.kill(owner.pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
-  }
-  const started = startOf(owner.pid);
-  return owner.started === null || started === null || started === owner.started;
-}
-
-/** Field 22 of /proc/PID/stat, after the command name, which may hold anything; null where there is no /proc. */
-function startOf(pid: number): string | null {
-  const path = `/proc/${pid}/stat`;
-  if (!existsSync(path)) return null;
-  try {
-    const text = readFileSync(path, 'utf8');
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? 'zombie' : (fields[19] ?? null);
-  } catch {
-    return null;
-  }
 }

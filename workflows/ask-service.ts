@@ -1,7 +1,9 @@
 /** Asks the service about an invoice no event tells enough of: the details for its status, regenerate for its file. */
 
+import type { LookUpInvoiceResult } from '../activities/look-up-invoice.js';
 import type { ExportLocation } from '../contract/invoice-event.js';
 import type { WebhookStatus } from '../contract/names.js';
+import { failureOf } from './failure.js';
 import type { InvoiceActivities } from './options.js';
 
 export interface AskAnswer {
@@ -13,10 +15,13 @@ export interface AskAnswer {
   readonly location: ExportLocation | null;
 }
 
+/** The details endpoint is there and does not do its work: the other question may still be answered. */
+const DETAILS_UNUSABLE = new Set(['refused', 'forbidden', 'server-fault', 'unexpected-answer', 'redirect']);
+
 /** @throws ActivityFailure when the service could not be asked */
 export async function askService(activities: InvoiceActivities, invoiceId: string): Promise<AskAnswer> {
   await activities.fetchToken();
-  const details = await activities.lookUpInvoice({ invoiceId });
+  const { details, error } = await lookUp(activities, invoiceId);
   if (details.outcome === 'found') {
     const { status, header } = details;
     await activities.recordDetails({ invoiceId, status, header });
@@ -25,9 +30,22 @@ export async function askService(activities: InvoiceActivities, invoiceId: strin
   // The details' shape is not shown (spec 4.4). A file that exists says as much as a status: it is finalized.
   const answer = await activities.regenerateUrl({ invoiceId });
   if (answer.outcome !== 'location') {
+    if (error !== null) throw error;
     const isKnown = details.outcome === 'found' || answer.outcome !== 'not-exported';
     return { isKnown, status: null, location: null };
   }
   await activities.recordDetails({ invoiceId, status: 'finalized', header: {} });
   return { isKnown: true, status: 'finalized', location: answer.location };
+}
+
+async function lookUp(
+  activities: InvoiceActivities,
+  invoiceId: string,
+): Promise<{ readonly details: LookUpInvoiceResult; readonly error: unknown }> {
+  try {
+    return { details: await activities.lookUpInvoice({ invoiceId }), error: null };
+  } catch (error) {
+    if (!DETAILS_UNUSABLE.has(failureOf(error).code)) throw error;
+    return { details: { outcome: 'not-found' }, error };
+  }
 }

@@ -75,8 +75,10 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
   }
 
   /** An answer counts once; one that comes after we stopped waiting is told by the invoice itself. */
-  function note({ invoiceId, state, reason }: BackfillReply): void {
-    if (!inWork.has(invoiceId)) return;
+  function note({ invoiceId: spelled, state, reason }: BackfillReply): void {
+    // The invoice's own workflow may have heard of it in another spelling.
+    const invoiceId = [...inWork.keys()].find((id) => id.toLowerCase() === spelled.toLowerCase());
+    if (invoiceId === undefined) return;
     settle(invoiceId, state === 'finalized' ? 'pending' : state, reason);
   }
 

@@ -78,7 +78,11 @@ export async function backfill(input: BackfillInput): Promise<BackfillResult> {
       counts: noBackfillCounts(),
     };
     batches.push(batch);
-    batch.counts = await runBatch(input, { workflowId, invoiceIds, control });
+    const begunWith = control;
+    batch.counts = await runBatch(input, { workflowId, invoiceIds, control }, async () => {
+      // What was wished for while the batch was about to begin could not reach it.
+      if (control !== begunWith) await tell(workflowId, control);
+    });
     batch.state = 'done';
   }
   await condition(allHandlersFinished);
@@ -102,6 +106,7 @@ async function runBatch(
     readonly invoiceIds: readonly string[];
     readonly control: BackfillControl;
   },
+  onBegun: () => Promise<void>,
 ): Promise<BackfillCounts> {
   const { workflowId, invoiceIds, control } = batch;
   try {
@@ -110,6 +115,7 @@ async function runBatch(
       args: [{ ...input, invoiceIds, control }],
       parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
     });
+    await onBegun();
     const { counts } = await child.result();
     return counts;
   } catch (error) {

@@ -91,10 +91,15 @@ export class InvoiceMailbox {
   }
 }
 
+/** Ids are UUIDs: two spellings of one are the same invoice. */
+function isSameId(one: string | undefined, other: string): boolean {
+  return one?.toLowerCase() === other.toLowerCase();
+}
+
 function isEventOf(invoiceId: string, value: unknown): value is InvoiceEvent {
   if (typeof value !== 'object' || value === null) return false;
   const { eventId, eventType, invoice } = value as Partial<InvoiceEvent>;
   const isKnownType =
     eventType === 'invoice_created' || eventType === 'invoice_finalized' || eventType === 'invoice_voided';
-  return typeof eventId === 'string' && isKnownType && invoice?.invoiceId === invoiceId;
+  return typeof eventId === 'string' && isKnownType && isSameId(invoice?.invoiceId, invoiceId);
 }

@@ -46,10 +46,13 @@ export function fatesOf(invoices: number): readonly Fate[] {
 
 type Faults = SandboxAccount['faults'];
 
+/** The event waits for the later one, not for a clock: longer than any machine takes to deliver that one. */
+const OVERTAKEN = { delayMs: 300_000 };
+
 /** Switches on what the next invoice meets when it is created: its id is not known before. */
 export function arrangeCreation(faults: Faults, fate: Fate): void {
   if (fate === 'late-created')
-    faults.add({ name: 'reorder', count: 1, target: { eventType: 'invoice_created' } });
+    faults.add({ name: 'reorder', count: 1, target: { eventType: 'invoice_created' }, params: OVERTAKEN });
 }
 
 /** Switches on what one invoice is going to meet. */
@@ -79,7 +82,11 @@ const FAULTS_OF: Partial<Record<Fate, (faults: Faults, invoiceId: string, nth: n
     faults.add({ name: 'drop', target: { invoiceId, eventType: 'invoice_finalized' } });
   },
   'void-overtakes': (faults, invoiceId) => {
-    faults.add({ name: 'reorder', target: { invoiceId, eventType: 'invoice_finalized' } });
+    faults.add({
+      name: 'reorder',
+      target: { invoiceId, eventType: 'invoice_finalized' },
+      params: OVERTAKEN,
+    });
   },
   poisoned: (faults, invoiceId, nth) => {
     const kind = nth % 2 === 0 ? 'cost-exponent' : 'date-impossible';

@@ -2,6 +2,8 @@
 
 import type { QuarantinedThing } from '../../contract/quarantine.js';
 import type { Sandbox } from '../../sandbox/service.js';
+import { pause } from '../../temporal/connect.js';
+import { CliError, EXIT } from '../errors.js';
 import { arrangeCreation, arrangeFate, type Fate, fatesOf } from './fates.js';
 
 export interface PlayedInvoice {
@@ -10,20 +12,22 @@ export interface PlayedInvoice {
   readonly fate: Fate;
 }
 
-/** Where billsync says an invoice stands; from the published file. */
-export type StateOf = () => Promise<ReadonlyMap<string, string>>;
+/** Where billsync says each invoice stands; from the published file. */
+export type States = () => Promise<ReadonlyMap<string, string>>;
 
 export interface Stage {
   readonly sandbox: Sandbox;
   readonly registrationId: string;
-  readonly states: StateOf;
+  readonly states: States;
   /** What lies in quarantine now; it leaves when a mended file is loaded. */
   readonly quarantined: () => Promise<readonly QuarantinedThing[]>;
   /** A person's wish to try a parked invoice again. */
   readonly retry: (invoiceId: string) => Promise<void>;
   readonly progress: (words: string) => void;
-  /** When to give up waiting, in milliseconds of `Date.now()`. */
-  readonly deadline: number;
+  /** How long nothing may change before the waiting is given up. */
+  readonly patienceMs: number;
+  /** Aborts when somebody wants the demo to end. */
+  readonly stopping: AbortSignal;
 }
 
 export interface Story {
@@ -33,7 +37,7 @@ export interface Story {
   readonly refused: readonly QuarantinedThing[];
 }
 
-/** @throws Error naming the invoices that did not settle in time */
+/** @throws CliError (exit 1) naming the invoices that do not settle */
 export async function playStory(stage: Stage, wanted: { readonly invoices: number }): Promise<Story> {
   const { sandbox, progress } = stage;
   sandbox.faults.add({ name: 'duplicate', rate: 0.3, params: { times: 2, delayMs: 150 } });
@@ -41,6 +45,7 @@ export async function playStory(stage: Stage, wanted: { readonly invoices: numbe
 
   const played: PlayedInvoice[] = [];
   for (const [index, fate] of fatesOf(wanted.invoices).entries()) {
+    stage.stopping.throwIfAborted();
     played.push(await bill(stage, fate, played, index));
     progress(`billed ${played.length} of ${wanted.invoices} invoices`);
   }
@@ -50,7 +55,10 @@ export async function playStory(stage: Stage, wanted: { readonly invoices: numbe
     expectedAtFirst,
   );
 
-  const refused = await stage.quarantined();
+  const refused = await refusedFiles(
+    stage,
+    played.filter(({ fate }) => fate === 'poisoned'),
+  );
 
   // Every token that was given out is dead from here on: the next call is refused and needs a new one.
   sandbox.revokeTokens();
@@ -106,23 +114,60 @@ export function expectedAtLast(fate: Fate): string {
   return fate.startsWith('void') ? 'voided' : 'loaded';
 }
 
+/** The state of an invoice can be published a moment before its file lies in quarantine. */
+async function refusedFiles(
+  stage: Stage,
+  poisoned: readonly PlayedInvoice[],
+): Promise<readonly QuarantinedThing[]> {
+  return settled(stage, async () => {
+    const things = (await stage.quarantined()).filter(({ findingCount }) => findingCount > 0);
+    const open = poisoned.filter(
+      ({ invoiceId }) => !things.some((thing) => thing.invoiceId === invoiceId),
+    );
+    return { answer: things, open: open.map(({ invoiceNumber }) => `${invoiceNumber} is not in quarantine`) };
+  });
+}
+
 async function settle(
-  { states, progress, deadline }: Stage,
+  stage: Stage,
   invoices: readonly PlayedInvoice[],
   expected: (fate: Fate) => string,
 ): Promise<void> {
-  for (;;) {
-    const now = await states();
+  await settled(stage, async () => {
+    const now = await stage.states();
     const open = invoices.filter(({ invoiceId, fate }) => now.get(invoiceId) !== expected(fate));
-    progress(`settled ${invoices.length - open.length} of ${invoices.length} invoices`);
-    if (open.length === 0) return;
-    if (Date.now() > deadline) {
-      const named = open.map(
-        ({ invoiceId, invoiceNumber, fate }) =>
-          `${invoiceNumber} (${fate}) is ${now.get(invoiceId) ?? 'unheard of'}`,
-      );
-      throw new Error(`${open.length} invoices did not settle: ${named.join('; ')}`);
+    stage.progress(`settled ${invoices.length - open.length} of ${invoices.length} invoices`);
+    const told = open.map(
+      ({ invoiceId, invoiceNumber, fate }) =>
+        `${invoiceNumber} (${fate}) is ${now.get(invoiceId) ?? 'unheard of'}`,
+    );
+    return { answer: undefined, open: told };
+  });
+}
+
+/**
+ * Asks until nothing is open. A slow machine gets all the time it needs as long as something changes.
+ *
+ * @throws CliError (exit 1) naming what is still open
+ */
+export async function settled<T>(
+  { patienceMs, stopping }: Pick<Stage, 'patienceMs' | 'stopping'>,
+  ask: () => Promise<{ readonly answer: T; readonly open: readonly string[] }>,
+): Promise<T> {
+  let before = '';
+  let changedAt = performance.now();
+  for (;;) {
+    const { answer, open } = await ask();
+    if (open.length === 0) return answer;
+    const now = open.join('; ');
+    if (now !== before) changedAt = performance.now();
+    before = now;
+    if (performance.now() - changedAt > patienceMs) {
+      throw new CliError(EXIT.checkFailed, `nothing changed for ${Math.round(patienceMs / 1000)} seconds`, {
+        subject: now,
+        hint: 'LOG_LEVEL=info billsync demo tells what goes on',
+      });
     }
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await pause(250, stopping);
   }
 }

@@ -44,6 +44,7 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     const forwarder = startForwarder({
       ...shared,
       send: (event) => temporal.run((client) => sendInvoiceEvent(client, settings, event)),
+      onFatal: fatal,
     });
     parts.add('forwarder', async () => {
       await forwarder.close();

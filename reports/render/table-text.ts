@@ -128,7 +128,9 @@ function shortened(text: string, width: number): string {
 
 /** Control characters must not reach a terminal: they could move the cursor or change its title. */
 function visible(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (letter) =>
+  // A line break of two characters is one line break.
+  const joined = text.replaceAll('\r\n', '\n');
+  return joined.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (letter) =>
     letter === '\n' ? '⏎' : `\\x${letter.charCodeAt(0).toString(16).padStart(2, '0')}`,
   );
 }
