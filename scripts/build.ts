@@ -30,8 +30,8 @@ for (const file of tracked) {
 }
 
 // Bundled from the compiled code, so that the bundle holds what is shipped and nothing else.
-const bundle = (await import(pathToFileURL(join(dist, 'worker/workflow-bundle.js')).href)) as {
-  buildWorkflowBundle(options: { readonly into: string }): Promise<void>;
-};
-await bundle.buildWorkflowBundle({ into: join(dist, 'workflow-bundle.js') });
+const { buildWorkflowBundle } = (await import(
+  pathToFileURL(join(dist, 'worker/workflow-bundle.js')).href
+)) as typeof import('../worker/workflow-bundle.js');
+await buildWorkflowBundle(join(dist, 'workflow-bundle.js'));
 process.stderr.write('built dist/\n');
