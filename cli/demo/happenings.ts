@@ -87,20 +87,15 @@ function duplicates({ deliveries }: Facts): Happening {
 }
 
 function reordered(facts: Facts): Happening {
-  const late = of(facts, 'late-created').filter(({ invoiceId }) => {
-    const order = facts.events.filter((event) => event.invoice_id === invoiceId).toReversed();
-    return (
-      order[0]?.event_type === 'invoice_finalized' &&
-      order.some((event) => event.event_type === 'invoice_created')
-    );
-  });
+  const late = of(facts, 'late-created');
   const told = `finalized came before created for ${names(late)}: loaded all the same`;
-  return { kind: 'Reordering', told, isProved: late.length > 0 && allAre(facts, late, 'loaded') };
+  const overtook = late.every((invoice) => came(facts, invoice, 'invoice_finalized', 'invoice_created'));
+  return { kind: 'Reordering', told, isProved: overtook && allAre(facts, late, 'loaded') };
 }
 
 function expiredUrls(facts: Facts): Happening {
   const dead = of(facts, 'expired-url');
-  const told = `the presigned URL of ${names(dead)} was dead on arrival: a new one was asked for, loaded`;
+  const told = `the presigned URLs of ${names(dead)} were dead on arrival: new ones were asked for, loaded`;
   return {
     kind: 'Expired URL',
     told,
@@ -123,7 +118,7 @@ function wrongHashes(facts: Facts): Happening {
 
 function cutOffBodies(facts: Facts): Happening {
   const cut = of(facts, 'cut-off-body');
-  const told = `the download of ${names(cut)} broke off half-way: nothing of it counted, fetched whole`;
+  const told = `the downloads of ${names(cut)} broke off half-way: nothing of them counted, fetched whole`;
   const isProved = cut.every(({ invoiceId }) => {
     const [file] = facts.files.get(invoiceId) ?? [];
     return Number(file?.file_size_bytes) === facts.sandbox.invoice(invoiceId).file.sizeBytes;
@@ -146,35 +141,44 @@ function overloaded(facts: Facts): Happening {
 }
 
 function tokens(facts: Facts): Happening {
-  const calls = facts.sandbox.activity().filter(({ kind }) => kind === 'call');
-  const refused = calls.filter(({ message }) => message.endsWith(': 401')).length;
-  const told = `${refused} call(s) were refused with 401, all tokens were revoked once: a new one each time, no work lost`;
-  const asked = of(facts, 'refused-token');
-  return { kind: 'Expired token', told, isProved: refused > 0 && allAre(facts, asked, 'loaded') };
+  const refused = of(facts, 'refused-token');
+  const later = of(facts, 'poisoned');
+  const told = `a call for ${names(refused)} was refused with 401, and half-way every token was revoked: new ones were asked for, no work lost`;
+  return {
+    kind: 'Expired token',
+    told,
+    // What was mended after the revocation could only be fetched with a new token.
+    isProved: struck(facts, 'unauthorized') && allAre(facts, [...refused, ...later], 'loaded'),
+  };
 }
 
 function missed(facts: Facts): Happening {
   const lost = of(facts, 'missed-finalized');
-  const heard = lost.some(({ invoiceId }) =>
-    facts.events.some((event) => event.invoice_id === invoiceId && event.event_type === 'invoice_finalized'),
-  );
-  const told = `the finalized event of ${names(lost)} was never sent: found by asking, loaded`;
-  return { kind: 'Missed event', told, isProved: !heard && allAre(facts, lost, 'loaded') };
+  const wasHeard = lost.some((invoice) => arrival(facts, invoice, 'invoice_finalized') !== null);
+  const told = `the finalized events of ${names(lost)} were never sent: found by asking, loaded`;
+  return { kind: 'Missed event', told, isProved: !wasHeard && allAre(facts, lost, 'loaded') };
 }
 
 function voidedBeforeLoading(facts: Facts): Happening {
-  const gone = [...of(facts, 'void-unloaded'), ...of(facts, 'void-overtakes')];
-  const told = `${names(gone)}, one of them with the void overtaking its finalized event: no row counts`;
-  return { kind: 'Void, not loaded', told, isProved: allAre(facts, gone, 'voided') };
+  const overtaken = of(facts, 'void-overtakes');
+  const gone = [...of(facts, 'void-unloaded'), ...overtaken];
+  const overtook = overtaken.every((invoice) => came(facts, invoice, 'invoice_voided', 'invoice_finalized'));
+  const told = `${names(gone)}, for ${names(overtaken)} before the finalized event came: never loaded, in no total`;
+  return {
+    kind: 'Void, not loaded',
+    told,
+    isProved: overtook && allAre(facts, gone, 'voided') && !gone.some((invoice) => wasLoaded(facts, invoice)),
+  };
 }
 
 function voidedAfterLoading(facts: Facts): Happening {
   const gone = of(facts, 'void-loaded');
-  const wereLoaded = gone.every(({ invoiceId }) =>
-    (facts.files.get(invoiceId) ?? []).some((file) => file.loaded_at !== null),
-  );
   const told = `${names(gone)} were loaded, then voided: rows kept for the record, out of every total`;
-  return { kind: 'Void, loaded', told, isProved: wereLoaded && allAre(facts, gone, 'voided') };
+  return {
+    kind: 'Void, loaded',
+    told,
+    isProved: allAre(facts, gone, 'voided') && gone.every((invoice) => wasLoaded(facts, invoice)),
+  };
 }
 
 function partnerLevel(facts: Facts): Happening {
@@ -191,24 +195,23 @@ function partnerLevel(facts: Facts): Happening {
 function testEvents(facts: Facts): Happening {
   const tests = facts.events.filter((event) => event.verdict === 'test');
   const billed = tests.filter((event) => facts.invoices.has(String(event.invoice_id)));
-  const told = `${tests.length} test event was answered 200 "ignored": kept on record, never acted on`;
+  const told = `${tests.length === 1 ? 'a test event was' : `${tests.length} test events were`} answered 200 "ignored": kept on record, never acted on`;
   return { kind: 'Test event', told, isProved: tests.length > 0 && billed.length === 0 };
 }
 
 function poisoned(facts: Facts): Happening {
   const bad = of(facts, 'poisoned');
-  const [first, ...others] = bad.flatMap(({ invoiceId, invoiceNumber }) => {
+  const found = bad.flatMap(({ invoiceId, invoiceNumber }) => {
     const thing = facts.story.refused.find((candidate) => candidate.invoiceId === invoiceId);
     const finding = thing?.findings[0];
     if (finding === undefined) return [];
     return [`${invoiceNumber} line ${finding.line}, ${finding.column}: "${finding.value}"`];
   });
-  const found = [first, ...others].join('; ');
-  const told = `files with the right hash and wrong rows (${found}): refused whole; mended at the service, retried, loaded`;
+  const told = `files with the right hash and a wrong row (${found.join('; ')}): refused whole; mended at the service, retried, loaded`;
   return {
     kind: 'Poisoned file',
     told,
-    isProved: others.length + 1 === bad.length && allAre(facts, bad, 'loaded'),
+    isProved: found.length === bad.length && allAre(facts, bad, 'loaded'),
   };
 }
 
@@ -219,6 +222,22 @@ function drafts(facts: Facts): Happening {
     told: `${names(open)} is still a draft: watched, in no total`,
     isProved: allAre(facts, open, 'draft'),
   };
+}
+
+/** When the endpoint received the invoice's event of that type; null when it never did. */
+function arrival({ events }: Facts, { invoiceId }: PlayedInvoice, type: string): string | null {
+  const event = events.find((each) => each.invoice_id === invoiceId && each.event_type === type);
+  return event === undefined ? null : String(event.received_at);
+}
+
+/** Whether both came, the one not after the other: two can share a millisecond. */
+function came(facts: Facts, invoice: PlayedInvoice, first: string, then: string): boolean {
+  const [before, after] = [arrival(facts, invoice, first), arrival(facts, invoice, then)];
+  return before !== null && after !== null && before <= after;
+}
+
+function wasLoaded({ files }: Facts, { invoiceId }: PlayedInvoice): boolean {
+  return (files.get(invoiceId) ?? []).some((file) => file.loaded_at !== null);
 }
 
 function of({ story }: Facts, fate: Fate): readonly PlayedInvoice[] {

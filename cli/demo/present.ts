@@ -6,13 +6,14 @@ import type { Happening } from './happenings.js';
 import type { ProvedReport } from './proof.js';
 
 const isTerminal = process.stderr.isTTY === true;
+const TELL_EVERY_MS = 3_000;
 
 export interface Narrator {
   /** A new chapter. */
   chapter(title: string): void;
   /** Something is done. */
   done(what: string, detail: string): void;
-  /** Something goes on; on a terminal the line is written over. */
+  /** Something goes on; on a terminal the line is written over, elsewhere a line comes every few seconds. */
   progress(words: string): void;
 }
 
@@ -20,6 +21,7 @@ export interface Narrator {
 export function createNarrator(options: { readonly quiet: boolean }): Narrator {
   let isOpen = false;
   let last = '';
+  let toldAt = performance.now();
   const clear = (): void => {
     if (isOpen) process.stderr.write('\r\u001b[2K');
     isOpen = false;
@@ -34,7 +36,12 @@ export function createNarrator(options: { readonly quiet: boolean }): Narrator {
     progress(words) {
       if (options.quiet || words === last) return;
       last = words;
-      if (!isTerminal) return;
+      if (!isTerminal) {
+        if (performance.now() - toldAt < TELL_EVERY_MS) return;
+        toldAt = performance.now();
+        process.stderr.write(`  … ${words}\n`);
+        return;
+      }
       process.stderr.write(`\r\u001b[2K  ${paint('dim', `… ${words}`)}`);
       isOpen = true;
     },
@@ -67,10 +74,12 @@ export async function renderReports(proved: readonly ProvedReport[]): Promise<st
 export function renderProof(proved: readonly ProvedReport[]): string {
   const lines = proved.flatMap(({ name, level, rows, cells, differences, billed }) => {
     const what = level === 'tenant' ? `report ${name}` : `report ${name} --level ${level}`;
-    const sums = [...billed].map(([currency, cost]) => `${cost} ${currency}`).join(' and ');
+    const sums = [...billed].map(([currency, cost]) => `${grouped(cost)} ${currency}`).join(' and ');
     const found =
-      differences.length === 0 ? `${cells} of ${cells} figures equal` : `${differences.length} differences`;
-    const line = `  ${mark(differences.length === 0)} ${paint('bold', what.padEnd(30))}  ${found} in ${rows} rows; billed ${sums}`;
+      differences.length === 0
+        ? `${String(cells).padStart(3)} of ${cells} figures equal`
+        : `${differences.length} differences`;
+    const line = `  ${mark(differences.length === 0)} ${paint('bold', what.padEnd(30))}  ${found} in ${rows} ${rows === 1 ? 'row' : 'rows'}; billed ${sums}`;
     return [line, ...differences.slice(0, 5).map((difference) => `      ${difference}`)];
   });
   return [
@@ -86,6 +95,11 @@ function verdict(proved: readonly ProvedReport[]): string {
   return wrong === 0
     ? paint('green', `  Proved: ${cells} of ${cells} figures are what the service billed.`)
     : paint('red', `  Not proved: ${wrong} figures differ.`);
+}
+
+/** 1234567.8900 as 1,234,567.8900, as the tables have it. */
+function grouped(decimal: string): string {
+  return decimal.replace(/\d(?=(\d{3})+\.)/g, '$&,');
 }
 
 function title(text: string): string {

@@ -121,9 +121,7 @@ async function refusedFiles(
 ): Promise<readonly QuarantinedThing[]> {
   return settled(stage, async () => {
     const things = (await stage.quarantined()).filter(({ findingCount }) => findingCount > 0);
-    const open = poisoned.filter(
-      ({ invoiceId }) => !things.some((thing) => thing.invoiceId === invoiceId),
-    );
+    const open = poisoned.filter(({ invoiceId }) => !things.some((thing) => thing.invoiceId === invoiceId));
     return { answer: things, open: open.map(({ invoiceNumber }) => `${invoiceNumber} is not in quarantine`) };
   });
 }
