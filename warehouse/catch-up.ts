@@ -5,7 +5,7 @@ import type { Logger } from '../ops/log.js';
 import type { Database, Row } from './database.js';
 import { fileHash } from './file-hash.js';
 import { ingest, type LoadFact } from './ingest.js';
-import { loadFile } from './load-file.js';
+import { type FileLoad, type FileLoadOutcome, loadFile } from './load-file.js';
 import { memoryLimitBytes } from './memory-limit.js';
 
 export interface CatchUpProgress {
@@ -44,7 +44,8 @@ export async function catchUp({ database, archive, log, onProgress }: CatchUpOpt
   });
   Object.assign(progress, { events: ingested.events, facts: ingested.facts });
 
-  await repeatLoads({ database, archive, log, memoryBytes }, ingested.missingLoads, (loadsDone) =>
+  const load = (file: FileLoad): Promise<FileLoadOutcome> => loadFile(database, file);
+  await repeatLoads({ load, archive, log, memoryBytes }, ingested.missingLoads, (loadsDone) =>
     onProgress?.({ ...progress, loadsDone, loadsOf: ingested.missingLoads.length }),
   );
   await tellArchive(database, archive, log);
@@ -58,9 +59,16 @@ export async function catchUp({ database, archive, log, onProgress }: CatchUpOpt
   };
 }
 
+export interface RepeatContext {
+  readonly load: (file: FileLoad) => Promise<FileLoadOutcome>;
+  readonly archive: Archive;
+  readonly log: Logger;
+  readonly memoryBytes: number;
+}
+
 /** Invoices side by side, the versions of one in their order; rows in rising load_id where it costs nothing. */
-async function repeatLoads(
-  context: { database: Database; archive: Archive; log: Logger; memoryBytes: number },
+export async function repeatLoads(
+  context: RepeatContext,
   facts: readonly LoadFact[],
   onDone: (done: number) => void,
 ): Promise<void> {
@@ -86,15 +94,7 @@ async function repeatLoads(
 }
 
 /** What cannot be repeated is said and left out; verify reports it as drift until the file is back. */
-async function repeatLoad(
-  {
-    database,
-    archive,
-    log,
-    memoryBytes,
-  }: { database: Database; archive: Archive; log: Logger; memoryBytes: number },
-  fact: LoadFact,
-): Promise<void> {
+async function repeatLoad({ load, archive, log, memoryBytes }: RepeatContext, fact: LoadFact): Promise<void> {
   const file = await archive.file(fact.sha256);
   if (file === null) {
     log.error({ invoiceId: fact.invoiceId, sha256: fact.sha256 }, 'the archive lacks a file that was loaded');
@@ -108,7 +108,7 @@ async function repeatLoad(
     );
     return;
   }
-  const outcome = await loadFile(database, {
+  const outcome = await load({
     invoiceId: fact.invoiceId.toLowerCase(),
     file,
     csvPath,
@@ -144,7 +144,7 @@ async function tellArchive(database: Database, archive: Archive, log: Logger): P
 }
 
 /** The fact of a load, from its line (`loads-since.sql`). */
-function loadFact(load: Row): LoadFact {
+export function loadFact(load: Row): LoadFact {
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   return {
     kind: 'load',

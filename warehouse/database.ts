@@ -18,7 +18,22 @@ import { sql } from './sql.js';
 export type Params = Readonly<Record<string, string | number | bigint | boolean | null>>;
 export type Row = Readonly<Record<string, unknown>>;
 
+/** What asks named statements: a connection of DuckDB, or a ledger that lies elsewhere. */
+export interface Statements {
+  /** Rows of the statement of that name; decimals, big integers and instants as text. */
+  all(name: string, params?: Params): Promise<readonly Row[]>;
+  /** Its only row. */
+  first(name: string, params?: Params): Promise<Row>;
+}
+
+/** Where ledgers are kept: single statements, or several as one transaction. */
+export interface Ledgers {
+  all(name: string, params?: Params): Promise<readonly Row[]>;
+  transaction<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
+}
+
 export interface DatabaseOptions {
+  /** `:memory:` for one whose tables are attached. */
   readonly path: string;
   /** Folders that SQL may read and write; everything else is refused (hazard: defaults are open). */
   readonly folders: readonly string[];
@@ -26,6 +41,10 @@ export interface DatabaseOptions {
   /** As DuckDB writes it, e.g. `1GB`; null: DuckDB's own limit. */
   readonly memoryLimit: string | null;
   readonly readOnly?: boolean;
+  /** Attaches what is not in the file, before nothing more may be reached. */
+  readonly attach?: (session: Session) => Promise<void>;
+  /** The text of a named statement, when some differ from `sql/`. */
+  readonly statements?: (name: string) => string;
   /** Called once when DuckDB says that it cannot go on with this instance. */
   readonly onFatal?: (error: WarehouseCorruptError) => void;
 }
@@ -35,6 +54,8 @@ const CONNECTIONS = 4;
 /** Readable by DuckDB 1.5 and newer; an older storage version would replay a foreign WAL (hazard 14). */
 const STORAGE_VERSION = 'v1.5.0';
 
+const MEMORY = ':memory:';
+
 const openPaths = new Set<string>();
 
 export class Database {
@@ -42,22 +63,24 @@ export class Database {
   readonly #instance: DuckDBInstance;
   readonly #isWriter: boolean;
   readonly #onFatal: ((error: WarehouseCorruptError) => void) | undefined;
+  readonly #statements: (name: string) => string;
   readonly #idle: Session[] = [];
   readonly #waiting: ((session: Session) => void)[] = [];
   #open = 0;
   #fatal: WarehouseCorruptError | null = null;
 
   private constructor(instance: DuckDBInstance, options: DatabaseOptions) {
-    this.path = resolve(options.path);
+    this.path = options.path === MEMORY ? MEMORY : resolve(options.path);
     this.#instance = instance;
-    this.#isWriter = options.readOnly !== true;
+    this.#isWriter = ownsFile(options);
     this.#onFatal = options.onFatal;
+    this.#statements = options.statements ?? sql;
   }
 
   /** @throws WarehouseLockedError, WarehouseCorruptError */
   static async open(options: DatabaseOptions): Promise<Database> {
-    const path = resolve(options.path);
-    const isWriter = options.readOnly !== true;
+    const path = options.path === MEMORY ? MEMORY : resolve(options.path);
+    const isWriter = ownsFile(options);
     if (isWriter && openPaths.has(path)) {
       throw new WarehouseLockedError(path, { pid: process.pid, role: 'this process' });
     }
@@ -75,7 +98,10 @@ export class Database {
         ...(options.readOnly === true ? { access_mode: 'READ_ONLY' } : {}),
       });
       const database = new Database(instance, options);
-      await database.use((session) => session.harden([...options.folders, options.temporaryFolder]));
+      await database.use(async (session) => {
+        await options.attach?.(session);
+        await session.harden([...options.folders, options.temporaryFolder]);
+      });
       return database;
     } catch (error) {
       if (isWriter) openPaths.delete(path);
@@ -117,7 +143,10 @@ export class Database {
     if (this.#open >= CONNECTIONS) return new Promise((lend) => this.#waiting.push(lend));
     this.#open += 1;
     try {
-      const session = new Session(await this.#instance.connect(), (error) => this.#judge(error));
+      const session = new Session(await this.#instance.connect(), {
+        judge: (error) => this.#judge(error),
+        statements: this.#statements,
+      });
       await session.begin();
       return session;
     } catch (error) {
@@ -148,14 +177,25 @@ interface Prepared {
 }
 
 /** One connection of the database. */
-export class Session {
+export class Session implements Statements {
   readonly #connection: DuckDBConnection;
   readonly #judge: (error: unknown) => unknown;
+  readonly #statements: (name: string) => string;
   readonly #prepared = new Map<string, Prepared>();
 
-  constructor(connection: DuckDBConnection, judge: (error: unknown) => unknown) {
+  constructor(
+    connection: DuckDBConnection,
+    {
+      judge,
+      statements,
+    }: {
+      readonly judge: (error: unknown) => unknown;
+      readonly statements: (name: string) => string;
+    },
+  ) {
     this.#connection = connection;
     this.#judge = judge;
+    this.#statements = statements;
   }
 
   async begin(): Promise<void> {
@@ -164,7 +204,7 @@ export class Session {
 
   /** After this nothing outside the folders can be read, and nobody can change that back. */
   async harden(folders: readonly string[]): Promise<void> {
-    const list = folders.map((folder) => `'${`${resolve(folder)}/`.replaceAll("'", "''")}'`).join(', ');
+    const list = folders.map((folder) => `'${reachable(folder).replaceAll("'", "''")}'`).join(', ');
     await this.#connection.run(`set allowed_directories = [${list}]`);
     await this.#connection.run('set enable_external_access = false');
     await this.#connection.run('set lock_configuration = true');
@@ -172,7 +212,7 @@ export class Session {
 
   /** Rows of `sql/<name>.sql`; decimals, big integers and instants as text. */
   all(name: string, params: Params = {}): Promise<readonly Row[]> {
-    return this.statement(sql(name), params);
+    return this.statement(this.#statements(name), params);
   }
 
   async first(name: string, params: Params = {}): Promise<Row> {
@@ -235,6 +275,16 @@ export class Session {
     this.#prepared.clear();
     this.#connection.closeSync();
   }
+}
+
+/** A file has one writer per process; what only lies in memory has no file. */
+function ownsFile(options: DatabaseOptions): boolean {
+  return options.readOnly !== true && options.path !== MEMORY;
+}
+
+/** As DuckDB compares them: with a slash at the end; a bucket is no path of this machine. */
+function reachable(folder: string): string {
+  return folder.includes('://') ? `${folder.replace(/\/+$/, '')}/` : `${resolve(folder)}/`;
 }
 
 function isFatal(error: unknown): boolean {

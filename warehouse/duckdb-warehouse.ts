@@ -5,10 +5,10 @@ import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { InvoiceState, WebhookStatus } from '../contract/names.js';
 import type { Logger } from '../ops/log.js';
 import type { Database } from './database.js';
-import { deriveInvoice } from './derive-invoice.js';
 import { FileNotArchivedError } from './errors.js';
 import { ingest } from './ingest.js';
-import { readInvoiceLines, refreshInvoices } from './invoice-states.js';
+import { refreshInvoices } from './invoice-states.js';
+import { knownLoad } from './known-load.js';
 import { uuidOrNull } from './ledger-lines.js';
 import { loadFile } from './load-file.js';
 import type { LockFile } from './lock-file.js';
@@ -187,7 +187,7 @@ export class DuckDbWarehouse implements Warehouse {
   ): Promise<LoadOutcome> {
     const { database, archive, memoryBytes } = this.#parts;
     const { invoiceId, sha256, source, announcedSha256, eventId, workflowRunId } = request;
-    const known = await this.#known(request);
+    const known = await knownLoad(database, request);
     if (known !== null) return known;
     this.#lastLoadId += 1;
     const loadId = this.#lastLoadId;
@@ -223,30 +223,6 @@ export class DuckDbWarehouse implements Warehouse {
       workflowRunId,
     });
     return { ...outcome, loadId };
-  }
-
-  /** The answer for an invoice that is voided or has this file already; null when there is work to do. */
-  async #known({ invoiceId, sha256 }: LoadRequest): Promise<LoadOutcome | null> {
-    const { database } = this.#parts;
-    const [known] = await database.all('load-known', { invoice_id: invoiceId, file_sha256: sha256 });
-    if (known?.is_voided === true) return { outcome: 'voided' };
-    if (known?.is_loaded !== true) return null;
-    const lines = await database.use((session) => readInvoiceLines(session, [invoiceId]));
-    const of = lines.get(invoiceId);
-    const derived = of === undefined ? null : deriveInvoice(of);
-    if (of === undefined || derived === null) return null;
-    const load = of.loads.find((line) => line.file_sha256 === sha256);
-    if (load === undefined) return null;
-    return {
-      outcome: 'already_loaded',
-      loadId: load.load_id,
-      version: load.version,
-      shipments: load.shipments,
-      billingCost: load.billing_cost,
-      currencyCode: load.currency_code ?? '',
-      proof: derived.row.proof ?? 'unproved',
-      discrepancies: derived.discrepancies.map(({ rule, stated, found }) => ({ rule, stated, found })),
-    };
   }
 
   async #fence(invoiceId: string): Promise<{ isVoided: boolean; hasRows: boolean }> {

@@ -6,7 +6,7 @@
  */
 
 import type { Archive, ArchivedEvent, Fact } from '../archive/archive.js';
-import type { Database, Session } from './database.js';
+import type { Ledgers, Statements } from './database.js';
 import { refreshInvoices } from './invoice-states.js';
 import { takeEvents, takeFacts } from './take-ledger-lines.js';
 
@@ -22,7 +22,7 @@ export interface Ingested {
 }
 
 export interface IngestOptions {
-  readonly database: Database;
+  readonly database: Ledgers;
   readonly archive: Archive;
   /** Holds the invoices' locks around a batch. */
   readonly lock: <T>(invoiceIds: readonly string[], work: () => Promise<T>) => Promise<T>;
@@ -77,7 +77,7 @@ async function takeBatch(
   { database, lock }: IngestOptions,
   cursor: { readonly stream: string; readonly position: string },
   invoiceIds: readonly string[],
-  take: (session: Session) => Promise<readonly string[]>,
+  take: (session: Statements) => Promise<readonly string[]>,
 ): Promise<void> {
   await lock(invoiceIds, () =>
     database.transaction(async (session) => {
@@ -88,7 +88,7 @@ async function takeBatch(
   );
 }
 
-async function findMissing(database: Database, facts: readonly Fact[]): Promise<readonly LoadFact[]> {
+async function findMissing(database: Ledgers, facts: readonly Fact[]): Promise<readonly LoadFact[]> {
   const told = new Map<number, LoadFact>();
   for (const fact of facts) if (fact.kind === 'load') told.set(fact.loadId, fact);
   if (told.size === 0) return [];

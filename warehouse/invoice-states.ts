@@ -1,6 +1,6 @@
 /** Reads what the ledgers say about invoices, derives their rows and writes them: the only writer of `invoice_state`. */
 
-import type { Row, Session } from './database.js';
+import type { Row, Statements } from './database.js';
 import {
   type AttentionLine,
   type DerivedInvoice,
@@ -12,7 +12,7 @@ import {
 
 /** Inside the caller's transaction. An invoice that nothing is known of has empty lines. */
 export async function readInvoiceLines(
-  session: Session,
+  session: Statements,
   invoiceIds: readonly string[],
 ): Promise<ReadonlyMap<string, InvoiceLines>> {
   const params = { invoice_ids: `[${invoiceIds.join(', ')}]` };
@@ -32,7 +32,7 @@ export async function readInvoiceLines(
 }
 
 /** Makes the invoices' rows again from the ledgers, inside the caller's transaction. Ids in lower case. */
-export async function refreshInvoices(session: Session, invoiceIds: readonly string[]): Promise<void> {
+export async function refreshInvoices(session: Statements, invoiceIds: readonly string[]): Promise<void> {
   if (invoiceIds.length === 0) return;
   const lines = await readInvoiceLines(session, [...new Set(invoiceIds)]);
   await writeInvoices(session, lines);
@@ -40,7 +40,7 @@ export async function refreshInvoices(session: Session, invoiceIds: readonly str
 
 /** Derives and writes; answers what was derived. */
 export async function writeInvoices(
-  session: Session,
+  session: Statements,
   lines: ReadonlyMap<string, InvoiceLines>,
 ): Promise<ReadonlyMap<string, DerivedInvoice>> {
   const derived = new Map<string, DerivedInvoice>();

@@ -11,7 +11,7 @@ import { stat } from 'node:fs/promises';
 import type { ArchivedFile, CsvFinding } from '../contract/csv-file.js';
 import type { FileSource } from '../contract/names.js';
 import { isCurrency } from './currencies.js';
-import type { Database, Session } from './database.js';
+import type { Database, Session, Statements } from './database.js';
 import { contradictions, deriveInvoice, type InvoiceLines, type LoadLine } from './derive-invoice.js';
 import { FileNotArchivedError, LoadLostError, MisreadError } from './errors.js';
 import { findBrokenRows } from './find-broken-rows.js';
@@ -54,13 +54,31 @@ export type FileLoadOutcome =
   | { readonly outcome: 'rejected'; readonly findings: readonly CsvFinding[]; readonly findingCount: number }
   | { readonly outcome: 'contradicted'; readonly discrepancies: readonly Discrepancy[] };
 
+/** Where a load's rows and its line in the ledger lie, and what makes either final. */
+export interface LoadPlaces {
+  /** Around everything that makes the load count. */
+  ledger<T>(session: Session, work: (ledger: Statements) => Promise<T>): Promise<T>;
+  /** Around the rows alone, inside the above. */
+  rows<T>(session: Session, work: () => Promise<T>): Promise<T>;
+}
+
+/** Rows and ledgers in one file: one transaction. */
+const ONE_FILE: LoadPlaces = {
+  ledger: (session, work) => session.transaction(() => work(session)),
+  rows: (_session, work) => work(),
+};
+
 /** Up to here one pass is the cheaper form, above it forces one thread (hazard 66). */
 const ONE_PASS_ROWS = 100_000;
 /** A stage takes about as much memory as 1.7 times its file; with DuckDB's own needs it has to be half of the limit. */
 const STAGE_BYTES_PER_FILE_BYTE = 2.5;
 
 /** @throws FileNotArchivedError, LoadLostError, MisreadError, and what DuckDB throws when the disk is full or the file damaged */
-export async function loadFile(database: Database, load: FileLoad): Promise<FileLoadOutcome> {
+export async function loadFile(
+  database: Database,
+  load: FileLoad,
+  places: LoadPlaces = ONE_FILE,
+): Promise<FileLoadOutcome> {
   const { scan, sha256, sizeBytes } = load.file;
   const { size } = await stat(load.csvPath);
   if (size !== sizeBytes)
@@ -73,7 +91,7 @@ export async function loadFile(database: Database, load: FileLoad): Promise<File
     try {
       return await attempt(load, async () => {
         if (isStaged) await stage(session, load);
-        return commit(session, load, isStaged);
+        return commit(session, load, { isStaged, places });
       });
     } finally {
       if (isStaged) await session.statement('drop table if exists staged_shipments');
@@ -132,17 +150,19 @@ async function stageOnce(session: Session, load: FileLoad, inParallel: boolean):
   return Number(bad_rows) > 0 ? 'bad rows' : 'good';
 }
 
-async function commit(session: Session, load: FileLoad, isStaged: boolean): Promise<FileLoadOutcome> {
-  const loaded = await session.transaction(async () => {
-    const lines = await readFence(session, load);
-    if (isStaged) await session.all('insert-staged', { load_id: load.loadId });
-    else await session.all('insert-one-pass', { ...csvParams(load), load_id: load.loadId });
-    const line = await readLine(session, load, lines);
-    if (!line.currencies.split(',').every((code) => code === '' || isCurrency(code))) {
-      throw new Refusal(await rejected(load));
-    }
-    if (!load.isRepeated) refuseUnproved(load, line, lines);
-    return insertLoad(session, load, { line, lines });
+async function commit(
+  session: Session,
+  load: FileLoad,
+  { isStaged, places }: { readonly isStaged: boolean; readonly places: LoadPlaces },
+): Promise<FileLoadOutcome> {
+  const loaded = await places.ledger(session, async (ledger) => {
+    const lines = await readFence(ledger, load);
+    const line = await places.rows(session, async () => {
+      if (isStaged) await session.all('insert-staged', { load_id: load.loadId });
+      else await session.all('insert-one-pass', { ...csvParams(load), load_id: load.loadId });
+      return checkRows(session, load, lines);
+    });
+    return insertLoad(ledger, load, { line, lines });
   });
   const found = await session.first('read-back', { load_id: load.loadId });
   if (Number(found.loads) !== 1 || Number(found.shipments) !== loaded.shipments) {
@@ -154,9 +174,19 @@ async function commit(session: Session, load: FileLoad, isStaged: boolean): Prom
   return { outcome: 'loaded', ...loaded };
 }
 
+/** What the rows amount to. @throws Refusal when that is not what may be loaded */
+async function checkRows(session: Session, load: FileLoad, lines: InvoiceLines): Promise<NewLine> {
+  const line = await readLine(session, load, lines);
+  if (!line.currencies.split(',').every((code) => code === '' || isCurrency(code))) {
+    throw new Refusal(await rejected(load));
+  }
+  if (!load.isRepeated) refuseUnproved(load, line, lines);
+  return line;
+}
+
 /** What the ledgers say inside this transaction: the fence against a void and against a second load of the file. */
-async function readFence(session: Session, load: FileLoad): Promise<InvoiceLines> {
-  const lines = (await readInvoiceLines(session, [load.invoiceId])).get(load.invoiceId) ?? NOTHING;
+async function readFence(ledger: Statements, load: FileLoad): Promise<InvoiceLines> {
+  const lines = (await readInvoiceLines(ledger, [load.invoiceId])).get(load.invoiceId) ?? NOTHING;
   if (load.isRepeated) return lines;
   if (deriveInvoice(lines)?.row.state === 'voided') throw new Refusal({ outcome: 'voided' });
   if (lines.loads.some((line) => line.file_sha256 === load.file.sha256)) {
@@ -172,11 +202,11 @@ interface NewLine extends LoadLine {
 }
 
 async function insertLoad(
-  session: Session,
+  ledger: Statements,
   load: FileLoad,
   { line, lines }: { readonly line: NewLine; readonly lines: InvoiceLines },
 ): Promise<LoadedRows> {
-  await session.all('insert-load', {
+  await ledger.all('insert-load', {
     ...line,
     invoice_id: load.invoiceId,
     file_size_bytes: load.file.sizeBytes,
@@ -185,7 +215,7 @@ async function insertLoad(
     workflow_run_id: load.workflowRunId,
   });
   const after = new Map([[load.invoiceId, { ...lines, loads: [...lines.loads, line] }]]);
-  const derived = (await writeInvoices(session, after)).get(load.invoiceId);
+  const derived = (await writeInvoices(ledger, after)).get(load.invoiceId);
   return {
     version: line.version,
     shipments: line.shipments,

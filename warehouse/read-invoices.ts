@@ -2,12 +2,12 @@
 
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { InvoiceState } from '../contract/names.js';
-import type { Database, Row } from './database.js';
+import type { Ledgers, Row } from './database.js';
 import { uuidOrNull } from './ledger-lines.js';
 import type { InvoiceSummary } from './warehouse.js';
 
 export async function readInvoices(
-  database: Database,
+  database: Pick<Ledgers, 'all'>,
   filter: { readonly states?: readonly InvoiceState[]; readonly invoiceId?: string },
 ): Promise<readonly InvoiceSummary[]> {
   const invoiceId = filter.invoiceId === undefined ? null : uuidOrNull(filter.invoiceId);

@@ -1,7 +1,7 @@
 /** Writes batches of events and facts into the ledgers; the caller refreshes the invoices that were touched. */
 
 import type { ArchivedEvent, Fact } from '../archive/archive.js';
-import type { Session } from './database.js';
+import type { Statements } from './database.js';
 import { eventLine, factLines } from './ledger-lines.js';
 
 export interface TakenEvents {
@@ -11,7 +11,10 @@ export interface TakenEvents {
 }
 
 /** Inside the caller's transaction. Does not refresh. */
-export async function takeEvents(session: Session, events: readonly ArchivedEvent[]): Promise<TakenEvents> {
+export async function takeEvents(
+  session: Statements,
+  events: readonly ArchivedEvent[],
+): Promise<TakenEvents> {
   if (events.length === 0) return { fresh: [], invoiceIds: [] };
   // One statement must not meet an id twice; the first line is the one the archive has.
   const byId = new Map(events.toReversed().map((event) => [event.eventId, event]));
@@ -23,7 +26,7 @@ export async function takeEvents(session: Session, events: readonly ArchivedEven
 }
 
 /** Inside the caller's transaction. Answers the invoices touched; does not refresh. */
-export async function takeFacts(session: Session, facts: readonly Fact[]): Promise<readonly string[]> {
+export async function takeFacts(session: Statements, facts: readonly Fact[]): Promise<readonly string[]> {
   const { invoiceIds, ...lines } = factLines(facts);
   for (const [name, batch] of Object.entries(lines)) {
     if (batch.length > 0) await session.all(`take-${name}`, { facts: JSON.stringify(batch) });
