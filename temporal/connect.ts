@@ -53,6 +53,8 @@ export interface EmbeddedRecord {
   readonly namespace: string;
   /** The process that looks after the server; another may adopt it once this one is gone. */
   readonly ownerPid: number;
+  /** The kernel's start time of the owner, so that a reused pid is not taken for it; null: not known. */
+  readonly ownerStarted?: string | null;
 }
 
 /** Nobody answers, or no server was ever started for the data folder. */

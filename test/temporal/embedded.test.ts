@@ -8,9 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { isAlive } from '../../ops/process-identity.js';
 import { connectTemporal, openConnection, TemporalUnreachableError } from '../../temporal/connect.js';
-import { PortTakenError, startEmbeddedTemporal } from '../../temporal/embedded.js';
-import { isAlive } from '../../temporal/processes.js';
+import { startEmbeddedTemporal } from '../../temporal/embedded.js';
+import { PortTakenError } from '../../temporal/server-process.js';
 import { eventually } from '../support/eventually.js';
 
 const log = pino({ level: 'silent' });

@@ -1,0 +1,217 @@
+/** The embedded Temporal server as a process: started, asked whether it answers, ended; its database file names it. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, open } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { SEARCH_ATTRIBUTES } from '../contract/names.js';
+import { isAlive } from '../ops/process-identity.js';
+import { openConnection, pause } from './connect.js';
+import { processesNaming } from './processes.js';
+
+export interface ServerPlace {
+  /** Absolute, without symbolic links: servers are found by it. */
+  readonly dataDir: string;
+  /** Further dynamic configuration, by key. */
+  readonly dynamicConfig: Readonly<Record<string, string>>;
+}
+
+/** Something else listens where the server should. */
+export class PortTakenError extends Error {
+  override readonly name = 'PortTakenError';
+  readonly code = 'port-taken';
+  readonly address: string;
+
+  constructor(address: string) {
+    super(`Another process listens at ${address}. End it, or set TEMPORAL_ADDRESS to a free port.`);
+    this.address = address;
+  }
+}
+
+export const NAMESPACE = 'default';
+const READY_WITHIN_MS = 30_000;
+const STOP_WITHIN_MS = 10_000;
+/** What was killed a moment ago may hold its port for another. */
+const PORT_WITHIN_MS = 5_000;
+
+/** Pids of the servers on that folder's database, whoever started them. */
+export function serversOf(place: ServerPlace): readonly number[] {
+  return processesNaming(['start-dev', databaseOf(place)]);
+}
+
+/**
+ * @param start.signal ends the wait for it to answer, and the server with it
+ * @returns once the server answers
+ * @throws PortTakenError
+ */
+export async function launchServer(
+  place: ServerPlace,
+  start: { readonly executable: string; readonly address: string; readonly signal: AbortSignal },
+): Promise<ChildProcess> {
+  const { host, port } = splitAddress(start.address);
+  await untilFree(start.address, start.signal);
+  const folder = join(place.dataDir, 'temporal');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // A file, not a pipe: a pipe's reader dies with us, and the server, adopted later, would die of its next line.
+  const output = await open(join(folder, 'server.log'), 'w', 0o600);
+  let child: ChildProcess;
+  try {
+    child = spawn(start.executable, serverArguments({ ...place, host, port }), {
+      stdio: ['ignore', output.fd, output.fd],
+      env: environmentWithoutTemporal(),
+    });
+    // Right after the start, so that a kill -9 of ours from here on leaves a server that can be found.
+    await once(child, 'spawn');
+  } finally {
+    await output.close();
+  }
+  try {
+    await untilReady(child, { ...start, logPath: join(folder, 'server.log') });
+  } catch (error) {
+    await endServer(child.pid ?? 0);
+    throw error;
+  }
+  return child;
+}
+
+async function untilReady(
+  child: ChildProcess,
+  wait: { readonly address: string; readonly signal: AbortSignal; readonly logPath: string },
+): Promise<void> {
+  const deadline = Date.now() + READY_WITHIN_MS;
+  while (!(await answers(wait.address))) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new Error(`The Temporal server ended at once; see ${wait.logPath}.`);
+    }
+    if (Date.now() > deadline)
+      throw new Error(`The Temporal server was not ready within ${READY_WITHIN_MS / 1000} s.`);
+    await pause(50, wait.signal);
+  }
+}
+
+/** Answers for the namespace, not only for the port: anything may listen there. */
+export async function answers(address: string): Promise<boolean> {
+  try {
+    const connection = await openConnection({ address });
+    try {
+      await connection.withDeadline(Date.now() + 2_000, () =>
+        connection.workflowService.describeNamespace({ namespace: NAMESPACE }),
+      );
+      return true;
+    } finally {
+      await connection.close();
+    }
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * SIGTERM, then SIGKILL; resolves once the process is gone, since only then its database file is free.
+ *
+ * @param withinMs how long it may take to end by itself; one that does not answer will not, and a kill -9 loses
+ * nothing that it acknowledged
+ */
+export async function endServer(pid: number, withinMs = STOP_WITHIN_MS): Promise<void> {
+  if (pid <= 0) return;
+  for (const [signal, limitMs] of [
+    ['SIGTERM', withinMs],
+    ['SIGKILL', STOP_WITHIN_MS],
+  ] as const) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      return;
+    }
+    const deadline = Date.now() + limitMs;
+    while (Date.now() < deadline) {
+      if (!isAlive(pid)) return;
+      await pause(25);
+    }
+  }
+  throw new Error(`The Temporal server (pid ${pid}) does not end.`);
+}
+
+/** `host:port` on loopback that nobody uses; the one used last is preferred, so that whoever remembers it finds us. */
+export async function freeAddress(last: string | undefined): Promise<string> {
+  if (last !== undefined && (await isFree(splitAddress(last)))) return last;
+  return `127.0.0.1:${await listenOnce({ host: '127.0.0.1', port: 0 })}`;
+}
+
+export function isSameAddress(one: string, other: string): boolean {
+  const [a, b] = [splitAddress(one), splitAddress(other)];
+  return a.host === b.host && a.port === b.port;
+}
+
+function databaseOf({ dataDir }: ServerPlace): string {
+  return join(dataDir, 'temporal', 'temporal.db');
+}
+
+/**
+ * The two poll rates make the one history shard three times faster than its default of 20 polls a second;
+ * WAL with synchronous=1 doubles signalWithStart, and what a power cut could take of it the archive still has.
+ */
+function serverArguments(
+  server: ServerPlace & { readonly host: string; readonly port: number },
+): readonly string[] {
+  const dynamicConfig = {
+    'history.transferProcessorMaxPollRPS': '1000',
+    'history.timerProcessorMaxPollRPS': '1000',
+    ...server.dynamicConfig,
+  };
+  return [
+    ...['server', 'start-dev', '--headless', '--log-level', 'error', '--namespace', NAMESPACE],
+    ...['--ip', server.host, '--port', String(server.port), '--db-filename', databaseOf(server)],
+    ...['--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=1'],
+    ...Object.entries(dynamicConfig).flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${value}`]),
+    ...Object.values(SEARCH_ATTRIBUTES).flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
+  ];
+}
+
+/** The CLI reads TEMPORAL_* too and would mistake our target for its own settings. */
+function environmentWithoutTemporal(): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(TEMPORAL|BILLSYNC)_/.test(name)),
+  );
+}
+
+/** @throws PortTakenError it is still taken when the time is over */
+async function untilFree(address: string, signal: AbortSignal): Promise<void> {
+  const deadline = Date.now() + PORT_WITHIN_MS;
+  while (!(await isFree(splitAddress(address)))) {
+    if (Date.now() > deadline) throw new PortTakenError(address);
+    await pause(100, signal);
+  }
+}
+
+interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+async function isFree(place: Place): Promise<boolean> {
+  try {
+    await listenOnce(place);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @returns the port that was listened on for a moment */
+async function listenOnce({ host, port }: Place): Promise<number> {
+  const server = createServer();
+  server.listen({ host, port, exclusive: true });
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : port;
+}
+
+function splitAddress(address: string): Place {
+  const colon = address.lastIndexOf(':');
+  const host = address.slice(0, colon).replace(/^\[|\]$/g, '');
+  return { host: host === 'localhost' ? '127.0.0.1' : host, port: Number(address.slice(colon + 1)) };
+}
