@@ -1,0 +1,95 @@
+/** What an invoice does when events say too little: it is found whatever part of the service is broken, under one id. */
+
+import { ApplicationFailure } from '@temporalio/common';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { invoiceWorkflowId } from '../../contract/names.js';
+import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
+import { eventually } from '../support/eventually.js';
+import { anInvoiceRoute } from '../support/quick-route.js';
+import {
+  connectForTests,
+  type RunningWorkers,
+  startWorkers,
+  type TemporalForTests,
+} from '../support/temporal.js';
+import { anEvent } from './invoice-builders.js';
+import { aWorld, unreachable } from './scripted-world.js';
+import { createTheatre } from './theatre.js';
+
+let temporal: TemporalForTests;
+let workers: RunningWorkers;
+const route = anInvoiceRoute();
+const theatre = createTheatre();
+
+beforeAll(async () => {
+  temporal = await connectForTests();
+  theatre.open(temporal.client, route);
+  workers = await startWorkers(temporal, route.queues, theatre);
+});
+afterAll(async () => {
+  await workers.stop();
+  await temporal.close();
+});
+
+async function serverFault(): Promise<never> {
+  throw ApplicationFailure.create({ type: 'server-fault', message: 'details answered 500.' });
+}
+
+describe.concurrent('invoice', () => {
+  test('is found by its file although the details cannot be had', async () => {
+    const world = aWorld({ lookUpInvoice: serverFault });
+    await theatre.play(world, async (stage) => {
+      await stage.send(anEvent('invoice_created'));
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    });
+    expect(world.loads[0]?.source).toBe('regenerate');
+  });
+
+  test('goes on asking when neither details nor file can be had', async () => {
+    const world = aWorld({
+      lookUpInvoice: serverFault,
+      regenerateUrl: async () => ({ outcome: 'not-exported' }),
+    });
+    await theatre.play(world, async (stage) => {
+      await stage.send(anEvent('invoice_created'));
+      await eventually(async () => (await stage.status()).lastFailure?.code === 'server-fault');
+      expect((await stage.status()).state).toBe('draft');
+    });
+  });
+
+  test('does not ask for a file while the service is away', async () => {
+    const world = aWorld({ lookUpInvoice: unreachable });
+    await theatre.play(world, async (stage) => {
+      await stage.send(anEvent('invoice_created'));
+      await eventually(async () => (await stage.status()).lastFailure?.code === 'unreachable');
+    });
+    expect(world.calls).not.toContain('regenerateUrl');
+  });
+
+  test('is one workflow, however its id is spelled', async () => {
+    const world = aWorld();
+    const finalized = anEvent('invoice_finalized');
+    await theatre.play(
+      world,
+      async (stage) => {
+        await stage.send(anEvent('invoice_created'));
+        await stage.until('draft');
+        const invoiceId = stage.invoiceId.toUpperCase();
+        await sendInvoiceEvent(temporal.client, route, {
+          ...finalized,
+          invoice: { ...finalized.invoice, invoiceId },
+        });
+        expect(await stage.result()).toMatchObject({ state: 'loaded' });
+      },
+      { overdueAfter: ['1 h'] },
+    );
+    expect(world.calls).not.toContain('lookUpInvoice');
+  });
+});
+
+describe('invoiceWorkflowId', () => {
+  test('takes every spelling of a UUID for the same', () => {
+    const address = { environment: 'test', partnerId: 'AB', invoiceId: 'CD' } as const;
+    expect(invoiceWorkflowId(address)).toBe('invoice/test/ab/cd');
+  });
+});
