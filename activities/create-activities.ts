@@ -5,7 +5,9 @@ import type { BillingDependencies, WarehouseDependencies } from './dependencies.
 import { downloadCsv } from './download-csv.js';
 import { exportCsv } from './export-csv.js';
 import { fetchToken } from './fetch-token.js';
+import { findGaps } from './find-gaps.js';
 import { findOverdue } from './find-overdue.js';
+import { forwardInbox } from './forward-inbox.js';
 import { importCsv } from './import-csv.js';
 import { ingestArchive } from './ingest-archive.js';
 import { loadInvoice } from './load-invoice.js';
@@ -46,7 +48,9 @@ export function createWarehouseActivities(dependencies: WarehouseDependencies) {
     resumeInvoice: resumeInvoice(dependencies),
     publishSnapshot: publishSnapshot(dependencies),
     ingestArchive: ingestArchive(dependencies),
+    forwardInbox: forwardInbox(dependencies),
     findOverdue: findOverdue(dependencies),
+    findGaps: findGaps(dependencies),
     lookAfterInvoices: lookAfterInvoices(dependencies),
     checkQuarantine: checkQuarantine(dependencies),
     verifyWarehouse: verifyWarehouse(dependencies),

@@ -4,9 +4,12 @@ import type { Logger } from 'pino';
 import type { Archive } from '../archive/archive.js';
 import type { BillingService } from '../billing/billing-service.js';
 import type { Settings } from '../config/settings.js';
+import type { InvoiceEvent } from '../contract/invoice-event.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import type { Alerts } from '../ops/alerts.js';
+import type { Metrics } from '../ops/metrics.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
+import type { Gap } from './find-gaps.js';
 
 /** The worker of the `billing` queue; any number of them run side by side. */
 export interface BillingDependencies {
@@ -23,7 +26,19 @@ export interface WarehouseDependencies {
   /** Asked for the header of an imported file only. */
   readonly service: BillingService;
   readonly alerts: Alerts;
+  readonly metrics: Metrics;
+  /** What should have come and did not, as the published report `gaps` tells. */
+  readonly readGaps: () => Promise<readonly Gap[]>;
+  readonly forwardWaiting: ForwardWaiting;
   readonly log: Logger;
   readonly settings: Settings;
   readonly now: () => Date;
 }
+
+/** Forwards what the endpoint's inbox has held for long; `webhook/forward-waiting.ts` does it. */
+export type ForwardWaiting = (options: { readonly send: (event: InvoiceEvent) => Promise<void> }) => Promise<{
+  readonly forwarded: number;
+  readonly waiting: number;
+  /** ISO 8601 UTC of the oldest that is still there. */
+  readonly oldestReceivedAt: string | null;
+}>;

@@ -159,6 +159,7 @@ interface Flushes {
 }
 const flushes = new Map<string, Flushes>();
 let broken: FsyncError | null = null;
+const fsyncListeners = new Set<(error: FsyncError) => void>();
 
 /**
  * Flushes a folder's names. Calls that meet share flushes: one that runs already may have begun too early for the
@@ -184,6 +185,15 @@ function startFlush(key: string, flush: () => Promise<void>): Promise<void> {
   };
   state.running.then(forget, forget);
   return state.running;
+}
+
+/**
+ * Is told of the first flush that failed, whoever asked for it: a part that tries its work again would otherwise fail
+ * for ever in a process that can make nothing durable any more. @returns a function that stops listening
+ */
+export function onFsyncFailure(listener: (error: FsyncError) => void): () => void {
+  fsyncListeners.add(listener);
+  return () => fsyncListeners.delete(listener);
 }
 
 /** Flushes an open file's bytes and size. */
@@ -214,6 +224,7 @@ async function confirm(path: string, flush: () => Promise<void>): Promise<void> 
     await flush();
   } catch (error) {
     broken = new FsyncError(path, error);
+    for (const listener of fsyncListeners) listener(broken);
     throw broken;
   }
 }

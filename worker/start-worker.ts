@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import { createBillingActivities, createWarehouseActivities } from '../activities/create-activities.js';
+import type { ForwardWaiting } from '../activities/dependencies.js';
 import type { Archive } from '../archive/archive.js';
 import { openArchive } from '../archive/open-archive.js';
 import type { BillingService } from '../billing/billing-service.js';
@@ -11,16 +12,19 @@ import { taskQueues } from '../contract/names.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import { openQuarantine } from '../inbox/quarantine-folder.js';
 import { type Alerts, createAlerts } from '../ops/alerts.js';
+import { onFsyncFailure } from '../ops/durable-files.js';
 import type { Health } from '../ops/health.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
 import { createScrub } from '../ops/scrub.js';
 import { applySchedule } from '../temporal/schedule.js';
-import { openWarehouse } from '../warehouse/open-warehouse.js';
+import { warehousePaths } from '../warehouse/paths.js';
 import { startPublisher } from '../warehouse/publisher.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { QueueNames } from './create-workers.js';
+import { openOrRebuild } from './open-or-rebuild.js';
 import { pollTemporal } from './poll-temporal.js';
+import { readGaps } from './read-gaps.js';
 import { installRuntime } from './runtime.js';
 
 export interface WorkerOptions {
@@ -34,7 +38,9 @@ export interface WorkerOptions {
   readonly queues?: QueueNames;
   /** Shared with the endpoint when both run in one process. */
   readonly alerts?: Alerts;
-  /** The warehouse cannot go on: end the process, a new start repairs or says what to do. */
+  /** Takes up what an endpoint left in the inbox; missing where no inbox lies beside the worker. */
+  readonly forwardWaiting?: ForwardWaiting;
+  /** Warehouse or disk cannot go on: end the process, a new start repairs or says what to do. */
   readonly onFatal?: (error: Error) => void;
 }
 
@@ -51,6 +57,12 @@ export interface RunningWorker {
   close(): Promise<void>;
 }
 
+/** A worker that was killed while it wrote to disk takes a moment to be gone; a command that has the lock ends soon. */
+const LOCK_PATIENCE_MS = 5_000;
+
+/** From a flush that failed to the end of the process. */
+const ENDS_AFTER_MS = 250;
+
 /** @throws WarehouseLockedError and whatever else keeps the warehouse or archive from opening; never for Temporal */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { settings, log, metrics, health } = options;
@@ -63,11 +75,19 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   try {
     const alerts = options.alerts ?? createAlerts({ settings, log, metrics, scrub: createScrub(settings) });
     if (options.alerts === undefined) closers.push(() => alerts.close());
+    const stopListening = onFsyncFailure((error) => {
+      health.set('disk', { isHealthy: false, detail: error.message });
+      alerts.raise({ key: 'disk', title: 'The disk did not keep what it was given', detail: error.message });
+      // What is being answered just now gets out; everything else is done again by the next start.
+      setTimeout(() => options.onFatal?.(error), ENDS_AFTER_MS).unref();
+    });
+    closers.push(async () => stopListening());
     const archive = await openArchive(settings);
     closers.push(() => archive.close());
     const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
-    const warehouse = await openWarehouse({
-      ...{ settings, archive, log, metrics, role: options.role ?? 'worker' },
+    const warehouse = await openOrRebuild({
+      ...{ settings, archive, log, metrics, health, alerts, role: options.role ?? 'worker' },
+      lockPatienceMs: LOCK_PATIENCE_MS,
       onFatal(error) {
         health.set('warehouse', { isHealthy: false, detail: error.message });
         alerts.raise({ key: 'warehouse', title: 'The warehouse cannot go on', detail: error.message });
@@ -86,7 +106,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ...{ settings, log, health, queues },
       billing: createBillingActivities({ service, alerts, log }),
       warehouse: createWarehouseActivities({
-        ...{ warehouse, archive, quarantine, service, alerts, log, settings },
+        ...{ warehouse, archive, quarantine, service, alerts, metrics, log, settings },
+        readGaps: () => readGaps(warehousePaths(settings).published),
+        forwardWaiting: options.forwardWaiting ?? nothingWaits,
         now: () => new Date(),
       }),
       // Not worth refusing work for: an account may be without the right to make schedules.
@@ -106,3 +128,5 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     throw error;
   }
 }
+
+const nothingWaits: ForwardWaiting = async () => ({ forwarded: 0, waiting: 0, oldestReceivedAt: null });

@@ -22,6 +22,11 @@ export interface ReconcileResult {
   readonly retried: number;
   readonly needAttention: number;
   readonly quarantined: number;
+  /** Acknowledged deliveries that nobody had forwarded and that were forwarded now; how many still wait. */
+  readonly forwarded: number;
+  readonly waiting: number;
+  /** What should have come and did not; the next scheduled run tells only of what is new. */
+  readonly gaps: readonly string[];
   /** What the archive had and the ledger had not. */
   readonly ingested: number;
   readonly proved: { readonly invoices: number; readonly shipments: number; readonly drift: number };
@@ -42,16 +47,18 @@ export async function reconcile(input: ReconcileInput): Promise<ReconcileResult>
 
   const until = new Date().toISOString();
   const since = lastUntil(until);
+  const { forwarded, waiting } = await activities.forwardInbox({ queues });
   const { events: ingested } = await activities.ingestArchive();
   const due = await activities.findOverdue({ since, until, limit: LIMIT });
   await activities.lookAfterInvoices({ how: 'watch', invoices: due.unwatched, queues });
   await activities.lookAfterInvoices({ how: 'recheck', invoices: due.toRecheck, queues });
   await activities.lookAfterInvoices({ how: 'retry', invoices: due.toRetry, queues });
+  const { findings: gaps } = await activities.findGaps({ known: lastResult()?.gaps ?? [] });
   const { held } = await activities.checkQuarantine();
   const { invoices, shipments, drift } = await activities.verifyWarehouse({ full: input.isFull ?? false });
   if (drift.length > 0) log.error('the warehouse differs from the archive', { drift: drift.length });
   return {
-    ...{ until, ingested, needAttention: due.needAttention, quarantined: held },
+    ...{ until, ingested, needAttention: due.needAttention, quarantined: held, forwarded, waiting, gaps },
     ...{ watched: due.unwatched.length, rechecked: due.toRecheck.length, retried: due.toRetry.length },
     proved: { invoices, shipments, drift: drift.length },
   };
@@ -59,7 +66,12 @@ export async function reconcile(input: ReconcileInput): Promise<ReconcileResult>
 
 /** Where the last scheduled run stopped looking; a day back when there was none, or when it is longer ago. */
 function lastUntil(until: string): string {
-  const last = workflowInfo().lastResult as ReconcileResult | undefined;
+  const last = lastResult();
   const dayBefore = new Date(Date.parse(until) - LOOK_BACK_MS).toISOString();
-  return last !== undefined && last.until > dayBefore ? last.until : dayBefore;
+  return last?.until !== undefined && last.until > dayBefore ? last.until : dayBefore;
+}
+
+/** Of the schedule's run before this one; a run that a person asked for has none before it. */
+function lastResult(): Partial<ReconcileResult> | undefined {
+  return workflowInfo().lastResult as Partial<ReconcileResult> | undefined;
 }

@@ -9,7 +9,7 @@ import { contextOf, verb, withJson } from '../verb.js';
 export function reconcileCommand(): Command {
   const command = verb(
     'reconcile',
-    'Looks after overdue invoices, what the archive has and the ledger has not, quarantine, and proves the warehouse.',
+    'Looks after overdue and missing invoices, what was left in the inbox, quarantine, and proves the warehouse.',
     'billsync reconcile --wait --json',
   )
     .option('--wait', 'until all of it is done; exit 1 when the warehouse differs from the archive')
@@ -39,12 +39,17 @@ export function reconcileCommand(): Command {
           retried: found.retried,
           need_attention: found.needAttention,
           quarantined: found.quarantined,
+          forwarded: found.forwarded,
+          waiting: found.waiting,
+          gaps: found.gaps,
           ingested: found.ingested,
           proved: { invoices: proved.invoices, shipments: proved.shipments, drift: proved.drift },
         },
         () =>
           `${found.watched} invoices watched, ${found.rechecked} asked again, ${found.retried} retried; ` +
           `${found.needAttention} need attention, ${found.quarantined} refused things wait; ` +
+          `${found.forwarded} deliveries taken up that were left behind, ${found.waiting} still wait; ` +
+          `${found.gaps.length} gaps in what should have come; ` +
           `proved ${proved.invoices} invoices, ${proved.shipments} shipments, ${proved.drift} differences`,
       );
       if (proved.drift > 0) process.exitCode = EXIT.checkFailed;

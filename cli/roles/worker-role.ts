@@ -1,6 +1,10 @@
 /** The worker as a role; `worker/` does the work. */
 
-import { startWorker } from '../../worker/start-worker.js';
+import { join } from 'node:path';
+import { openInbox } from '../../inbox/inbox.js';
+import { openQuarantine } from '../../inbox/quarantine-folder.js';
+import { forwardWaiting } from '../../webhook/forward-waiting.js';
+import { type RunningWorker, startWorker } from '../../worker/start-worker.js';
 import type { RoleContext, RunningRole } from './run-role.js';
 
 export interface RunningWorkerRole extends RunningRole {
@@ -10,6 +14,22 @@ export interface RunningWorkerRole extends RunningRole {
 
 export async function startWorkerRole(context: RoleContext): Promise<RunningWorkerRole> {
   const { settings, log, metrics, health, alerts, fatal, role } = context;
-  const worker = await startWorker({ settings, log, metrics, health, alerts, role, onFatal: fatal });
+  const inbox = await openInbox(join(settings.dataDir, 'inbox'));
+  const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
+  const worker: RunningWorker = await startWorker({
+    ...{ settings, log, metrics, health, alerts, role, onFatal: fatal },
+    forwardWaiting(options) {
+      const partnerIds = () => (settings.partnerId === null ? worker.partnerIds() : [settings.partnerId]);
+      return forwardWaiting({
+        ...options,
+        settings,
+        inbox,
+        archive: worker.archive,
+        quarantine,
+        partnerIds,
+        log,
+      });
+    },
+  });
   return { addresses: {}, ready: worker.ready, close: () => worker.close() };
 }

@@ -84,9 +84,10 @@ describe('durable files', () => {
   test('after one failed flush no write is confirmed any more in this process', () => {
     // A process of its own: the disbelief is for life.
     const script = `
-      import { syncHandle, syncFolder } from ${JSON.stringify(join(process.cwd(), 'ops/durable-files.ts'))};
+      import { onFsyncFailure, syncHandle, syncFolder } from ${JSON.stringify(join(process.cwd(), 'ops/durable-files.ts'))};
       const lying = { datasync: () => Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO' })) };
       const say = (promise) => promise.then(() => console.log('confirmed'), (error) => console.log(error.name));
+      onFsyncFailure((error) => console.log('told', error.path));
       await say(syncFolder(${JSON.stringify(root)}));
       await say(syncHandle(lying, 'a'));
       await say(syncHandle({ datasync: async () => {} }, 'a'));
@@ -94,6 +95,7 @@ describe('durable files', () => {
     const child = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
       encoding: 'utf8',
     });
-    expect(child.stdout.trim().split('\n')).toEqual(['confirmed', 'FsyncError', 'FsyncError', 'FsyncError']);
+    const said = child.stdout.trim().split('\n');
+    expect(said).toEqual(['confirmed', 'told a', 'FsyncError', 'FsyncError', 'FsyncError']);
   });
 });

@@ -141,6 +141,10 @@ describe('worker', () => {
     expect(publication).toMatchObject({ path: join(rig.dataDir, 'reports.duckdb') });
     expect(await ask((client) => askVerify(client, rig.route, { full: true }))).toMatchObject({ drift: [] });
 
+    expect(await ask((client) => askReconcile(client, rig.route))).toMatchObject({
+      ...{ gaps: [], forwarded: 0, waiting: 0, proved: { drift: 0 } },
+    });
+
     // Its workflow is gone, as after a lost Temporal database; reconcile looks after it again.
     const workflowId = `invoice/test/${rig.service.partnerId}/${unheard.invoiceId}`;
     await ask((client) => client.workflow.getHandle(workflowId).terminate());

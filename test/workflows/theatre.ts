@@ -40,9 +40,11 @@ export type Scene = (stage: Stage) => Promise<void>;
 
 /** What a reconciliation asks, in a house where nothing is due. */
 const quietWarehouse = {
+  forwardInbox: async () => ({ forwarded: 0, waiting: 0 }),
   ingestArchive: async () => ({ events: 0 }),
   findOverdue: async () => ({ unwatched: [], toRecheck: [], toRetry: [], needAttention: 0 }),
   lookAfterInvoices: async () => {},
+  findGaps: async () => ({ gaps: 0, findings: [] }),
   checkQuarantine: async () => ({ held: 0, olderThanADay: 0 }),
   verifyWarehouse: async () => ({ invoices: 0, shipments: 0, filesRead: 0, drift: [], discrepancies: 0 }),
   publishSnapshot: async () => ({

@@ -1,0 +1,37 @@
+/** Forwards acknowledged deliveries that nobody forwards, and tells when there are such. */
+
+import { getClient } from '@temporalio/activity';
+import { sendInvoiceEvent } from '../temporal/invoice-client.js';
+import type { WarehouseDependencies } from './dependencies.js';
+import { translated } from './failures.js';
+
+export interface ForwardInboxRequest {
+  readonly queues: { readonly billing: string; readonly warehouse: string };
+}
+
+export interface ForwardInboxResult {
+  readonly forwarded: number;
+  readonly waiting: number;
+}
+
+const ALERT_KEY = 'inbox/left-behind';
+/** A living endpoint forwards within seconds; what is older was tried and failed, or lies there untouched. */
+const LEFT_BEHIND_MS = 10 * 60_000;
+
+export function forwardInbox({ forwardWaiting, settings, alerts, now }: WarehouseDependencies) {
+  return ({ queues }: ForwardInboxRequest): Promise<ForwardInboxResult> =>
+    translated(async () => {
+      const { environment, overdueAfter } = settings;
+      const client = getClient();
+      const { forwarded, waiting, oldestReceivedAt } = await forwardWaiting({
+        send: (event) => sendInvoiceEvent(client, { environment, overdueAfter, queues }, event),
+      });
+      const ageMs = oldestReceivedAt === null ? 0 : now().getTime() - Date.parse(oldestReceivedAt);
+      if (ageMs > LEFT_BEHIND_MS) {
+        const title = `${waiting} acknowledged deliveries still wait in the inbox, the oldest since ${oldestReceivedAt}`;
+        const detail = 'Nothing is lost. See `billsync doctor`, and whether the endpoint runs.';
+        alerts.raise({ key: ALERT_KEY, title, detail });
+      } else alerts.resolve(ALERT_KEY);
+      return { forwarded, waiting };
+    });
+}

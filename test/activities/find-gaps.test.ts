@@ -1,0 +1,57 @@
+/** Missing invoices are told once, counted always, and taken back when they came. */
+
+import { describe, expect, test } from 'vitest';
+import type { WarehouseDependencies } from '../../activities/dependencies.js';
+import { findGaps, type Gap } from '../../activities/find-gaps.js';
+import type { Alert } from '../../ops/alerts.js';
+import { createMetrics } from '../../ops/metrics.js';
+
+const weekly: Gap = {
+  kind: 'period',
+  missing: 2,
+  finding: 'Acme is invoiced every 7 days, and nothing covers …',
+};
+const number: Gap = { kind: 'number', missing: 1, finding: '1 number is missing between INV-3 and INV-5' };
+
+function aHouse(gaps: readonly Gap[]) {
+  const told: (Alert | string)[] = [];
+  const metrics = createMetrics('worker');
+  const find = findGaps({
+    readGaps: async () => gaps,
+    metrics,
+    alerts: {
+      raise: (alert: Alert) => told.push(alert),
+      resolve: (key: string) => told.push(`resolved ${key}`),
+    },
+  } as unknown as WarehouseDependencies);
+  return { find, told, metrics };
+}
+
+describe('findGaps', () => {
+  test('tells of what is new and counts all of it by kind', async () => {
+    const { find, told, metrics } = aHouse([weekly, number]);
+    expect(await find({ known: [number.finding] })).toEqual({
+      gaps: 2,
+      findings: [weekly.finding, number.finding],
+    });
+    expect(told).toMatchObject([{ key: 'gaps', title: 'An invoice that should have come did not' }]);
+    expect(JSON.stringify(told)).toContain(weekly.finding);
+    expect(JSON.stringify(told)).not.toContain(number.finding);
+    const text = await metrics.text();
+    expect(text).toContain('billsync_expected_invoices_missing{kind="period",role="worker"} 2');
+    expect(text).toContain('billsync_expected_invoices_missing{kind="number",role="worker"} 1');
+    expect(text).toContain('billsync_expected_invoices_missing{kind="overdue",role="worker"} 0');
+  });
+
+  test('does not tell again what the last run told', async () => {
+    const { find, told } = aHouse([weekly]);
+    await find({ known: [weekly.finding] });
+    expect(told).toEqual([]);
+  });
+
+  test('says that it is over once nothing is missing', async () => {
+    const { find, told } = aHouse([]);
+    await find({ known: [weekly.finding] });
+    expect(told).toEqual(['resolved gaps']);
+  });
+});

@@ -1,0 +1,43 @@
+/**
+ * Opens the warehouse, and makes it again when its file is damaged: the archive has everything, the damaged file is
+ * moved aside and never deleted, and readers keep the published copy meanwhile (faults: corrupt database).
+ */
+
+import type { Alerts } from '../ops/alerts.js';
+import type { Health } from '../ops/health.js';
+import { WarehouseCorruptError } from '../warehouse/errors.js';
+import { type OpenWarehouseOptions, openWarehouse } from '../warehouse/open-warehouse.js';
+import { rebuildWarehouse } from '../warehouse/rebuild.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
+
+export interface OpenOrRebuildOptions extends OpenWarehouseOptions {
+  readonly health: Health;
+  readonly alerts: Alerts;
+}
+
+/** @throws WarehouseCorruptError the new file cannot be opened either; else as `openWarehouse` */
+export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Warehouse> {
+  const { health, alerts, log, onFatal, ...rest } = options;
+  let isOpen = false;
+  const opening: OpenWarehouseOptions = {
+    ...{ ...rest, log },
+    // Damage that shows while opening is thrown as well, and does not end the process: it is what we are here for.
+    onFatal: (error) => (isOpen ? onFatal?.(error) : undefined),
+  };
+  let warehouse: Warehouse;
+  try {
+    warehouse = await openWarehouse(opening);
+  } catch (error) {
+    if (!(error instanceof WarehouseCorruptError) || rest.settings.warehouse.kind !== 'duckdb') throw error;
+    const detail = 'The file is damaged. It is being made again from the archive; readers keep their copy.';
+    log.error({ err: error }, 'the warehouse is damaged; it is being made again from the archive');
+    health.set('warehouse', { isHealthy: false, detail });
+    alerts.raise({ key: 'warehouse', title: 'The warehouse is damaged', detail });
+    const { events, loads, movedAside } = await rebuildWarehouse(opening);
+    log.warn({ events, loads, movedAside }, 'the warehouse was made again; the damaged file lies aside');
+    warehouse = await openWarehouse(opening);
+    alerts.resolve('warehouse');
+  }
+  isOpen = true;
+  return warehouse;
+}
