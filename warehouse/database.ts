@@ -301,7 +301,7 @@ function openingError(path: string, error: unknown): unknown {
   if (/could not set lock on file|conflicting lock/i.test(error.message))
     return new WarehouseLockedError(path, null);
   const environment =
-    /permission denied|no space left|read-only file system|too many open files|no such file/i;
+    /permission denied|no space left|read-only file system|too many open files|no such file|out of memory/i;
   if (environment.test(error.message) || error instanceof WarehouseCorruptError) return error;
   return new WarehouseCorruptError(path, error);
 }

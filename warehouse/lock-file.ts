@@ -6,6 +6,7 @@
  */
 
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isStillRunning, ownIdentity, type ProcessIdentity } from '../ops/process-identity.js';
 import { WarehouseLockedError } from './errors.js';
 
@@ -21,21 +22,31 @@ export interface LockFile {
   release(): Promise<void>;
 }
 
+export interface LockRequest {
+  readonly role: string;
+  readonly now: Date;
+  /** How long a living owner is waited for: one that was killed while it wrote to disk takes a moment to be gone. */
+  readonly patienceMs?: number;
+}
+
 /** @throws WarehouseLockedError a living process has it */
-export async function takeLock(
-  path: string,
-  owner: { readonly role: string; readonly now: Date },
-): Promise<LockFile> {
-  const mine: LockOwner = { ...ownIdentity(), role: owner.role, since: owner.now.toISOString() };
+export async function takeLock(path: string, request: LockRequest): Promise<LockFile> {
+  const mine: LockOwner = { ...ownIdentity(), role: request.role, since: request.now.toISOString() };
+  const deadline = performance.now() + (request.patienceMs ?? 0);
   const draft = `${path}.${process.pid}.tmp`;
   await writeFile(draft, `${JSON.stringify(mine)}\n`, { mode: 0o600 });
   let takenOver = false;
   try {
-    for (let attempt = 0; attempt < 10; attempt += 1) {
+    for (let attempt = 0; attempt < 10; ) {
       if (await linked(draft, path)) return { takenOver, release: () => release(path, mine) };
       const found = await readOwner(path);
-      if (found.owner !== null && isStillRunning(found.owner)) throw new WarehouseLockedError(path, found.owner);
+      if (found.owner !== null && isStillRunning(found.owner)) {
+        if (performance.now() > deadline) throw new WarehouseLockedError(path, found.owner);
+        await sleep(100);
+        continue;
+      }
       takenOver = (await putAside(path, found.text)) || takenOver;
+      attempt += 1;
     }
     throw new WarehouseLockedError(path, null);
   } finally {

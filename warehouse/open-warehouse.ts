@@ -34,6 +34,8 @@ export interface OpenWarehouseOptions {
   readonly now?: () => Date;
   /** Stands in the lock file; a refusal names it. */
   readonly role?: string;
+  /** How long a living owner of the lock is waited for; 0 unless told. */
+  readonly lockPatienceMs?: number;
   /** DuckDB cannot go on (disk full at a checkpoint, damage): every later call fails; end the process. */
   readonly onFatal?: (error: WarehouseCorruptError) => void;
   readonly onCatchUp?: (progress: CatchUpProgress) => void;
@@ -42,12 +44,18 @@ export interface OpenWarehouseOptions {
 /** @throws WarehouseLockedError, EnvironmentMismatchError, WarehouseCorruptError, WarehouseTooNewError */
 export async function openWarehouse(options: OpenWarehouseOptions): Promise<Warehouse> {
   const { settings, archive, log } = options;
+  // Only who has a lake waits for its client to be read.
+  if (settings.warehouse.kind === 'ducklake') return (await import('./lake/open-lake.js')).openLake(options);
   const now = options.now ?? (() => new Date());
   const paths = warehousePaths(settings);
   await claimDataFolder(settings.dataDir, settings.environment);
   await mkdir(dirname(paths.database), { recursive: true, mode: 0o700 });
   await mkdir(paths.temporaryFolder, { recursive: true, mode: 0o700 });
-  const lock = await takeLock(paths.lock, { role: options.role ?? 'worker', now: now() });
+  const lock = await takeLock(paths.lock, {
+    role: options.role ?? 'worker',
+    now: now(),
+    patienceMs: options.lockPatienceMs ?? 0,
+  });
   let database: Database | undefined;
   try {
     await sweepDrafts(paths.published);

@@ -51,7 +51,7 @@ export async function runWorkerPoints(options: {
       const from = service.events.length;
       const { invoiceId } = await service.createInvoice({ rows: 7 });
       await service.finalize(invoiceId);
-      if (point.startsWith('regenerated')) service.expireUrls();
+      if (/^(token|regenerated)/.test(point)) service.expireUrls();
       for (const text of service.events.slice(from)) {
         const { statusCode, body } = await deliver(product.webhookUrl, text);
         if (statusCode !== 200) throw new Error(`The endpoint answered ${statusCode}.`);

@@ -8,7 +8,7 @@
  */
 
 import { subscribe } from 'node:diagnostics_channel';
-import { readFileSync, unlinkSync } from 'node:fs';
+import files, { readFileSync, unlinkSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { Session } from '../../warehouse/database.js';
@@ -49,10 +49,17 @@ function watchNetwork(): void {
 
 function watchFiles(): void {
   const { rename, open } = fs;
+  const { renameSync } = files;
   fs.rename = async (from, to) => {
     const point = pointOfRename(String(to));
     if (point !== null) passed(`${point} before`);
     await rename(from, to);
+    if (point !== null) passed(`${point} after`);
+  };
+  files.renameSync = (from, to) => {
+    const point = pointOfRename(String(to));
+    if (point !== null) passed(`${point} before`);
+    renameSync(from, to);
     if (point !== null) passed(`${point} after`);
   };
   fs.open = async (...args) => {

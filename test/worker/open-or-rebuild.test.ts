@@ -1,0 +1,69 @@
+/** A damaged warehouse when the worker starts: moved aside, made again, and said. */
+
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Alert } from '../../ops/alerts.js';
+import { createHealth } from '../../ops/health.js';
+import { WarehouseCorruptError } from '../../warehouse/errors.js';
+import { openOrRebuild } from '../../worker/open-or-rebuild.js';
+import {
+  aCsv,
+  anEvent,
+  aWarehouse,
+  INVOICE,
+  loadCsv,
+  silent,
+  type TestWarehouse,
+} from '../warehouse/support.js';
+
+let at: TestWarehouse;
+const said: string[] = [];
+const alerts = {
+  raise: ({ key }: Alert) => void said.push(`raised ${key}`),
+  resolve: (key: string) => void said.push(`resolved ${key}`),
+  close: async () => {},
+};
+
+beforeEach(async () => {
+  said.length = 0;
+  at = await aWarehouse();
+  await at.archive.putEvent(anEvent('invoice_finalized'));
+  await loadCsv(at, aCsv([{ 'Billing Cost': '9.16' }, { 'Billing Cost': '-0.0001' }]));
+  await at.warehouse.publish();
+  await at.warehouse.close();
+});
+afterEach(() => at.close());
+
+const open = () =>
+  openOrRebuild({
+    ...{ settings: at.settings, archive: at.archive, log: silent, alerts, health: createHealth() },
+    onFatal: (error) => void said.push(`fatal ${error.name}`),
+  });
+
+test('a warehouse that cannot be read is moved aside whole, made again from the archive, and said', async () => {
+  const path = join(at.dataDir, 'warehouse.duckdb');
+  const damaged = Buffer.from('this is no database any more');
+  writeFileSync(path, damaged);
+
+  const warehouse = await open();
+  expect(await warehouse.invoice(INVOICE)).toMatchObject({ state: 'loaded', billingCost: '9.1599' });
+  await warehouse.close();
+
+  const [aside] = readdirSync(join(at.dataDir, 'aside'));
+  expect(readFileSync(join(at.dataDir, 'aside', aside ?? ''))).toEqual(damaged);
+  expect(said).toEqual(['raised warehouse', 'resolved warehouse']);
+});
+
+test('a warehouse that is whole is opened as it is', async () => {
+  await (await open()).close();
+  expect(readdirSync(at.dataDir)).not.toContain('aside');
+  expect(said).toEqual([]);
+});
+
+test('what is not damage is not repaired: another process has the warehouse', async () => {
+  const first = await open();
+  await expect(open()).rejects.not.toThrow(WarehouseCorruptError);
+  await first.close();
+  expect(readdirSync(at.dataDir)).not.toContain('aside');
+});
