@@ -88,6 +88,14 @@ export interface Verification {
   readonly discrepancies: number;
 }
 
+/** What housekeeping did. */
+export interface Tidied {
+  readonly mergedFiles: number;
+  readonly removedFiles: number;
+  /** Loads that never came to count, their writer having died. */
+  readonly removedLoads: number;
+}
+
 export interface Warehouse {
   /** Takes events into the ledger, keeps the header, raises the state by rank. Idempotent by eventId. */
   recordEvents(events: readonly ArchivedEvent[]): Promise<{ readonly fresh: readonly string[] }>;
@@ -120,6 +128,8 @@ export interface Warehouse {
   }): Promise<Verification>;
   /** CHECKPOINT, copy, prove, rename; everything committed before the call is in it. */
   publish(): Promise<Publication>;
+  /** Housekeeping of a lake, beside writers and readers; null: another process is at it. Over one file there is none. */
+  tidy?(): Promise<Tidied | null>;
   /** Called after every commit that changes what readers see. */
   onChange(listener: () => void): void;
   close(): Promise<void>;

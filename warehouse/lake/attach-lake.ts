@@ -1,0 +1,56 @@
+/** Attaches a lake to a connection of DuckDB: rows as `lake`, ledgers as `ledger`, both of one generation. */
+
+import type { CatalogAddress } from './catalog-address.js';
+import { extensionsFor, loadExtensions } from './extensions.js';
+import { ledgerSchema, unreachable } from './ledger.js';
+import { quoted, type RunStatement } from './run-statement.js';
+import { giveS3Credentials } from './s3-credentials.js';
+
+export interface LakePlace {
+  readonly address: CatalogAddress;
+  /** A folder, or `s3://bucket/prefix`. */
+  readonly dataPath: string;
+  readonly generation: number;
+}
+
+/** Parquet files of a generation, so that a rebuilt lake and the one before never share a file. */
+export function generationPath({ dataPath, generation }: Omit<LakePlace, 'address'>): string {
+  return `${dataPath.replace(/\/+$/, '')}/generation-${generation}/`;
+}
+
+export function lakeSchema(generation: number): string {
+  return `billsync_lake_${generation}`;
+}
+
+/** Statements that any DuckDB understands; `libpq` is for those who give the password another way. */
+export function attachStatements(
+  place: Omit<LakePlace, 'address'>,
+  { libpq, readOnly }: { readonly libpq: string; readonly readOnly: boolean },
+): readonly string[] {
+  const { generation } = place;
+  const reading = readOnly ? ', read_only' : '';
+  // Inlined rows make a small load five times slower (measured); each load is a file until tidying merges them.
+  const options = `data_path ${quoted(generationPath(place))}, metadata_schema ${quoted(lakeSchema(generation))}, data_inlining_row_limit 0${reading}`;
+  return [
+    `attach ${quoted(`ducklake:postgres:${libpq}`)} as lake (${options})`,
+    `attach ${quoted(libpq)} as ledger (type postgres, schema ${quoted(ledgerSchema(generation))}${reading})`,
+  ];
+}
+
+/** @throws ExtensionMissingError, CatalogUnreachableError */
+export async function attachLake(
+  run: RunStatement,
+  place: LakePlace,
+  { readOnly }: { readonly readOnly: boolean },
+): Promise<void> {
+  await loadExtensions(run, extensionsFor(place.dataPath));
+  await giveS3Credentials(run, place.dataPath);
+  const { libpq } = place.address;
+  for (const statement of attachStatements(place, { libpq, readOnly })) {
+    try {
+      await run(statement);
+    } catch (error) {
+      throw unreachable(place.address, error);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+/** What can be wrong with a lake besides what can be wrong with any warehouse. */
+
+import { WarehouseError } from '../errors.js';
+
+/** PostgreSQL does not answer, or refuses us. */
+export class CatalogUnreachableError extends WarehouseError {
+  override readonly name = 'CatalogUnreachableError';
+  readonly code = 'catalog_unreachable';
+
+  constructor(shown: string, problem: string, cause?: unknown) {
+    super(`The lake's catalogue (${shown}) cannot be reached: ${problem}`, { cause });
+  }
+}
+
+/** DuckDB's extension is not on this machine and cannot be had, or is made for another DuckDB (exit code 2). */
+export class ExtensionMissingError extends WarehouseError {
+  override readonly name = 'ExtensionMissingError';
+  readonly code = 'extension_missing';
+
+  constructor(extension: string, versions: { readonly duckdb: string }, attempts: readonly string[]) {
+    super(
+      `DuckDB's extension ${extension} for ${versions.duckdb} is not here: ${attempts.join('; ')}. ` +
+        `Install it where DuckDB ${versions.duckdb} looks for extensions, or let this machine reach extensions.duckdb.org.`,
+    );
+  }
+}
+
+/** A rebuild put another generation in place while this process ran; what it had in hand is not committed. */
+export class LakeReplacedError extends WarehouseError {
+  override readonly name = 'LakeReplacedError';
+  readonly code = 'lake_replaced';
+
+  constructor(generations: { readonly ours: number; readonly found: number | null }) {
+    super(
+      `The warehouse was rebuilt (generation ${generations.found ?? 'unknown'}, this process writes to ${generations.ours}). Start again.`,
+    );
+  }
+}

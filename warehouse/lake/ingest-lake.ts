@@ -1,0 +1,38 @@
+/** Reads on in the archive for a lake: one process at a time, the others find it done. */
+
+import type { Archive } from '../../archive/archive.js';
+import { type Ingested, type IngestOptions, ingest } from '../ingest.js';
+import type { KeyedMutex } from '../turnstile.js';
+import { holdInvoices, type Ledger } from './ledger.js';
+
+export interface IngestLakeOptions {
+  readonly ledger: Ledger;
+  readonly archive: Archive;
+  /** Of this process: who waits for PostgreSQL's lock holds a connection, who waits here does not. */
+  readonly locks: KeyedMutex;
+  readonly onProgress?: IngestOptions['onProgress'];
+}
+
+export function ingestLake({ ledger, archive, locks, onProgress }: IngestLakeOptions): Promise<Ingested> {
+  return locks.run('#ingest', () =>
+    ledger.alone('ingest', (ledgers) => {
+      let invoices: readonly string[] = [];
+      return ingest({
+        archive,
+        database: {
+          all: ledgers.all,
+          transaction: (work) =>
+            ledgers.transaction(async (transaction) => {
+              await holdInvoices(transaction, invoices, ledger.generation);
+              return work(transaction);
+            }),
+        },
+        lock: (invoiceIds, work) => {
+          invoices = invoiceIds;
+          return work();
+        },
+        ...(onProgress === undefined ? {} : { onProgress }),
+      });
+    }),
+  );
+}

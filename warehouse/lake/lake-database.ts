@@ -1,0 +1,45 @@
+/** DuckDB as a writer of a lake uses it: in memory, the lake and the ledgers attached, the readers' views over them. */
+
+import { Database } from '../database.js';
+import { migrations } from '../sql.js';
+import { attachLake, generationPath, type LakePlace } from './attach-lake.js';
+import { rowStatement } from './lake-statements.js';
+import type { RunStatement } from './run-statement.js';
+
+export interface LakeDatabaseOptions {
+  readonly place: LakePlace;
+  /** Further folders that SQL may read: the archive's. */
+  readonly folders: readonly string[];
+  readonly temporaryFolder: string;
+  readonly memoryLimit: string | null;
+  /** Runs while everything may still be reached: what the data folder needs from a writer. */
+  readonly whenAttached?: (run: RunStatement) => Promise<void>;
+}
+
+/** @throws ExtensionMissingError, CatalogUnreachableError */
+export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database> {
+  const { place, folders, temporaryFolder, memoryLimit } = options;
+  return Database.open({
+    path: ':memory:',
+    folders: [...folders, generationPath(place)],
+    temporaryFolder,
+    memoryLimit,
+    statements: rowStatement,
+    async attach(session) {
+      const run: RunStatement = (statement) => session.statement(statement);
+      await attachLake(run, place, { readOnly: false });
+      await session.all('create-rows');
+      for (const view of viewScripts()) await session.script(view);
+      await options.whenAttached?.(run);
+    },
+  });
+}
+
+/** The readers' views, the same as over a single file, on base tables that lie in the lake. */
+export function viewScripts(): readonly string[] {
+  const views = migrations().filter(({ number }) => number > BASE_TABLES);
+  return [rowStatement('base-views'), ...views.map(({ text }) => text), rowStatement('publication-view')];
+}
+
+/** The migration that makes the base tables; those that follow it make views and macros of them. */
+const BASE_TABLES = 1;

@@ -1,0 +1,62 @@
+/** The lake's own statements: PostgreSQL's for the ledgers, DuckDB's where they differ from those of the single file. */
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import type { Params } from '../database.js';
+import { type Migration, sql } from '../sql.js';
+
+/** A statement as `pg` takes it: values by number. */
+export interface LedgerStatement {
+  readonly text: string;
+  readonly names: readonly string[];
+}
+
+const ledgerTexts = new Map<string, LedgerStatement>();
+const rowTexts = new Map<string, string>();
+
+/** `ledger/<name>.sql`, its `$names` numbered in order of appearance. */
+export function ledgerStatement(name: string): LedgerStatement {
+  let known = ledgerTexts.get(name);
+  if (known === undefined) {
+    const names: string[] = [];
+    const named = readFileSync(new URL(`./ledger/${name}.sql`, import.meta.url), 'utf8');
+    const text = named.replaceAll(/\$([a-z_0-9]+)/g, (_found, word: string) => {
+      if (!names.includes(word)) names.push(word);
+      return `$${names.indexOf(word) + 1}`;
+    });
+    known = { text, names };
+    ledgerTexts.set(name, known);
+  }
+  return known;
+}
+
+/** Values in the order of the statement; what the caller did not name is null. */
+export function ledgerValues({ names }: LedgerStatement, params: Params): (string | null)[] {
+  return names.map((name) => {
+    const value = params[name];
+    return value === undefined || value === null ? null : String(value);
+  });
+}
+
+/** `rows/<name>.sql`, else the single file's statement of that name. */
+export function rowStatement(name: string): string {
+  let text = rowTexts.get(name);
+  if (text === undefined) {
+    const own = new URL(`./rows/${name}.sql`, import.meta.url);
+    text = existsSync(own) ? readFileSync(own, 'utf8') : sql(name);
+    rowTexts.set(name, text);
+  }
+  return text;
+}
+
+/** The ledgers' schema in PostgreSQL, in order. */
+export function ledgerMigrations(): readonly Migration[] {
+  const folder = new URL('./migrations/', import.meta.url);
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+    .map((name) => ({
+      number: Number.parseInt(name, 10),
+      name: name.replace(/\.sql$/, ''),
+      text: readFileSync(new URL(name, folder), 'utf8'),
+    }));
+}

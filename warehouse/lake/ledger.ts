@@ -1,0 +1,242 @@
+/**
+ * The ledgers of a lake, in PostgreSQL: what makes a load count, for many writers at once.
+ *
+ * Every transaction first makes sure that the generation it writes to is still the one that counts, then holds the
+ * invoices it is about, so that no two processes derive one invoice at the same time. Locks are PostgreSQL's advisory
+ * ones and end with their transaction or connection: a killed process leaves none.
+ */
+
+import pg from 'pg';
+import type { Ledgers, Params, Row, Statements } from '../database.js';
+import { type CatalogAddress, withoutPassword } from './catalog-address.js';
+import { CatalogUnreachableError, LakeReplacedError } from './errors.js';
+import { ledgerStatement, ledgerValues } from './lake-statements.js';
+
+/** First number of a lock: ours, of what kind. The second is the generation, or a load. */
+export const LOCK = {
+  /** Held by all who write; alone by who puts another generation in place. */
+  generation: 8_150,
+  /** Held by all who write to single invoices; alone by who takes in a large batch. */
+  invoices: 8_151,
+  /** Held by every open writer for as long as it is open; a rebuild wants it alone. */
+  presence: 8_152,
+  opening: 8_153,
+  ingest: 8_154,
+  publish: 8_155,
+  /** Around the commit of rows: the lake's commits follow each other anyway, waiting costs less than a conflict. */
+  commit: 8_156,
+  tidy: 8_157,
+  /** Held while a load is in flight, by its id. */
+  load: 8_158,
+} as const;
+
+/** Above, a batch takes all invoices at once instead of each. */
+const SINGLE_INVOICES = 50;
+const CONNECTIONS = 10;
+const CONNECT_MS = 15_000;
+
+export interface LedgerTransaction extends Statements {
+  /** Waits for it; held until the transaction ends. */
+  lock(kind: keyof typeof LOCK, key: number): Promise<void>;
+  tryLock(kind: keyof typeof LOCK, key: number): Promise<boolean>;
+  /** Several statements of a file of ours, without values (migrations). */
+  script(text: string): Promise<void>;
+}
+
+/** Statements and transactions of one connection. */
+export interface LedgerOnOne {
+  all(name: string, params?: Params): Promise<readonly Row[]>;
+  transaction<T>(work: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
+}
+
+export class Ledger implements Ledgers {
+  readonly generation: number;
+  readonly #pool: pg.Pool;
+  readonly #address: CatalogAddress;
+  readonly #isBeingMade: boolean;
+
+  /** @param options.isBeingMade a rebuild's, which does not count yet */
+  constructor(
+    address: CatalogAddress,
+    { generation, isBeingMade = false }: { readonly generation: number; readonly isBeingMade?: boolean },
+  ) {
+    this.generation = generation;
+    this.#address = address;
+    this.#isBeingMade = isBeingMade;
+    this.#pool = new pg.Pool({
+      ...address.pool,
+      max: CONNECTIONS,
+      connectionTimeoutMillis: CONNECT_MS,
+      application_name: 'billsync',
+      options: `-c search_path=${ledgerSchema(generation)} -c timezone=UTC`,
+    });
+    // An idle connection that breaks is replaced; without a listener it would end the process.
+    this.#pool.on('error', () => undefined);
+  }
+
+  async all(name: string, params: Params = {}): Promise<readonly Row[]> {
+    return this.#with(async (client) => ask(client, name, params));
+  }
+
+  async first(name: string, params: Params = {}): Promise<Row> {
+    return only(name, await this.all(name, params));
+  }
+
+  /** @throws LakeReplacedError, and what PostgreSQL throws */
+  transaction<T>(work: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
+    return this.#with((client) => this.#inTransaction(client, work));
+  }
+
+  /** A transaction that holds these invoices, in lower case. */
+  onInvoices<T>(
+    invoiceIds: readonly string[],
+    work: (transaction: LedgerTransaction) => Promise<T>,
+  ): Promise<T> {
+    return this.transaction(async (transaction) => {
+      await holdInvoices(transaction, invoiceIds, this.generation);
+      return work(transaction);
+    });
+  }
+
+  /** While `work` runs nobody else is at it, in any process; all its transactions are on the connection that holds the lock. */
+  alone<T>(kind: 'ingest' | 'opening' | 'tidy', work: (ledgers: LedgerOnOne) => Promise<T>): Promise<T> {
+    return this.#with(async (client) => {
+      const lock = { class: LOCK[kind], key: this.generation };
+      await ask(client, 'lock-session', lock);
+      try {
+        return await work({
+          all: (name, params) => ask(client, name, params),
+          transaction: (inside) => this.#inTransaction(client, inside),
+        });
+      } finally {
+        await ask(client, 'unlock-session', lock);
+      }
+    });
+  }
+
+  /**
+   * Says that a writer is here until it is released; `alone` succeeds only when nobody else is.
+   *
+   * @returns null when somebody is there
+   */
+  async presence(how: 'shared' | 'alone'): Promise<(() => Promise<void>) | null> {
+    const client = await this.#connect();
+    client.on('error', () => undefined);
+    const lock = { class: LOCK.presence, key: 0 };
+    const [row] = await ask(client, how === 'shared' ? 'stay-shared' : 'try-lock-session', lock);
+    // Ended, not given back to the pool: with the connection goes the lock.
+    const leave = async (): Promise<void> => client.release(true);
+    if (how === 'shared' || row?.is_mine === true) return leave;
+    await leave();
+    return null;
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  async #inTransaction<T>(
+    client: pg.PoolClient,
+    work: (transaction: LedgerTransaction) => Promise<T>,
+  ): Promise<T> {
+    await client.query('begin');
+    try {
+      if (!this.#isBeingMade) await this.#holdGeneration(client);
+      const result = await work(transactionOn(client));
+      await client.query('commit');
+      return result;
+    } catch (error) {
+      // When the connection is gone so is the transaction; the first error is the one that matters.
+      await client.query('rollback').catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #holdGeneration(client: pg.PoolClient): Promise<void> {
+    await ask(client, 'lock-shared', { class: LOCK.generation, key: 0 });
+    const [found] = await ask(client, 'read-pointer');
+    if (found?.generation === this.generation) return;
+    throw new LakeReplacedError({
+      ours: this.generation,
+      found: found === undefined ? null : Number(found.generation),
+    });
+  }
+
+  async #with<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#connect();
+    let broken: Error | undefined;
+    const onBroken = (error: Error): void => {
+      broken = error;
+    };
+    client.on('error', onBroken);
+    try {
+      return await work(client);
+    } finally {
+      client.off('error', onBroken);
+      client.release(broken);
+    }
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      throw unreachable(this.#address, error);
+    }
+  }
+}
+
+/** @throws CatalogUnreachableError always; a password never stands in it */
+export function unreachable(address: CatalogAddress, error: unknown): CatalogUnreachableError {
+  const messages = error instanceof AggregateError ? error.errors.map(String) : [messageOf(error)];
+  return new CatalogUnreachableError(address.shown, withoutPassword(messages.join('; '), address));
+}
+
+export function ledgerSchema(generation: number): string {
+  return `billsync_${generation}`;
+}
+
+export async function holdInvoices(
+  transaction: LedgerTransaction,
+  invoiceIds: readonly string[],
+  generation: number,
+): Promise<void> {
+  if (invoiceIds.length > SINGLE_INVOICES) return transaction.lock('invoices', generation);
+  await transaction.all('lock-shared', { class: LOCK.invoices, key: generation });
+  if (invoiceIds.length > 0) {
+    await transaction.all('lock-invoices', { invoice_ids: `[${invoiceIds.join(', ')}]` });
+  }
+}
+
+function transactionOn(client: pg.PoolClient): LedgerTransaction {
+  return {
+    all: (name, params) => ask(client, name, params),
+    first: async (name, params) => only(name, await ask(client, name, params)),
+    async lock(kind, key) {
+      await ask(client, 'lock', { class: LOCK[kind], key });
+    },
+    async tryLock(kind, key) {
+      const [row] = await ask(client, 'try-lock', { class: LOCK[kind], key });
+      return row?.is_mine === true;
+    },
+    async script(text) {
+      await client.query(text);
+    },
+  };
+}
+
+/** Named, so that PostgreSQL plans each statement once per connection. */
+async function ask(client: pg.PoolClient, name: string, params: Params = {}): Promise<readonly Row[]> {
+  const statement = ledgerStatement(name);
+  const values = ledgerValues(statement, params);
+  return (await client.query<Row>({ name, text: statement.text, values })).rows;
+}
+
+function only(name: string, [row]: readonly Row[]): Row {
+  if (row === undefined) throw new Error(`${name}.sql answered no row.`);
+  return row;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

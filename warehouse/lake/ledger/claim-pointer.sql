@@ -1,0 +1,1 @@
+insert into billsync.warehouse (environment, generation) values ($environment, 1) on conflict do nothing

@@ -1,0 +1,1 @@
+insert into schema_migrations values ($number::integer, $name, $applied_at::timestamp)

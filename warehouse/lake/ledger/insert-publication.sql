@@ -1,0 +1,13 @@
+-- A line for those who wait for a change: what the warehouse held at that moment.
+insert into publication_log
+select
+    coalesce((select max(sequence) from publication_log), 0) + 1,
+    $published_at::timestamp,
+    (select count(*) from invoice_state),
+    (select count(*) from invoice_state where current_load_id is not null and voided_at is null),
+    (select coalesce(sum(l.shipments), 0) from invoice_state as i join loads as l on l.load_id = i.current_load_id
+        where i.voided_at is null),
+    (select count(*) from event_ledger),
+    (select max(load_id) from loads),
+    (select max(received_at) from event_ledger)
+returning sequence, invoices::float8 as invoices, shipments::float8 as shipments, iso(published_at) as published_at

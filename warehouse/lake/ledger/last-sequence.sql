@@ -1,0 +1,1 @@
+select coalesce(max(sequence), 0) as sequence from publication_log

@@ -1,0 +1,2 @@
+-- Until the transaction ends, one holder at a time.
+select pg_advisory_xact_lock($class::integer, $key::integer)

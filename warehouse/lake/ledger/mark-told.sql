@@ -1,0 +1,1 @@
+update loads set is_told = true where load_id = $load_id::integer

@@ -1,0 +1,1 @@
+select coalesce(max(number), 0) as found from schema_migrations

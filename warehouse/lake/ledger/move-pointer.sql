@@ -1,0 +1,1 @@
+update billsync.warehouse set generation = $generation::integer

@@ -1,0 +1,1 @@
+select nextval('load_ids')::integer as load_id

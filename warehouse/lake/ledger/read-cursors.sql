@@ -1,0 +1,1 @@
+select stream, position from ingest_cursors

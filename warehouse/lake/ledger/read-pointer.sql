@@ -1,0 +1,1 @@
+select environment, generation from billsync.warehouse

@@ -1,0 +1,1 @@
+select pg_advisory_unlock($class::integer, $key::integer)

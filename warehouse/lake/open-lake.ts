@@ -1,0 +1,144 @@
+/**
+ * Opens a lake for one of its writers: generation, ledgers, views, and whatever a crash or an absence left undone.
+ *
+ * Writers open one after the other, because the first may have to make the ledgers and to repeat every load that the
+ * archive tells of; after that they work side by side.
+ */
+
+import { mkdir } from 'node:fs/promises';
+import type { Archive } from '../../archive/archive.js';
+import type { Logger } from '../../ops/log.js';
+import { type CatchUpProgress, loadFact, repeatLoads } from '../catch-up.js';
+import { claimDataFolder } from '../data-folder.js';
+import type { Database } from '../database.js';
+import { WarehouseLockedError } from '../errors.js';
+import { loadFile } from '../load-file.js';
+import { memoryLimitBytes } from '../memory-limit.js';
+import type { OpenWarehouseOptions } from '../open-warehouse.js';
+import { warehousePaths } from '../paths.js';
+import { KeyedMutex } from '../turnstile.js';
+import type { LakePlace } from './attach-lake.js';
+import { generationPath } from './attach-lake.js';
+import { readCatalogAddress } from './catalog-address.js';
+import { currentGeneration, migrateLedger } from './generation.js';
+import { ingestLake } from './ingest-lake.js';
+import { openLakeDatabase } from './lake-database.js';
+import { lakePlaces } from './lake-places.js';
+import { LakeWarehouse } from './lake-warehouse.js';
+import { Ledger } from './ledger.js';
+import { writePointerFile } from './pointer-file.js';
+
+/** @throws EnvironmentMismatchError, CatalogUnreachableError, ExtensionMissingError, WarehouseTooNewError */
+export async function openLake(options: OpenWarehouseOptions): Promise<LakeWarehouse> {
+  const { settings, archive, log } = options;
+  const now = options.now ?? (() => new Date());
+  const address = lakeAddress(settings);
+  await claimDataFolder(settings.dataDir, settings.environment);
+  const generation = await currentGeneration(address.address, settings.environment);
+  const ledger = new Ledger(address.address, { generation });
+  try {
+    const leave = await ledger.presence('shared');
+    if (leave === null) throw new WarehouseLockedError(address.address.shown, null);
+    const { database, memoryBytes } = await ledger.alone('opening', () =>
+      prepareLake({ options, ledger, place: { ...address, generation }, now }),
+    );
+    const publishedPath = warehousePaths(settings).published;
+    return new LakeWarehouse({ database, ledger, archive, log, now, publishedPath, memoryBytes, leave });
+  } catch (error) {
+    await ledger.close();
+    throw error;
+  }
+}
+
+/** @throws Error when the settings name no lake */
+export function lakeAddress(
+  settings: Pick<OpenWarehouseOptions['settings'], 'warehouse'>,
+): Omit<LakePlace, 'generation'> {
+  const { warehouse } = settings;
+  if (warehouse.kind !== 'ducklake') throw new Error('The settings name no lake.');
+  return { address: readCatalogAddress(warehouse.catalog), dataPath: warehouse.dataPath };
+}
+
+export interface PrepareLake {
+  readonly options: Pick<OpenWarehouseOptions, 'settings' | 'archive' | 'log' | 'onCatchUp'>;
+  readonly ledger: Ledger;
+  readonly place: LakePlace;
+  readonly now: () => Date;
+  /** A rebuild shows nothing to readers before it is whole. */
+  readonly isShown?: boolean;
+}
+
+export interface PreparedLake {
+  readonly database: Database;
+  readonly memoryBytes: number;
+  readonly events: number;
+  readonly loadsRepeated: number;
+}
+
+/** Schema, views, and the archive read to its end. The caller sees to it that nobody else is at it. */
+export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
+  const { options, ledger, place, now, isShown = true } = prepare;
+  const { settings } = options;
+  const paths = warehousePaths(settings);
+  await mkdir(paths.temporaryFolder, { recursive: true, mode: 0o700 });
+  if (!place.dataPath.includes('://')) {
+    await mkdir(generationPath(place), { recursive: true, mode: 0o700 });
+  }
+  await migrateLedger(ledger, { shown: place.address.shown, now: now() });
+  const database = await openLakeDatabase({
+    place,
+    folders: paths.readableFolders,
+    temporaryFolder: paths.temporaryFolder,
+    memoryLimit: settings.warehouseMemoryLimit,
+    ...(isShown ? { whenAttached: (run) => writePointerFile(run, paths.published, place) } : {}),
+  });
+  try {
+    return { database, ...(await catchUpLake(prepare, database)) };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+async function catchUpLake(
+  { options, ledger }: PrepareLake,
+  database: Database,
+): Promise<Omit<PreparedLake, 'database'>> {
+  const { archive, log, onCatchUp } = options;
+  const memoryBytes = await memoryLimitBytes(database);
+  const progress: CatchUpProgress = { events: 0, facts: 0, loadsDone: 0, loadsOf: 0 };
+  const ingested = await ingestLake({
+    ledger,
+    archive,
+    locks: new KeyedMutex(),
+    onProgress: (done) => onCatchUp?.({ ...progress, ...done }),
+  });
+  const { events, facts, missingLoads } = ingested;
+  await repeatLoads(
+    {
+      load: (file) => loadFile(database, file, lakePlaces(ledger, file)),
+      ...{ archive, log, memoryBytes },
+    },
+    missingLoads,
+    (loadsDone) => onCatchUp?.({ events, facts, loadsDone, loadsOf: missingLoads.length }),
+  );
+  // The archive told us of these itself.
+  for (const { loadId } of missingLoads) await ledger.all('mark-told', { load_id: loadId });
+  const highest = missingLoads.reduce((most, { loadId }) => Math.max(most, loadId), 1);
+  if (missingLoads.length > 0) await ledger.all('skip-load-ids', { highest });
+  await tellArchive(ledger, archive, log);
+  return { memoryBytes, events, loadsRepeated: missingLoads.length };
+}
+
+/** A crash between a load's commit and its fact: the fact is written now, with the load's own instant. */
+async function tellArchive(ledger: Ledger, archive: Archive, log: Logger): Promise<void> {
+  for (const load of await ledger.all('untold-loads')) {
+    // A living writer may be about to tell the same: a fact told twice is one fact.
+    await archive.putFact(loadFact(load));
+    await ledger.all('mark-told', { load_id: Number(load.load_id) });
+    log.warn(
+      { invoiceId: load.invoice_id, loadId: load.load_id },
+      'told the archive of a load that a crash cut short',
+    );
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * `reports.duckdb` over a lake: the same views, and nothing but views. The rows stay where they are, so there is
+ * nothing to copy and nothing to wait for; who opens the file attaches the lake first (`how_to_attach` says how).
+ *
+ * It never carries a password: readers have their own rights in PostgreSQL.
+ */
+
+import { constants } from 'node:fs';
+import { chmod, open, rename, rm, utimes } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { attachStatements, type LakePlace } from './attach-lake.js';
+import { extensionsFor } from './extensions.js';
+import { viewScripts } from './lake-database.js';
+import { quoted, type RunStatement } from './run-statement.js';
+
+/** On a connection that has the lake attached and may still write files. Replaces what was there. */
+export async function writePointerFile(run: RunStatement, path: string, place: LakePlace): Promise<void> {
+  const draft = `${path}.${process.pid}.tmp`;
+  await rm(draft, { force: true });
+  await run(`attach ${quoted(draft)} as pointer (storage_version 'v1.5.0')`);
+  await run('use pointer');
+  try {
+    for (const script of viewScripts()) {
+      for (const statement of statementsOf(script)) await run(statement);
+    }
+    await run('create table how_to_attach (step integer not null, statement varchar not null)');
+    for (const [index, statement] of howToAttach(place).entries()) {
+      await run(`insert into how_to_attach values (${index + 1}, ${quoted(statement)})`);
+    }
+  } finally {
+    await run('use memory');
+    await run('detach pointer');
+  }
+  await chmod(draft, 0o600);
+  await flush(draft);
+  await rename(draft, path);
+  await flush(dirname(path));
+}
+
+/** Tells those who watch the file that what it shows has changed. */
+export async function touchPointerFile(path: string, now: Date): Promise<void> {
+  await utimes(path, now, now);
+}
+
+function howToAttach(place: LakePlace): readonly string[] {
+  const loads = extensionsFor(place.dataPath).map((name) => `load ${name}`);
+  const attach = attachStatements(place, { libpq: place.address.shown, readOnly: true });
+  return [...loads, ...attach];
+}
+
+/** Our own files: a statement ends with a semicolon at the end of a line. */
+export function statementsOf(script: string): readonly string[] {
+  return script.split(/;\s*$/m).filter((part) => part.replaceAll(/--.*$/gm, '').trim() !== '');
+}
+
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

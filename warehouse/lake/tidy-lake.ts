@@ -1,0 +1,44 @@
+/**
+ * Keeps a lake quick and small: every load is a file of its own, so many small ones become few large ones, and what
+ * no look at the lake needs any more is removed. One process does it at a time; writers and readers go on meanwhile.
+ */
+
+import type { Database } from '../database.js';
+import type { Tidied } from '../warehouse.js';
+import type { Ledger } from './ledger.js';
+import { removeLeftovers } from './leftovers.js';
+
+export interface TidyOptions {
+  readonly database: Database;
+  readonly ledger: Ledger;
+  readonly now: Date;
+  /** How long files stay that a reader who began before may still read. */
+  readonly keepMs?: number;
+  /** Fewer small files than this are left alone: merging rewrites them. */
+  readonly leastFiles?: number;
+}
+
+const DAY_MS = 86_400_000;
+const LEAST_FILES = 64;
+
+/** @returns null when another process is at it */
+export function tidyLake(options: TidyOptions): Promise<Tidied | null> {
+  const { database, ledger, now, keepMs = DAY_MS, leastFiles = LEAST_FILES } = options;
+  return ledger.transaction(async (transaction) => {
+    if (!(await transaction.tryLock('tidy', ledger.generation))) return null;
+    const leftovers = await removeLeftovers(database, ledger);
+    const count = async (name: string, params = {}): Promise<Readonly<Record<string, unknown>>> =>
+      database.use((session) => session.first(name, params));
+    const { files } = await count('small-files');
+    const merged = Number(files) < leastFiles ? 0 : Number((await count('merge-files')).merged);
+    const older_than = new Date(now.getTime() - keepMs).toISOString();
+    await count('expire-snapshots', { older_than });
+    const { removed } = await count('clean-up-files', { older_than });
+    const strays = await count('remove-strays', { older_than });
+    return {
+      mergedFiles: merged,
+      removedFiles: Number(removed) + Number(strays.removed),
+      removedLoads: leftovers.length,
+    };
+  });
+}
