@@ -44,6 +44,8 @@ export interface OpenWarehouseOptions {
 /** @throws WarehouseLockedError, EnvironmentMismatchError, WarehouseCorruptError, WarehouseTooNewError */
 export async function openWarehouse(options: OpenWarehouseOptions): Promise<Warehouse> {
   const { settings, archive, log } = options;
+  // Only who has a lake waits for its client to be read.
+  if (settings.warehouse.kind === 'ducklake') return (await import('./lake/open-lake.js')).openLake(options);
   const now = options.now ?? (() => new Date());
   const paths = warehousePaths(settings);
   await claimDataFolder(settings.dataDir, settings.environment);
