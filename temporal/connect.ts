@@ -21,6 +21,7 @@ import type { Settings } from '../config/settings.js';
 import { createDataConverter } from './codec.js';
 import { encryptionKeys } from './encryption-keys.js';
 import { registerSearchAttributes } from './search-attributes.js';
+import { activeTracing } from './tracing.js';
 
 /** Where Temporal is, as far as the settings and the data folder tell. */
 export interface TemporalTarget {
@@ -192,8 +193,10 @@ async function connectOnce(
     await connection.close();
     throw new TemporalUnreachableError(address, { cause: error });
   }
+  const tracing = activeTracing();
+  const interceptors = tracing === null ? {} : { interceptors: { workflow: [tracing.client] } };
   return {
-    client: new Client({ connection, namespace, dataConverter }),
+    client: new Client({ connection, namespace, dataConverter, ...interceptors }),
     namespace,
     address,
     close: () => connection.close(),

@@ -2,6 +2,7 @@
 
 import type { DataConverter } from '@temporalio/common';
 import { type NativeConnection, Worker } from '@temporalio/worker';
+import { activeTracing } from '../temporal/tracing.js';
 import { beatWhileRunning } from './beat-while-running.js';
 import type { WorkflowBundle } from './workflow-bundle.js';
 
@@ -27,13 +28,18 @@ const SHUTDOWN_GRACE = '20 s';
 const SHUTDOWN_FORCE = '40 s';
 
 export async function createWorkers(parts: WorkerParts): Promise<readonly [Worker, Worker]> {
-  const interceptors = { activity: [beatWhileRunning] };
+  const tracing = activeTracing();
+  const interceptors =
+    tracing === null
+      ? { activity: [beatWhileRunning] }
+      : { activity: [beatWhileRunning, tracing.activity], client: { workflow: [tracing.client] } };
   const common = {
     connection: parts.connection,
     namespace: parts.namespace,
     workflowBundle: parts.bundle,
     dataConverter: parts.dataConverter,
     interceptors,
+    ...(tracing === null ? {} : { sinks: tracing.sinks }),
     shutdownGraceTime: SHUTDOWN_GRACE,
     shutdownForceTime: SHUTDOWN_FORCE,
     // A cancelled download is told with its next heartbeat; the default throttle makes that 24 s.

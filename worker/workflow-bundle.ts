@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { FAILURE_CONVERTER_PATH } from '../temporal/codec.js';
 import { cacheFolder } from '../temporal/server-executable.js';
+import { activeTracing } from '../temporal/tracing.js';
 
 export interface WorkflowBundle {
   readonly codePath: string;
@@ -21,24 +22,28 @@ const ROOT = join(import.meta.dirname, '..');
 /** What can end up in the bundle: workflows, the names they share, the converter of their failures. */
 const SOURCES = [join(ROOT, 'workflows'), join(ROOT, 'contract')];
 
-export async function workflowBundle(): Promise<WorkflowBundle> {
+/** Workflows that are traced are another bundle: the interceptors are part of it. */
+export async function workflowBundle(isTraced = activeTracing() !== null): Promise<WorkflowBundle> {
   const prebuilt = join(ROOT, 'workflow-bundle.js');
-  if (existsSync(prebuilt)) return { codePath: prebuilt };
+  if (!isTraced && existsSync(prebuilt)) return { codePath: prebuilt };
   const folder = join(cacheFolder(), 'workflows');
-  const codePath = join(folder, `${await fingerprint()}.js`);
+  const codePath = join(folder, `${await fingerprint()}${isTraced ? '-traced' : ''}.js`);
   if (!existsSync(codePath)) {
     await mkdir(folder, { recursive: true });
-    await buildWorkflowBundle(codePath);
+    await buildWorkflowBundle(codePath, isTraced);
     await dropOlder(folder);
   }
   return { codePath };
 }
 
 /** Written whole under its name, so that two processes that start at once do not read half of it. */
-export async function buildWorkflowBundle(codePath: string): Promise<void> {
+export async function buildWorkflowBundle(codePath: string, isTraced = false): Promise<void> {
+  const require = createRequire(import.meta.url);
+  const tracing = '@temporalio/interceptors-opentelemetry/lib/workflow-interceptors';
   const { code } = await bundleWorkflowCode({
     workflowsPath: firstExisting(join(ROOT, 'workflows', 'index')),
     failureConverterPath: FAILURE_CONVERTER_PATH,
+    ...(isTraced ? { workflowInterceptorModules: [require.resolve(tracing)] } : {}),
     logger: new DefaultLogger('WARN'),
   });
   const temporary = `${codePath}.${process.pid}.tmp`;

@@ -9,6 +9,7 @@ import { createHealth, type Health } from '../../ops/health.js';
 import { createLogger, type Logger } from '../../ops/log.js';
 import { createMetrics, type Metrics } from '../../ops/metrics.js';
 import { createScrub } from '../../ops/scrub.js';
+import { startTracing } from '../../temporal/tracing.js';
 import { checkEnvironment } from '../environment-check.js';
 import { EXIT, printError } from '../errors.js';
 import { contextOf } from '../verb.js';
@@ -51,6 +52,7 @@ export async function runRole(
     log.fatal({ err: error }, 'cannot go on');
     process.exit(printError(error, { verbose }));
   };
+  const tracing = await startTracing({ settings, role, log, scrub: createScrub(settings) });
   const context = createRoleContext({ settings, role, log, fatal, stopping: stopping.signal });
   let running: RunningRole;
   try {
@@ -64,7 +66,7 @@ export async function runRole(
   const addresses = Object.entries(running.addresses).map(([name, address]) => `${name}=${address}`);
   process.stderr.write(`${['ready', ...addresses].join(' ')}\n`);
   await stopped;
-  await drained(running, context);
+  await drained(running, context, async () => tracing?.close());
   note.remove();
 }
 
@@ -79,13 +81,18 @@ export function createRoleContext(
 }
 
 /** Also ends the process when libraries still hold handles: everything of ours is closed by then. */
-async function drained(running: RunningRole, { log, alerts }: RoleContext): Promise<void> {
+async function drained(
+  running: RunningRole,
+  { log, alerts }: RoleContext,
+  last: () => Promise<void>,
+): Promise<void> {
   const deadline = setTimeout(() => {
     log.warn('not everything ended in time; what is left is taken up at the next start');
     process.exit(EXIT.done);
   }, DRAIN_WITHIN_MS);
   await running.close();
   await alerts.close();
+  await last();
   clearTimeout(deadline);
   log.info('stopped');
   setTimeout(() => process.exit(EXIT.done), 2_000).unref();

@@ -1,0 +1,67 @@
+/**
+ * Sends spans of signals, workflows and activities to an OpenTelemetry collector, from the delivery that was forwarded
+ * to the rows that were loaded. Off, and without any cost, until OTEL_EXPORTER_OTLP_ENDPOINT is set.
+ */
+
+import type { WorkflowClientInterceptor } from '@temporalio/client';
+import type { ActivityInterceptorsFactory, InjectedSinks } from '@temporalio/worker';
+import type { Sinks } from '@temporalio/workflow';
+import type { Logger } from 'pino';
+import type { Settings } from '../config/settings.js';
+
+export interface Tracing {
+  readonly client: WorkflowClientInterceptor;
+  readonly activity: ActivityInterceptorsFactory;
+  /** Brings the workflows' spans out of their sandbox. */
+  readonly sinks: InjectedSinks<Sinks>;
+  /** Sends what was not sent yet and stops; a collector that is away costs two seconds. */
+  close(): Promise<void>;
+}
+
+export interface TracingOptions {
+  readonly settings: Pick<Settings, 'otlpEndpoint' | 'environment'>;
+  /** `webhook`, `worker`, …: the service's instance in the spans. */
+  readonly role: string;
+  readonly log: Logger;
+  /** Errors are part of spans, and what a library writes into them is not in our hands. */
+  readonly scrub: (text: string) => string;
+}
+
+const CLOSES_WITHIN_MS = 2_000;
+
+let active: Tracing | null = null;
+
+/** What clients and workers of this process are to be made with; null while tracing is off. */
+export function activeTracing(): Tracing | null {
+  return active;
+}
+
+/**
+ * Turns tracing on for this process when an endpoint is set. To be called before the first connection to Temporal.
+ *
+ * @returns null when there is no endpoint
+ */
+export async function startTracing(options: TracingOptions): Promise<Tracing | null> {
+  const { otlpEndpoint } = options.settings;
+  if (otlpEndpoint === null) return null;
+  const { createTracing } = await import('./create-tracing.js');
+  const tracing = createTracing({ ...options, otlpEndpoint });
+  active = {
+    ...tracing,
+    async close() {
+      active = null;
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, CLOSES_WITHIN_MS);
+      });
+      await Promise.race([
+        late,
+        tracing
+          .close()
+          .catch((error: unknown) => options.log.warn({ err: error }, 'the last spans were not sent')),
+      ]);
+      clearTimeout(timer);
+    },
+  };
+  return active;
+}
