@@ -56,14 +56,17 @@ function readTable(text: string): readonly Coverage[] {
     .split('\n')
     .filter((line) => /^\| \d/.test(line))
     .map((line) => {
-      const [section = '', rule = '', kept = '', proved = '', conformance = ''] = line.split(' | ');
+      const [section = '', rule = '', kept = '', proved = '', conformance = ''] = line
+        .slice(2, -1)
+        .split(' | ')
+        .map((cell) => cell.trim());
       const quoted = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, word]) => word ?? '');
-      const tests = [...proved.matchAll(/`([^`]+)`: \*(.+?)\*(?=<br>|$)/g)];
+      const tests = [...proved.matchAll(/`([^`]+)`: ([*_])(.+?)\2(?=<br>|$)/g)];
       return {
-        section: section.slice(2),
+        section,
         rule,
         files: quoted(kept),
-        tests: tests.map(([, file = '', title = '']) => ({ file, title })),
+        tests: tests.map(([, file = '', , title = '']) => ({ file, title })),
         conformance: quoted(conformance),
       };
     });
