@@ -84,6 +84,8 @@ export interface ForeignService {
   /** Must be empty at the end of a test. */
   readonly complaints: readonly Complaint[];
   readonly tokensGiven: () => number;
+  /** What nobody may keep: its client secret, and a text that every token, every presigned query holds. */
+  readonly secrets: readonly string[];
   /** Every presigned URL handed out so far is dead from now on. */
   expireUrls(): void;
   /** The 2.7 fields of an invoice as a regenerate call would give them. */
@@ -95,6 +97,10 @@ export interface ForeignService {
   };
   close(): Promise<void>;
 }
+
+/** Plain to find wherever a program lets them out. */
+const TOKEN_MARK = 'planted/token+';
+const SIGNATURE_MARK = 'planted/signature+';
 
 export async function startForeignService(options: ForeignServiceOptions = {}): Promise<ForeignService> {
   const {
@@ -160,7 +166,7 @@ export async function startForeignService(options: ForeignServiceOptions = {}): 
     }
     if (request.headers.authorization !== expected) return json(response, 401, { error: 'invalid_client' });
     // 31 bytes make a text that ends in ==
-    const token = randomBytes(31).toString('base64');
+    const token = `${TOKEN_MARK}${randomBytes(31).toString('base64')}`;
     tokens.set(token, Date.now() + tokenLifetimeSeconds * 1_000);
     tokensGiven++;
     json(response, 200, {
@@ -224,7 +230,8 @@ export async function startForeignService(options: ForeignServiceOptions = {}): 
   }
 
   function signatureOf(name: string, at: string, until: string): string {
-    return createHash('sha256').update(signingKey).update(`${name} ${at} ${until}`).digest('base64');
+    const digest = createHash('sha256').update(signingKey).update(`${name} ${at} ${until}`).digest('base64');
+    return `${SIGNATURE_MARK}${digest}`;
   }
 
   function exportOf(invoiceId: string) {
@@ -350,6 +357,7 @@ export async function startForeignService(options: ForeignServiceOptions = {}): 
     billedRows: () =>
       [...invoices.values()].filter(({ status }) => status === 'APPROVED').flatMap(({ rows }) => rows),
     tokensGiven: () => tokensGiven,
+    secrets: [clientSecret, TOKEN_MARK, SIGNATURE_MARK],
     expireUrls: () => {
       urlsDeadBefore = Date.now() + 1;
     },

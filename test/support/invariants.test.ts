@@ -147,6 +147,11 @@ describe('checkInvariants', () => {
     expect(await broken({ secrets: [SECRET] })).toEqual(['I6']);
   });
 
+  test('I6: a secret in a table, where its bytes are compressed', async () => {
+    await change('warehouse', `create table leak as select '${SECRET}' as told from range(5000)`);
+    expect(await broken({ secrets: [SECRET] })).toEqual(['I6']);
+  });
+
   test('I6: a secret in a history', async () => {
     const data = new Uint8Array(Buffer.from(`{"presignedUrl":"${SECRET}"}`));
     const history = {

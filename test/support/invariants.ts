@@ -8,51 +8,16 @@
  * file older than ten minutes · I9 no secondary index.
  */
 
-import { copyFile, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
-import type { Client } from '@temporalio/client';
-import { parse } from 'csv-parse/sync';
 import { runReport } from '../../reports/run-report.js';
-import { addTo, describeSum, differences, exact, type Sum } from './exact-sums.js';
-import { findSecrets, listFiles } from './find-secrets.js';
+import { addTo, differences, exact, type Sum } from './exact-sums.js';
+import { listFiles } from './find-secrets.js';
+import { checkSecrets } from './invariant-secrets.js';
+import { checkDatabase } from './invariants-of-file.js';
+import { broken, type InvariantOptions, type Violation } from './violation.js';
 
-export type InvariantName = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9';
-
-export interface Violation {
-  readonly invariant: InvariantName;
-  readonly what: string;
-}
-
-/** What was really billed, from the service's own books. */
-export interface Truth {
-  /** A row per shipment of every invoice that counts; the decimal is exact text. */
-  readonly billed: readonly BilledRow[];
-  readonly voided: readonly string[];
-  /** Answered with 2xx, and to be acted on (no test events, no refused ones). */
-  readonly acknowledged: readonly string[];
-}
-
-export interface BilledRow {
-  readonly invoiceId: string;
-  readonly tenant: string;
-  readonly carrier: string;
-  readonly currencyCode: string;
-  readonly billingCost: string;
-}
-
-export interface InvariantOptions {
-  readonly dataDir: string;
-  readonly truth: Truth;
-  /** Where the roles' logs lie; searched for secrets and warnings. */
-  readonly logFolder?: string;
-  /** null: Temporal was not part of the test, I7 then looks at the logs alone. */
-  readonly client: Client | null;
-  /** Texts that must be nowhere, at least eight characters each. */
-  readonly secrets?: readonly string[];
-  readonly now?: () => Date;
-}
+export type { InvariantOptions, Truth, Violation } from './violation.js';
 
 /**
  * To be called when nobody writes the warehouse: its file and its log of changes are copied and opened.
@@ -87,155 +52,6 @@ async function checkAcknowledged({ dataDir, truth }: InvariantOptions): Promise<
     .map((id) => broken('I1', `event ${id} was acknowledged and is neither waiting nor forwarded`));
 }
 
-/** I2, I3, I4 and I9 of one DuckDB file. */
-async function checkDatabase(
-  path: string,
-  { dataDir, truth }: InvariantOptions,
-  nameOf: (invariant: InvariantName) => InvariantName,
-): Promise<readonly Violation[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'invariants-'));
-  try {
-    const copy = join(folder, 'copy.duckdb');
-    await copyFile(path, copy);
-    await copyFile(`${path}.wal`, `${copy}.wal`).catch(() => undefined);
-    const ask = await openQuestions(copy);
-    try {
-      const found = [
-        ...(await checkRows(ask, truth)),
-        ...(await checkLedgers(ask, dataDir)),
-        ...(await checkVoided(ask, truth)),
-        ...(await ask('select index_name from duckdb_indexes()')).map(({ index_name }) =>
-          broken('I9', `there is an index ${index_name}`),
-        ),
-      ];
-      return found.map(({ invariant, what }) =>
-        broken(nameOf(invariant), `${basename(path)}: ${invariant} ${what}`),
-      );
-    } finally {
-      ask.close();
-    }
-  } catch (error) {
-    return [broken(nameOf('I2'), `${basename(path)} cannot be read: ${String(error)}`)];
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-interface Ask {
-  (sql: string): Promise<readonly Readonly<Record<string, string | null>>[]>;
-  close(): void;
-}
-
-/** Every value as text, so that no number passes through a float. */
-async function openQuestions(path: string): Promise<Ask> {
-  const instance = await DuckDBInstance.create(path);
-  const connection = await instance.connect();
-  const ask = async (sql: string): ReturnType<Ask> => {
-    const reader = await connection.runAndReadAll(sql);
-    return reader
-      .getRowObjects()
-      .map((row) =>
-        Object.fromEntries(
-          Object.entries(row).map(([name, value]) => [name, value === null ? null : String(value)]),
-        ),
-      );
-  };
-  return Object.assign(ask, {
-    close() {
-      connection.closeSync();
-      instance.closeSync();
-    },
-  });
-}
-
-/** I2 against the service's books: rows and sum of each invoice, and of each key that reports add up by. */
-async function checkRows(ask: Ask, { billed }: Truth): Promise<readonly Violation[]> {
-  const violations: Violation[] = [];
-  for (const key of ['invoiceId', 'tenant', 'carrier'] as const) {
-    const column = key === 'invoiceId' ? 'invoice_id' : key;
-    const expected = new Map<string, Sum>();
-    for (const row of billed) addTo(expected, `${row[key]} ${row.currencyCode}`, row.billingCost);
-    const found = new Map(
-      (
-        await ask(
-          `select ${column}::varchar || ' ' || currency_code as name, count(*) as n, sum(billing_cost) as cost
-           from shipments group by all`,
-        )
-      ).map(({ name, n, cost }): [string, Sum] => [
-        name ?? '',
-        { rows: Number(n), tenThousandths: exact(cost ?? '') },
-      ]),
-    );
-    for (const what of differences(expected, found)) violations.push(broken('I2', `${column} ${what}`));
-  }
-  return violations;
-}
-
-/** I2 against ledger and file, and I3. */
-async function checkLedgers(ask: Ask, dataDir: string): Promise<readonly Violation[]> {
-  const violations: Violation[] = [];
-  const loads = await ask(
-    `select l.load_id, l.invoice_id, l.file_sha256, l.shipments, l.billing_cost,
-            count(r.load_id) as stored, coalesce(sum(r.billing_cost), 0) as stored_cost
-     from loads as l left join shipment_rows as r on r.load_id = l.load_id group by all`,
-  );
-  for (const load of loads) {
-    const name = `load ${load.load_id} of invoice ${load.invoice_id}`;
-    if (load.stored !== load.shipments || exact(load.stored_cost ?? '') !== exact(load.billing_cost ?? '')) {
-      violations.push(
-        broken(
-          'I2',
-          `${name}: ${load.stored} rows (${load.stored_cost}), ledger ${load.shipments} (${load.billing_cost})`,
-        ),
-      );
-    }
-    const file = await sumOfFile(dataDir, load.file_sha256 ?? '');
-    if (
-      describeSum(file) !==
-      describeSum({ rows: Number(load.stored), tenThousandths: exact(load.stored_cost ?? '') })
-    ) {
-      violations.push(
-        broken('I2', `${name}: ${load.stored} rows (${load.stored_cost}), file ${describeSum(file)}`),
-      );
-    }
-  }
-  for (const { what } of await ask(
-    `select 'row of load ' || load_id || ', which no ledger knows' as what from shipment_rows
-     where load_id not in (select load_id from loads) group by load_id
-     union all
-     select 'load ' || current_load_id || ' is active for ' || count(*) || ' invoices' from invoice_state
-     where current_load_id is not null group by current_load_id having count(*) > 1
-     union all
-     select 'invoice ' || invoice_id || ' has file ' || file_sha256 || ' ' || count(*) || ' times' from loads
-     group by invoice_id, file_sha256 having count(*) > 1
-     union all
-     select 'invoice ' || invoice_id || ' has ' || count(distinct file_sha256) || ' files in shipments'
-     from shipments group by invoice_id having count(distinct file_sha256) > 1
-     union all
-     select 'invoice ' || invoice_id || ' has ' || count(*) || ' rows of state' from invoice_state
-     group by invoice_id having count(*) > 1`,
-  )) {
-    violations.push(broken('I3', what ?? ''));
-  }
-  return violations;
-}
-
-/** I4: neither as rows nor as an invoice that counts. */
-async function checkVoided(ask: Ask, { voided }: Truth): Promise<readonly Violation[]> {
-  const shown = new Set(
-    (await ask('select distinct invoice_id from shipments')).map(({ invoice_id }) => invoice_id),
-  );
-  const states = new Map(
-    (await ask('select invoice_id, state from invoices')).map((row) => [row.invoice_id, row.state]),
-  );
-  return voided.flatMap((id) => [
-    ...(shown.has(id) ? [broken('I4', `voided invoice ${id} has rows in shipments`)] : []),
-    ...(states.get(id) === 'voided'
-      ? []
-      : [broken('I4', `voided invoice ${id} is ${states.get(id) ?? 'unknown'}`)]),
-  ]);
-}
-
 /** I4 and I5 as a reader sees them: the reports themselves add up to the books, which know no voided invoice. */
 async function checkReports({ dataDir, truth }: InvariantOptions): Promise<readonly Violation[]> {
   const violations: Violation[] = [];
@@ -262,27 +78,6 @@ async function checkReports({ dataDir, truth }: InvariantOptions): Promise<reado
     }
   }
   return violations;
-}
-
-/** I6: data folder (what is meant to hold secrets excepted) and logs. */
-async function checkSecrets({ dataDir, logFolder, secrets = [], client }: InvariantOptions) {
-  const places = [
-    ...(await listFiles(dataDir)).filter((file) => !/^(inbox\/pending|keys)\//.test(relative(dataDir, file))),
-    ...(logFolder === undefined ? [] : await listFiles(logFolder)),
-  ];
-  const found: Violation[] = [];
-  for (const place of places) {
-    const bytes = await readFile(place).catch(() => Buffer.alloc(0));
-    for (const secret of findSecrets(bytes, secrets)) found.push(broken('I6', `${place} holds ${secret}`));
-  }
-  if (client === null || secrets.length === 0) return found;
-  for await (const { workflowId, runId } of client.workflow.list()) {
-    const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-    for (const secret of findSecrets(bytesOf(history), secrets)) {
-      found.push(broken('I6', `the history of ${workflowId} holds ${secret}`));
-    }
-  }
-  return found;
 }
 
 /** I7: asks for every open workflow, and reads what the workers wrote. */
@@ -322,26 +117,4 @@ async function checkTemporaryFiles({ dataDir, now = () => new Date() }: Invarian
       violations.push(broken('I8', `${name} is ${Math.round(ageMs / 60_000)} min old`));
   }
   return violations;
-}
-
-/** The archived file, read by another CSV reader than the product's two. */
-async function sumOfFile(dataDir: string, sha256: string): Promise<Sum | undefined> {
-  const path = join(dataDir, 'archive', 'files', sha256.slice(0, 2), `${sha256}.csv`);
-  const bytes = await readFile(path).catch(() => null);
-  if (bytes === null) return undefined;
-  const rows = parse(bytes, { columns: true, bom: true }) as Readonly<Record<string, string>>[];
-  const costs = rows.map((row) => exact(row['Billing Cost'] ?? ''));
-  return { rows: rows.length, tenThousandths: costs.reduce((sum, cost) => sum + cost, 0n) };
-}
-
-/** Everything that a history says: its texts, and the bytes of its payloads as they are. */
-function bytesOf(told: unknown): Buffer {
-  if (told instanceof Uint8Array) return Buffer.from(told);
-  if (typeof told === 'string') return Buffer.from(told);
-  if (told === null || typeof told !== 'object') return Buffer.alloc(0);
-  return Buffer.concat(Object.values(told).flatMap((part) => [bytesOf(part), Buffer.from('\n')]));
-}
-
-function broken(invariant: InvariantName, what: string): Violation {
-  return { invariant, what };
 }

@@ -6,13 +6,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { processesNaming } from '../../temporal/processes.js';
+import { BILLSYNC } from './billsync.js';
 import type { ForeignService } from './foreign-service.js';
+import { freePort } from './free-port.js';
 
 export type Role = 'temporal' | 'webhook' | 'worker' | 'up';
 
@@ -46,6 +47,8 @@ export interface Product {
   isRunning(role: Role): boolean;
   /** From the `ready` line of the role's last start. */
   address(role: Role, name: string): string | null;
+  /** By which its server's processes are found. */
+  readonly temporalDatabase: string;
   /** Pid of the embedded Temporal server that the data folder names. */
   temporalPid(): number | null;
   /** One command beside the roles. */
@@ -59,7 +62,6 @@ export interface Product {
 
 const MORTAL = fileURLToPath(new URL('./mortal.ts', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const MAIN = join(ROOT, 'cli', 'main.ts');
 /** A machine that runs other tests beside takes its time. */
 const READY_WITHIN_MS = 90_000;
 
@@ -92,6 +94,7 @@ export async function createProduct({
     BILLSYNC_ADMIN_PORT: String(await freePort()),
     ...settings,
   };
+  const temporalDatabase = join(dataDir, 'temporal', 'temporal.db');
   const roles = new Map<Role, Running>();
   const logPath = (role: Role): string => join(logFolder, `${role}.log`);
   const log = (role: Role): string => (existsSync(logPath(role)) ? readFileSync(logPath(role), 'utf8') : '');
@@ -111,8 +114,10 @@ export async function createProduct({
     if (isRunning(role)) throw new Error(`${role} runs already.`);
     const logFrom = existsSync(logPath(role)) ? statSync(logPath(role)).size : 0;
     const output = openSync(logPath(role), 'a');
-    const entry = isMortal && role === 'worker' ? MORTAL : MAIN;
-    const child = spawn(process.execPath, ['--import', 'tsx', entry, role], {
+    // `bin/billsync` becomes Node itself, so the pid is the product's either way.
+    const [program, ...args] =
+      isMortal && role === 'worker' ? [process.execPath, '--import', 'tsx', MORTAL] : [BILLSYNC];
+    const child = spawn(program ?? '', [...args, role], {
       stdio: ['ignore', output, output],
       cwd: ROOT,
       env,
@@ -146,7 +151,8 @@ export async function createProduct({
   }
 
   return {
-    ...{ dataDir, logFolder, armFile, user, password, start, kill, isRunning, temporalPid, log },
+    ...{ dataDir, logFolder, armFile, user, password, temporalDatabase },
+    ...{ start, kill, isRunning, temporalPid, log },
     webhookUrl: `https://127.0.0.1:${webhookPort}/webhooks/billing`,
     signal(role, signal) {
       roles.get(role)?.child.kill(signal);
@@ -163,7 +169,7 @@ export async function createProduct({
     },
     address: (role, name) => readyLine(lastRun(role))?.get(name) ?? null,
     command(...args) {
-      const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], {
+      const child = spawn(BILLSYNC, args, {
         stdio: ['ignore', 'pipe', 'pipe'],
         cwd: ROOT,
         env,
@@ -183,8 +189,7 @@ export async function createProduct({
     },
     async close({ keep = false } = {}) {
       for (const role of ['up', 'worker', 'webhook', 'temporal'] as const) await kill(role);
-      const database = join(dataDir, 'temporal', 'temporal.db');
-      for (const pid of processesNaming(['start-dev', database])) process.kill(pid, 'SIGKILL');
+      for (const pid of processesNaming(['start-dev', temporalDatabase])) process.kill(pid, 'SIGKILL');
       if (!keep) await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
     },
   };
@@ -220,13 +225,4 @@ function readyLine(text: string): ReadonlyMap<string, string> | null {
   if (line === null) return null;
   const words = (line[1] ?? '').trim().split(' ');
   return new Map(words.map((word) => [word.replace(/=.*$/s, ''), word.replace(/^[^=]*=/, '')]));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('No port was given.');
-  return address.port;
 }
