@@ -16,6 +16,7 @@ export function verifyWarehouse({ warehouse, alerts, log }: WarehouseDependencie
       let progress: unknown = null;
       const beat = setInterval(() => heartbeat(progress), HEARTBEAT_MS);
       try {
+        await tidy(warehouse, log);
         const found = await warehouse.verify({
           full,
           onProgress: (done, of) => {
@@ -35,4 +36,17 @@ export function verifyWarehouse({ warehouse, alerts, log }: WarehouseDependencie
         clearInterval(beat);
       }
     });
+}
+
+/** The schedule comes by here, so here a lake is kept in order; that it could not be is no reason not to verify. */
+async function tidy(
+  warehouse: WarehouseDependencies['warehouse'],
+  log: WarehouseDependencies['log'],
+): Promise<void> {
+  try {
+    const tidied = await warehouse.tidy?.();
+    if (tidied) log.info(tidied, 'the lake is in order');
+  } catch (error) {
+    log.error({ err: error }, 'the lake could not be put in order');
+  }
 }

@@ -4,14 +4,23 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBValue } from '@duckdb/node-api';
 import type { Settings } from '../config/settings.js';
-import { openPublishedFile } from '../reports/published-file.js';
+import { openPublishedFile, readElsewhere } from '../reports/published-file.js';
 import { readColumns, readRows } from '../reports/read-rows.js';
 import type { ReportRow } from '../reports/report-result.js';
+import { standsBehind } from '../warehouse/behind-file.js';
 import { checkEnvironment } from './environment-check.js';
 
-/** What analysts open. */
-export function publishedPath(settings: Pick<Settings, 'dataDir'>): string {
-  return join(settings.dataDir, 'reports.duckdb');
+/** What analysts open. Over a lake it shows rows that lie elsewhere; whoever asks for the path may then read them. */
+export function publishedPath({ dataDir, warehouse }: Pick<Settings, 'dataDir' | 'warehouse'>): string {
+  const path = join(dataDir, 'reports.duckdb');
+  if (warehouse.kind === 'ducklake') {
+    standsBehind(path, warehouse);
+    readElsewhere(path, async () => {
+      const { connectToLake } = await import('../warehouse/lake/lake-reader.js');
+      return connectToLake(path, warehouse);
+    });
+  }
+  return path;
 }
 
 export type PublishedQuestion =

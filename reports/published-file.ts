@@ -26,7 +26,9 @@ export type SessionStatement =
   | 'base-as-known-on'
   | 'filtered-shipments'
   | 'selected-shipments'
+  | 'filtered-invoices'
   | 'selected-invoices'
+  | 'invoices-left-out'
   | 'voided-shipments'
   | 'head'
   | 'publication'
@@ -36,6 +38,16 @@ export type SessionStatement =
 const SESSION_FOLDER = new URL('./session/', import.meta.url);
 const statements = new Map<string, Promise<string>>();
 
+/** Gives a connection that can reach what the file shows and nothing else. */
+export type Connect = () => Promise<DuckDBConnection>;
+
+const elsewhere = new Map<string, Connect>();
+
+/** For a file that shows what lies elsewhere: this process reads the file at `path` by such a connection. */
+export function readElsewhere(path: string, connect: Connect): void {
+  elsewhere.set(path, connect);
+}
+
 /**
  * @param path of `reports.duckdb`; it may be replaced while it is open, this reader then keeps its view
  * @throws NotPublishedError when there is no file
@@ -44,6 +56,31 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   await access(path).catch(() => {
     throw new NotPublishedError(path);
   });
+  const { connection, close } = await connectTo(path);
+  const query: PublishedFile['query'] = async (sql, values) => {
+    const statement = await connection.prepare(sql);
+    if (values) statement.bind({ ...values });
+    return statement.runAndReadAll();
+  };
+  try {
+    for (const macro of (await sessionText('macros')).split(/;\s*$/m)) {
+      if (/create/.test(macro)) await query(macro);
+    }
+    return { path, query, apply: async (name) => query(await sessionText(name)), connection, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+async function connectTo(
+  path: string,
+): Promise<{ readonly connection: DuckDBConnection; readonly close: () => void }> {
+  const connect = elsewhere.get(path);
+  if (connect !== undefined) {
+    const connection = await connect();
+    return { connection, close: () => connection.closeSync() };
+  }
   const instance = await DuckDBInstance.create(path, {
     access_mode: 'READ_ONLY',
     autoinstall_known_extensions: 'false',
@@ -51,22 +88,14 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
     enable_external_access: 'false',
   });
   const connection = await instance.connect();
-  const query: PublishedFile['query'] = async (sql, values) => {
-    const statement = await connection.prepare(sql);
-    if (values) statement.bind({ ...values });
-    return statement.runAndReadAll();
-  };
   const close = (): void => {
     connection.closeSync();
     instance.closeSync();
   };
   try {
-    await query("set TimeZone = 'UTC'");
-    await query('set lock_configuration = true');
-    for (const macro of (await sessionText('macros')).split(/;\s*$/m)) {
-      if (/create/.test(macro)) await query(macro);
-    }
-    return { path, query, apply: async (name) => query(await sessionText(name)), connection, close };
+    await connection.run("set TimeZone = 'UTC'");
+    await connection.run('set lock_configuration = true');
+    return { connection, close };
   } catch (error) {
     close();
     throw error;

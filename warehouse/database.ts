@@ -215,6 +215,17 @@ export class Session implements Statements {
     return this.statement(this.#statements(name), params);
   }
 
+  /** Like `all`, but planned anew: for what looks at its tables when it is planned, as DuckLake's functions do. */
+  async once(name: string, params: Params = {}): Promise<readonly Row[]> {
+    const text = this.#statements(name);
+    try {
+      return await this.statement(text, params);
+    } finally {
+      this.#prepared.get(text)?.prepared.destroySync();
+      this.#prepared.delete(text);
+    }
+  }
+
   async first(name: string, params: Params = {}): Promise<Row> {
     const [row] = await this.all(name, params);
     if (row === undefined) throw new Error(`${name}.sql answered no row.`);

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { parse } from 'csv-parse';
 import type { Archive } from '../archive/archive.js';
 import type { InvoiceState } from '../contract/names.js';
-import { Database, type Row } from './database.js';
+import { openForReading } from './behind-file.js';
+import type { Row } from './database.js';
 import type { Proof } from './warehouse.js';
 
 export interface Explanation {
@@ -51,13 +52,7 @@ export interface ExplainRequest {
 /** Every row of every version that carries the tracking number, current ones first; at most 1,000. */
 export async function explainTracking(request: ExplainRequest): Promise<readonly Explanation[]> {
   const { databasePath, archive, trackingNumber } = request;
-  const database = await Database.open({
-    path: databasePath,
-    folders: [],
-    temporaryFolder: tmpdir(),
-    memoryLimit: null,
-    readOnly: true,
-  });
+  const database = await openForReading(databasePath, tmpdir());
   try {
     const rows = await database.all('explain-tracking', { tracking_number: trackingNumber });
     const lines = await linesOf(archive, rows);

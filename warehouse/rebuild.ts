@@ -33,13 +33,16 @@ export interface Rebuilt {
   readonly events: number;
   readonly loads: number;
   readonly publication: Publication;
-  /** Where the old file lies now; null when there was none. */
+  /** Where the old warehouse lies now; null when there was none. */
   readonly movedAside: string | null;
 }
 
 /** @throws WarehouseLockedError a worker has the warehouse; stop it first */
 export async function rebuildWarehouse(options: RebuildOptions): Promise<Rebuilt> {
   const { settings, archive, log, onProgress } = options;
+  if (settings.warehouse.kind === 'ducklake') {
+    return (await import('./lake/rebuild-lake.js')).rebuildLake(options);
+  }
   const now = options.now ?? (() => new Date());
   const paths = warehousePaths(settings);
   await claimDataFolder(settings.dataDir, settings.environment);

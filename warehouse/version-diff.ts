@@ -1,7 +1,7 @@
 /** What a new file of a known invoice changed, row by row, from the published copy or any warehouse file. */
 
 import { tmpdir } from 'node:os';
-import { Database } from './database.js';
+import { openForReading } from './behind-file.js';
 import { uuidOrNull } from './ledger-lines.js';
 
 export interface InvoiceVersion {
@@ -50,13 +50,7 @@ export async function diffVersions(request: DiffRequest): Promise<VersionDiff> {
   const invoiceId = uuidOrNull(request.invoiceId);
   const nothing = { versions: [], from: null, to: null, changes: [] };
   if (invoiceId === null) return nothing;
-  const database = await Database.open({
-    path: request.databasePath,
-    folders: [],
-    temporaryFolder: tmpdir(),
-    memoryLimit: null,
-    readOnly: true,
-  });
+  const database = await openForReading(request.databasePath, tmpdir());
   try {
     const versions = (await database.all('invoice-versions', { invoice_id: invoiceId })).map(toVersion);
     const to = pick(versions, request.to) ?? versions.at(-1) ?? null;

@@ -6,6 +6,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { type Command, Option } from 'commander';
 import { NotPublishedError } from '../../reports/errors.js';
+import { attachBehind } from '../../warehouse/behind-file.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
 import { publishedPath } from '../published.js';
@@ -72,6 +73,7 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
     });
     const connection = await instance.connect();
     try {
+      await attachBehind(database, (statement) => connection.run(statement));
       for (const what of PARTS) {
         const sql = await readFile(new URL(`../sql/export-${what}-${format}.sql`, import.meta.url), 'utf8');
         const variable = await connection.prepare('set variable folder = $folder');

@@ -6,7 +6,7 @@ import type { Ledger } from './ledger.js';
 /** @returns ids of the loads whose rows were removed; those of loads in flight stay */
 export async function removeLeftovers(database: Database, ledger: Ledger): Promise<readonly number[]> {
   const removed: number[] = [];
-  for (const row of await database.all('leftover-loads')) {
+  for (const row of await database.use((session) => session.once('leftover-loads'))) {
     const loadId = Number(row.load_id);
     const isGone = await ledger.transaction(async (transaction) => {
       // Its writer holds this until its ledger has committed or never will.

@@ -3,7 +3,7 @@
  * no look at the lake needs any more is removed. One process does it at a time; writers and readers go on meanwhile.
  */
 
-import type { Database } from '../database.js';
+import type { Database, Row } from '../database.js';
 import type { Tidied } from '../warehouse.js';
 import type { Ledger } from './ledger.js';
 import { removeLeftovers } from './leftovers.js';
@@ -27,8 +27,8 @@ export function tidyLake(options: TidyOptions): Promise<Tidied | null> {
   return ledger.transaction(async (transaction) => {
     if (!(await transaction.tryLock('tidy', ledger.generation))) return null;
     const leftovers = await removeLeftovers(database, ledger);
-    const count = async (name: string, params = {}): Promise<Readonly<Record<string, unknown>>> =>
-      database.use((session) => session.first(name, params));
+    const count = async (name: string, params = {}): Promise<Row> =>
+      (await database.use((session) => session.once(name, params)))[0] ?? {};
     const { files } = await count('small-files');
     const merged = Number(files) < leastFiles ? 0 : Number((await count('merge-files')).merged);
     const older_than = new Date(now.getTime() - keepMs).toISOString();

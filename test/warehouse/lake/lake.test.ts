@@ -1,0 +1,291 @@
+/** The warehouse over a lake: the same answers as over a single file, whatever becomes of its writers. */
+
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runReport } from '../../../reports/run-report.js';
+import { EnvironmentMismatchError, WarehouseLockedError } from '../../../warehouse/errors.js';
+import { explainTracking } from '../../../warehouse/explain.js';
+import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.js';
+import { moveTo } from '../../../warehouse/lake/generation.js';
+import { openWarehouse } from '../../../warehouse/open-warehouse.js';
+import { rebuildWarehouse } from '../../../warehouse/rebuild.js';
+import { diffVersions } from '../../../warehouse/version-diff.js';
+import {
+  aCsv,
+  anEvent,
+  archiveCsv,
+  ask,
+  aWarehouse,
+  INVOICE,
+  loadCsv,
+  makeDataDir,
+  settingsFor,
+  silent,
+  type TestWarehouse,
+  tickingClock,
+} from '../support.js';
+import {
+  askLake,
+  type LakeServer,
+  type LakeTestSettings,
+  lookAtLake,
+  shownPath,
+  startLakeServer,
+} from './support.js';
+
+let server: LakeServer;
+let settings: LakeTestSettings;
+let t: TestWarehouse;
+beforeAll(async () => {
+  server = await startLakeServer();
+  settings = await server.aLake(makeDataDir());
+  t = await aWarehouse({ settings });
+});
+afterAll(async () => {
+  await t?.close();
+  await server?.stop();
+});
+
+const SECOND = '22222222-2222-4222-8222-222222222222';
+const THIRD = '33333333-3333-4333-8333-333333333333';
+
+/** Versions, a void, attention, details, test events and duplicates. */
+async function tellStory(): Promise<void> {
+  const event = anEvent('invoice_finalized');
+  await t.archive.putEvent(event);
+  await t.archive.putEvent(anEvent('invoice_created', { verdict: 'test' }));
+  await t.archive.putFact({ kind: 'duplicate', at: '2026-03-01T00:00:00.700Z', eventId: event.eventId });
+  await t.warehouse.recordEvents([event]);
+  const file = await archiveCsv(t, aCsv([{ 'Billing Cost': '5' }]));
+  const { sha256, sizeBytes } = file;
+  const from = 'https://storage.example/f.csv';
+  await t.archive.putFact({
+    ...{ kind: 'file', at: '2026-03-01T00:00:00.900Z', invoiceId: INVOICE, sha256, sizeBytes },
+    ...{ source: 'event', from },
+  });
+  await loadCsv(t, aCsv([{ 'Billing Cost': '5' }]), { eventId: event.eventId, workflowRunId: 'run-1' });
+  await loadCsv(t, aCsv([{ 'Billing Cost': '6' }, {}]), { source: 'regenerate' });
+  const header = { tenantId: null, currencyCode: 'USD' };
+  await t.warehouse.recordDetails({ invoiceId: SECOND, status: 'finalized', header });
+  await t.warehouse.parkInvoice({ invoiceId: SECOND, code: 'not-exported', reason: 'why' });
+  await loadCsv(t, aCsv([{}], SECOND), { invoiceId: SECOND, source: 'export', announcedSha256: null });
+  await loadCsv(t, aCsv([{}], THIRD), { invoiceId: THIRD });
+  await t.warehouse.voidInvoice({ invoiceId: THIRD, cause: 'details' });
+}
+
+const VIEWS = [
+  'shipments',
+  'invoices',
+  'events',
+  'files',
+  'discrepancies',
+  'shipment_versions',
+  'level_cross_check',
+];
+/** As of now, and one as it was known while the first version counted. */
+const REPORTS = [
+  { name: 'tenants' },
+  { name: 'summary' },
+  { name: 'proof' },
+  { name: 'rebills' },
+  { name: 'zones', filters: { asKnownOn: '2026-03-01T00:00:03Z' } },
+];
+
+/** Everything readers see but the publication itself. */
+async function everything(
+  path: string,
+  askView: (sql: string) => Promise<unknown>,
+): Promise<Record<string, unknown>> {
+  const answers: Record<string, unknown> = {};
+  for (const view of VIEWS) {
+    answers[view] = await askView(`select * from ${view} order by all`);
+    const types = `select to_json(list(typeof(columns(*)))) as types from ${view}`;
+    answers[`${view}-types`] = await askView(types);
+  }
+  for (const { name, filters = {} } of REPORTS) {
+    const { rows, columns } = await runReport({ databasePath: path, name, filters });
+    answers[`report ${name}`] = { rows, columns };
+  }
+  return answers;
+}
+
+describe('the warehouse over a lake', () => {
+  test('tells what the single file tells, and becomes one and a lake again without a difference', async () => {
+    await tellStory();
+    expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+    const live = await everything(shownPath(settings), (sql) => askLake(settings, sql));
+    expect(live.shipments).toHaveLength(3);
+    await t.warehouse.close();
+
+    const fileSettings = { ...settingsFor(makeDataDir()), archive: settings.archive };
+    const there = await rebuildWarehouse({ settings: fileSettings, archive: t.archive, log: silent });
+    const filePath = join(fileSettings.dataDir, 'reports.duckdb');
+    expect(await everything(filePath, (sql) => ask(filePath, sql))).toEqual(live);
+    expect(there.publication).toMatchObject({ invoices: 3, shipments: 3 });
+    const file = await openWarehouse({ settings: fileSettings, archive: t.archive, log: silent });
+    expect((await file.verify({ full: true })).drift).toEqual([]);
+    await file.close();
+    rmSync(fileSettings.dataDir, { recursive: true });
+
+    const back = await rebuildWarehouse({ settings, archive: t.archive, log: silent, now: tickingClock() });
+    expect(back).toMatchObject({ loads: 4, movedAside: expect.stringContaining('generation 1') });
+    expect(await everything(shownPath(settings), (sql) => askLake(settings, sql))).toEqual(live);
+    await t.reopen();
+    expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+  });
+
+  test('explains a row and compares versions', async () => {
+    const databasePath = shownPath(settings);
+    const [row] = await explainTracking({ databasePath, archive: t.archive, trackingNumber: '1Z1' });
+    expect(row).toMatchObject({
+      invoiceId: INVOICE,
+      version: 2,
+      isCurrent: true,
+      rowNumber: 2,
+      proof: 'hash',
+    });
+    const { from, to, changes } = await diffVersions({ databasePath, invoiceId: INVOICE });
+    expect([from?.version, to?.version, changes.length]).toEqual([1, 2, 2]);
+  });
+
+  test('refuses a broken file whole and leaves nothing of it', async () => {
+    const invoiceId = '44444444-4444-4444-8444-444444444444';
+    const outcome = await loadCsv(t, aCsv([{}, { 'Billing Cost': '1.23456' }], invoiceId), { invoiceId });
+    expect(outcome).toMatchObject({
+      ...{ outcome: 'rejected', findingCount: 1 },
+      findings: [{ row: 2, column: 'Billing Cost', value: '1.23456' }],
+    });
+    expect(await t.warehouse.invoice(invoiceId)).toBeNull();
+    expect(await askLake(settings, 'from shipment_rows anti join loads using (load_id)')).toEqual([]);
+  });
+
+  test('does not load what was voided, and does not load a file twice', async () => {
+    expect(await loadCsv(t, aCsv([{ 'Billing Cost': '3' }], THIRD), { invoiceId: THIRD })).toEqual({
+      outcome: 'voided',
+    });
+    expect(await loadCsv(t, aCsv([{ 'Billing Cost': '5' }]))).toMatchObject({
+      outcome: 'already_loaded',
+      version: 1,
+    });
+  });
+
+  test('of many that load one file at once one does', async () => {
+    const invoiceId = '55555555-5555-4555-8555-555555555555';
+    const other = await openWarehouse({ settings, archive: t.archive, log: silent });
+    const file = await archiveCsv(t, aCsv([{}, {}], invoiceId));
+    const request = {
+      ...{ invoiceId, sha256: file.sha256, announcedSha256: file.sha256, source: 'event' as const },
+      ...{ eventId: null, workflowRunId: null },
+    };
+    const outcomes = await Promise.all([t.warehouse, other, t.warehouse, other].map((w) => w.load(request)));
+    expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual([
+      ...Array(3).fill('already_loaded'),
+      'loaded',
+    ]);
+    expect(
+      await askLake(
+        settings,
+        `select count(*)::integer as n from shipments where invoice_id = '${invoiceId}'`,
+      ),
+    ).toEqual([{ n: 2 }]);
+    await other.close();
+  });
+
+  test('keeps a look as it was while loads go on', async () => {
+    const look = await lookAtLake(settings);
+    const count = async (): Promise<unknown> =>
+      (
+        await look.runAndReadAll(
+          'select (select count(*) from shipments), (select sum(shipments) from invoices)',
+        )
+      ).getRowsJson();
+    const before = await count();
+    const invoiceId = '66666666-6666-4666-8666-666666666666';
+    await loadCsv(t, aCsv([{}, {}, {}], invoiceId), { invoiceId });
+    expect(await count()).toEqual(before);
+    look.closeSync();
+    expect(await askLake(settings, `from shipments where invoice_id = '${invoiceId}'`)).toHaveLength(3);
+  });
+
+  test('lets no reader reach anything but the lake', async () => {
+    const look = await lookAtLake(settings);
+    await expect(look.run("select * from read_text('/etc/hostname')")).rejects.toThrow(/disabled/);
+    look.closeSync();
+    const again = await lookAtLake(settings);
+    await expect(again.run("copy (select 1) to '/tmp/billsync-leak.csv'")).rejects.toThrow(/disabled/);
+    again.closeSync();
+  });
+
+  test('removes what a dead writer left, merges small files, and changes no answer', async () => {
+    const before = await askLake(settings, 'from shipments order by all');
+    const [{ generation } = {}] = await server.query(settings, 'select generation from billsync.warehouse');
+    const { tidyLake } = await import('../../../warehouse/lake/tidy-lake.js');
+    const { openLakeDatabase } = await import('../../../warehouse/lake/lake-database.js');
+    const { Ledger } = await import('../../../warehouse/lake/ledger.js');
+    const address = readCatalogAddress(settings.warehouse.catalog);
+    const ledger = new Ledger(address, { generation: Number(generation) });
+    const database = await openLakeDatabase({
+      place: { address, dataPath: settings.warehouse.dataPath, generation: Number(generation) },
+      ...{ folders: [], temporaryFolder: join(settings.dataDir, 'tmp'), memoryLimit: null },
+    });
+    // The rows of a writer that died before its ledger committed.
+    await database.use((session) =>
+      session.script(
+        'insert into lake.shipment_rows by name select 900 as load_id, * exclude (load_id) from lake.shipment_rows limit 2',
+      ),
+    );
+    const tidied = await tidyLake({
+      database,
+      ledger,
+      now: new Date(Date.now() + 1_000),
+      keepMs: 0,
+      leastFiles: 2,
+    });
+    expect(tidied).toMatchObject({ removedLoads: 1 });
+    expect(tidied?.mergedFiles).toBeGreaterThan(2);
+    expect(tidied?.removedFiles).toBeGreaterThan(2);
+    const [{ files } = {}] = await database.use((session) => session.once('small-files'));
+    expect(Number(files)).toBeLessThanOrEqual(2);
+    database.close();
+    await ledger.close();
+    expect(await askLake(settings, 'from shipments order by all')).toEqual(before);
+    expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+  });
+
+  test('tells the archive of a load that a crash kept from it', async () => {
+    await server.query(settings, 'update billsync_2.loads set is_told = false where load_id = 1');
+    const count = async (): Promise<number> => {
+      let found = 0;
+      for await (const fact of t.archive.facts()) if (fact.kind === 'load' && fact.loadId === 1) found += 1;
+      return found;
+    };
+    const before = await count();
+    await t.reopen();
+    expect(await count()).toBe(before + 1);
+    expect(await server.query(settings, 'select load_id from billsync_2.loads where not is_told')).toEqual(
+      [],
+    );
+  });
+
+  test('is not rebuilt under a writer, and does not let a writer of the old one commit', async () => {
+    const rebuilding = rebuildWarehouse({ settings, archive: t.archive, log: silent });
+    await expect(rebuilding).rejects.toBeInstanceOf(WarehouseLockedError);
+    const address = readCatalogAddress(settings.warehouse.catalog);
+    await moveTo(address, 7);
+    const invoiceId = '77777777-7777-4777-8777-777777777777';
+    await expect(loadCsv(t, aCsv([{}], invoiceId), { invoiceId })).rejects.toMatchObject({
+      code: 'lake_replaced',
+    });
+    await moveTo(address, 2);
+    expect(await t.warehouse.invoice(invoiceId)).toBeNull();
+  });
+
+  test('refuses the catalogue of the other environment', async () => {
+    const dataDir = makeDataDir();
+    const production = { ...settings, dataDir, environment: 'production' as const };
+    const opening = openWarehouse({ settings: production, archive: t.archive, log: silent });
+    await expect(opening).rejects.toBeInstanceOf(EnvironmentMismatchError);
+    rmSync(dataDir, { recursive: true });
+  });
+});

@@ -1,0 +1,76 @@
+/** Lakes for tests: one real PostgreSQL, a database of its own for each lake, Parquet files in the test's folder. */
+
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import pg from 'pg';
+import { openPublishedFile, readElsewhere } from '../../../reports/published-file.js';
+import { type LakeSettings, standsBehind } from '../../../warehouse/behind-file.js';
+import { connectToLake } from '../../../warehouse/lake/lake-reader.js';
+import type { OpenWarehouseOptions } from '../../../warehouse/open-warehouse.js';
+import { installDuckDbExtensions } from '../../support/duckdb-extensions.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres.js';
+import { settingsFor } from '../support.js';
+
+export interface LakeServer {
+  /** Settings of a new, empty lake. */
+  aLake(dataDir: string, dataPath?: string): Promise<LakeTestSettings>;
+  /** Asks PostgreSQL itself, past everything of ours. */
+  query(settings: LakeTestSettings, text: string): Promise<Record<string, unknown>[]>;
+  stop(): Promise<void>;
+}
+
+export type LakeTestSettings = OpenWarehouseOptions['settings'] & { readonly warehouse: LakeSettings };
+
+export async function startLakeServer(): Promise<LakeServer> {
+  await installDuckDbExtensions();
+  const postgres = await startPostgres();
+  return {
+    async aLake(dataDir, dataPath = join(dataDir, 'lake')) {
+      const name = `lake_${randomBytes(6).toString('hex')}`;
+      await ask(urlOf(postgres, 'postgres'), `create database ${name}`);
+      const catalog = `postgres:host=127.0.0.1 port=${postgres.port} user=lake dbname=${name}`;
+      return { ...settingsFor(dataDir), warehouse: { kind: 'ducklake', catalog, dataPath } };
+    },
+    query: ({ warehouse }, text) =>
+      ask(urlOf(postgres, /dbname=(\w+)/.exec(warehouse.catalog)?.[1] ?? ''), text),
+    stop: () => postgres.stop(),
+  };
+}
+
+/** The published path of the folder, readable as a process with these settings reads it. */
+export function shownPath(settings: LakeTestSettings): string {
+  const path = join(settings.dataDir, 'reports.duckdb');
+  standsBehind(path, settings.warehouse);
+  readElsewhere(path, () => connectToLake(path, settings.warehouse));
+  return path;
+}
+
+/** Asks the lake as a report does. */
+export async function askLake(settings: LakeTestSettings, sql: string): Promise<Record<string, unknown>[]> {
+  const file = await openPublishedFile(shownPath(settings));
+  try {
+    return (await file.query(sql)).getRowObjectsJson();
+  } finally {
+    file.close();
+  }
+}
+
+/** One look at the lake that several questions can be asked of. */
+export function lookAtLake(settings: LakeTestSettings): Promise<DuckDBConnection> {
+  return connectToLake(shownPath(settings), settings.warehouse);
+}
+
+function urlOf(postgres: PostgresServer, database: string): string {
+  return `postgresql://lake@127.0.0.1:${postgres.port}/${database}`;
+}
+
+async function ask(connectionString: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
