@@ -1,7 +1,7 @@
 /** Turns any failure into an exit code and at most three lines: what happened, to what, what to do. */
 
 import { CommanderError } from 'commander';
-import { SettingsError } from '../config/settings-error.js';
+import { NOT_SET, SettingsError } from '../config/settings-error.js';
 
 /** The exit codes that scripts rely on; never change one. */
 export const EXIT = {
@@ -78,10 +78,7 @@ interface Verdict {
 const BY_NAME: Readonly<Record<string, Verdict>> = {
   ReportNotFoundError: { exitCode: EXIT.usage },
   ReportFilterError: { exitCode: EXIT.usage },
-  NotPublishedError: {
-    exitCode: EXIT.nothingMatched,
-    hint: 'start `billsync up` (or `worker`) and let it load something, or run `billsync snapshot`',
-  },
+  NotPublishedError: { exitCode: EXIT.nothingMatched },
   ReportInterruptedError: { exitCode: EXIT.checkFailed },
 
   WarehouseLockedError: { exitCode: EXIT.locked },
@@ -153,10 +150,24 @@ function describeByName(error: Error): DescribedError {
   const chosen = own ?? addressTaken ?? verdict?.exitCode ?? network ?? system ?? EXIT.bug;
   return {
     exitCode: chosen,
-    what: error.message || error.name,
+    what: system === null ? error.message || error.name : systemMessage(error),
     subject: typeof subject === 'string' ? subject : null,
     hint: typeof hint === 'string' ? hint : (verdict?.hint ?? (chosen === EXIT.bug ? BUG_HINT : null)),
   };
+}
+
+const SYSTEM_WORDS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  EACCES: 'it must not be read or written by this user',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of its path is no folder',
+  EROFS: 'the file system is read-only',
+};
+
+/** `ENOENT: no such file or directory, open '/x'` in words. */
+function systemMessage({ code, path, message }: NodeJS.ErrnoException): string {
+  const words = code === undefined ? undefined : SYSTEM_WORDS[code];
+  return words === undefined || path === undefined ? message : `${path}: ${words}`;
 }
 
 /** The error and its causes. */
@@ -169,12 +180,20 @@ function isExitCode(value: number): value is ExitCode {
 }
 
 function describeSettings(error: SettingsError): DescribedError {
-  const problems = error.problems.map(({ setting, message }) => `${setting} ${message}`);
+  const { problems } = error;
+  const missing = problems.filter(({ message }) => message === NOT_SET).map(({ setting }) => setting);
+  const wrong = problems.filter(({ message }) => message !== NOT_SET);
+  const told = wrong.map(({ setting, message }) => `${setting} ${message}`);
+  if (missing.length > 0) told.push(`${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set`);
+  const count = problems.length === 1 ? 'a setting is' : `${problems.length} settings are`;
   return {
     exitCode: EXIT.usage,
-    what: problems.length === 1 ? 'a setting is wrong' : `${problems.length} settings are wrong`,
-    subject: problems.join('; '),
-    hint: '`billsync config show` lists every setting, `billsync init` writes a commented settings file',
+    what: `${count} ${wrong.length === 0 ? 'missing' : 'wrong'}`,
+    subject: told.join('; '),
+    hint:
+      wrong.length === 0
+        ? '`billsync init` writes a settings file to fill in; to rehearse without a service: `billsync up --sandbox`'
+        : '`billsync config show` lists every setting, `billsync init` writes a commented settings file',
   };
 }
 

@@ -6,15 +6,21 @@ import { CliError, EXIT, printError } from './errors.js';
 import { VERBS, type Verb } from './verbs.js';
 import { version } from './version.js';
 
+const LIBRARIES_END_WITHIN_MS = 2_000;
+
 // Everything billsync writes is private to its user (decision: files 0600, folders 0700).
 process.umask(0o077);
-// A reader that went away (`billsync report | head`) is no failure of ours.
+// A reader that went away (`billsync report | head`) is no failure of ours, and nobody is left to be told.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT.done);
   throw error;
 });
+process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
 
 process.exitCode = await main(process.argv.slice(2));
+endSoon();
 
 async function main(args: readonly string[]): Promise<number> {
   try {
@@ -41,6 +47,14 @@ async function main(args: readonly string[]): Promise<number> {
     if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage;
     return printError(error, { verbose: args.includes('--verbose') });
   }
+}
+
+/**
+ * All is said and done; what a library still holds open (Temporal's native runtime does) must not keep the shell
+ * waiting. A slow reader of stdout is waited for.
+ */
+function endSoon(): void {
+  process.stdout.write('', () => setTimeout(() => process.exit(), LIBRARIES_END_WITHIN_MS).unref());
 }
 
 function findVerb(name: string): Verb {

@@ -84,6 +84,11 @@ export function paint(style: Parameters<typeof styleText>[0], text: string): str
   return isTerminal && !process.env.NO_COLOR ? styleText(style, text) : text;
 }
 
+/** `1 invoice`, `2 invoices`. */
+export function counted(count: number, one: string): string {
+  return `${count} ${one}${count === 1 ? '' : 's'}`;
+}
+
 /** Text of others may hold control characters that would move the cursor or forge a line. */
 export function printable(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return '–';

@@ -1,6 +1,6 @@
 /** What every command has in common: its shared flags, its example, its settings and its output. */
 
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { didYouMean } from '../config/did-you-mean.js';
 import { type EffectiveSettings, loadEffectiveSettings } from '../config/load-settings.js';
 import { SETTING_DEFINITIONS } from '../config/setting-definitions.js';
@@ -43,16 +43,30 @@ export function group(name: string, summary: string, commands: readonly Command[
 }
 
 export function withSharedFlags(command: Command): Command {
-  return command
-    .option('--config <file>', 'settings file (else BILLSYNC_CONFIG, else ./billsync.yaml)')
-    .option('--data-dir <dir>', 'same as BILLSYNC_DATA_DIR')
-    .addOption(
-      new Option('--environment <name>', 'same as BILLSYNC_ENVIRONMENT').choices(['test', 'production']),
-    )
-    .option('--setting <name=value>', 'any other setting that is not secret (repeatable)', collectSetting)
-    .option('--quiet', 'no words and no progress on stderr, only problems')
-    .option('--verbose', 'with the stack of an error');
+  const shared = [
+    new Option('--config <file>', 'settings file (else BILLSYNC_CONFIG, else ./billsync.yaml)'),
+    new Option('--data-dir <dir>', 'same as BILLSYNC_DATA_DIR'),
+    new Option('--environment <name>', 'same as BILLSYNC_ENVIRONMENT').choices(['test', 'production']),
+    new Option('--setting <name=value>', 'any other setting that is not secret (repeatable)').argParser(
+      collectSetting,
+    ),
+    new Option('--quiet', 'no words and no progress on stderr, only problems'),
+    new Option('--verbose', 'with the stack of an error'),
+  ];
+  for (const option of shared) command.addOption(option.helpGroup(SHARED));
+  // What a verb has of its own is read first.
+  return command.configureHelp({
+    visibleOptions(asked) {
+      const all = new Help().visibleOptions(asked);
+      const isShared = ({ helpGroupHeading }: Option) => helpGroupHeading === SHARED;
+      return [...all.filter((option) => !isShared(option)), ...all.filter(isShared)];
+    },
+    // Groups come in the order of what is shown, not of what was declared first.
+    groupItems: (_declared, visible, groupOf) => new Help().groupItems(visible, visible, groupOf),
+  });
 }
+
+const SHARED = 'Options of every command:';
 
 /** For commands whose result is one document or rows. */
 export function withJson(command: Command, options: { readonly ndjson?: boolean } = {}): Command {

@@ -6,7 +6,7 @@ import { didYouMean } from './did-you-mean.js';
 import { COMPANION_VARIABLES, SETTING_DEFINITIONS, type SettingDefinition } from './setting-definitions.js';
 import * as values from './setting-values.js';
 import type { Settings } from './settings.js';
-import { SettingsError, type SettingsProblem } from './settings-error.js';
+import { NOT_SET, SettingsError, type SettingsProblem } from './settings-error.js';
 import { findSettingsFile, readSettingsFile, type SettingsFile } from './settings-file.js';
 
 export interface SettingsSources {
@@ -168,7 +168,7 @@ function buildSettings({ origins, file, sources, problems }: Building): Settings
     service: {
       baseUrl: read('BILLSYNC_BASE_URL', values.readHttpsUrl),
       authUrl: read('BILLSYNC_AUTH_URL', values.readHttpsUrl),
-      clientId: text('BILLSYNC_CLIENT_ID'),
+      clientId: read('BILLSYNC_CLIENT_ID', values.readClientId),
       clientSecret: text('BILLSYNC_CLIENT_SECRET'),
       apiKey: text('BILLSYNC_API_KEY'),
       apiKeyHeader: must('BILLSYNC_API_KEY_HEADER', 'x-api-key', readHeaderName),
@@ -295,9 +295,6 @@ export function requireService(settings: Settings): void {
   ];
   const problems = needed
     .filter(([, value]) => value === null)
-    .map(([setting]) => ({
-      setting,
-      message: 'is not set; `billsync init` writes a settings file to fill in',
-    }));
+    .map(([setting]) => ({ setting, message: NOT_SET }));
   if (problems.length > 0) throw new SettingsError(problems);
 }

@@ -55,6 +55,12 @@ export function readHttpUrl(text: string): string {
   throw new Error('must be an http or https URL');
 }
 
+/** HTTP Basic ends the user at the first colon, so such an id would arrive as another (spec 4.1). */
+export function readClientId(text: string): string {
+  if (text.includes(':')) throw new Error('must not contain a colon: HTTP Basic cannot carry one in a user');
+  return text;
+}
+
 /** `500ms`, `30s`, `15m`, `1h`, `2 days`, as Temporal's durations are written. */
 export function readDuration(text: string): string {
   const trimmed = text.trim();

@@ -7,6 +7,9 @@ export interface SettingsProblem {
   readonly message: string;
 }
 
+/** The message of a problem that only somebody's answer can mend. */
+export const NOT_SET = 'is not set';
+
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   readonly code = 'invalid_settings';

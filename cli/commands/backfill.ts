@@ -12,8 +12,7 @@ import {
 import { withTemporal } from '../ask-temporal.js';
 import { CliError, EXIT } from '../errors.js';
 import { readInvoiceIds } from '../invoice-ids.js';
-import type { Output } from '../output.js';
-import { printable } from '../output.js';
+import { counted, type Output, printable } from '../output.js';
 import { learnPartnerId } from '../partner-id.js';
 import { contextOf, positiveInteger, verb, withJson } from '../verb.js';
 
@@ -61,7 +60,7 @@ export function backfillCommand(): Command {
       const { concurrency } = flags;
       await withTemporal(settings, async (client) => {
         const handle = await startBackfill(client, settings, { partnerId, invoiceIds, concurrency });
-        output.note(`Backfill ${handle.backfillId} fetches ${invoiceIds.length} invoices.`);
+        output.note(`Backfill ${handle.backfillId} fetches ${counted(invoiceIds.length, 'invoice')}.`);
         if (flags.wait === true) return await tell(handle, flags, output);
         output.thing({ backfill_id: handle.backfillId, total: invoiceIds.length }, () => handle.backfillId);
       });
@@ -138,12 +137,19 @@ function paceOf(done: number, total: number, elapsedMs: number): string {
   return `${perSecond.toFixed(1)}/s, ${secondsLeft} s left`;
 }
 
-function line({ invoiceId, state, reason }: BackfillOutcome): string {
-  return `${invoiceId}  ${state}${reason === null ? '' : `  ${printable(reason)}`}`;
+function line(outcome: BackfillOutcome): string {
+  const { invoice_id, state, reason } = asJson(outcome);
+  return `${invoice_id}  ${state}${reason === null ? '' : `  ${printable(reason)}`}`;
 }
 
+/** States that explain themselves to us, and not to whoever asked. */
+const WORDS: Readonly<Record<string, string>> = {
+  unknown: 'The service has no invoice with this id.',
+  draft: 'It is not finalized yet; it is watched from now on.',
+};
+
 function asJson({ invoiceId, state, reason }: BackfillOutcome) {
-  return { invoice_id: invoiceId, state, reason };
+  return { invoice_id: invoiceId, state, reason: reason ?? WORDS[state] ?? null };
 }
 
 async function readStdin(): Promise<string> {

@@ -24,7 +24,8 @@ interface ShownSetting {
 
 function showSettings(command: Command): void {
   const { effective, output } = contextOf(command);
-  const shown = effective.origins.map(shownSetting);
+  const temporal = temporalVariables();
+  const shown = [...effective.origins.map(shownSetting), ...temporal];
   if (output.form === 'json') {
     const settings = Object.fromEntries(
       effective.origins.map((origin) => {
@@ -40,6 +41,7 @@ function showSettings(command: Command): void {
       {
         file: effective.file,
         temporal: temporalConfigured ? 'configured' : 'embedded',
+        temporal_variables: Object.fromEntries(temporal.map(({ name, value }) => [name, value])),
         webhook_paths: webhook.paths.map(({ path }) => path),
         settings,
       },
@@ -50,12 +52,28 @@ function showSettings(command: Command): void {
   output.rows(shown, [
     { title: 'setting', value: ({ name }) => name },
     { title: 'value', value: ({ value }) => value },
-    { title: 'from', value: ({ origin, from }) => (origin === 'default' ? 'default' : `${origin}: ${from}`) },
+    { title: 'from', value: ({ name, origin, from }) => whereFrom(name, origin, from) },
   ]);
   output.note(
     `Temporal: ${effective.settings.temporalConfigured ? 'configured by TEMPORAL_*' : 'embedded'}. ` +
       `Settings file: ${effective.file ?? 'none'}.`,
   );
+}
+
+/** A file's path says more than that it was a file; a variable's own name is said already. */
+function whereFrom(name: string, origin: string, from: string): string {
+  return origin === 'default' || from === name || from === `--setting ${name}` ? origin : `${origin} ${from}`;
+}
+
+/** Temporal's own variables, which its library reads itself; what is not set is not listed. */
+function temporalVariables(): readonly ShownSetting[] {
+  return Object.entries(process.env)
+    .filter(([name, value]) => name.startsWith('TEMPORAL_') && value)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, value = '']) => {
+      const isSecret = /KEY|DATA|SECRET|TOKEN|META/.test(name) && !name.endsWith('_PATH');
+      return { name, value: isSecret ? MASK : value, origin: 'environment', from: name };
+    });
 }
 
 function shownSetting({ definition, text, origin, from }: SettingOrigin): ShownSetting {
@@ -68,7 +86,9 @@ function shownSetting({ definition, text, origin, from }: SettingOrigin): ShownS
   return { name: definition.variable, value, origin, from };
 }
 
+const MASK = '********';
+
 /** Nothing of a secret is shown, not even its length; a warehouse without a password is none. */
 function mask(variable: string, text: string): string {
-  return variable === 'BILLSYNC_WAREHOUSE' && text.startsWith('duckdb:') ? text : '********';
+  return variable === 'BILLSYNC_WAREHOUSE' && text.startsWith('duckdb:') ? text : MASK;
 }

@@ -11,7 +11,7 @@ import { askImport } from '../../temporal/writer-client.js';
 import { type Imported, importFile } from '../../warehouse/import-file.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { CliError, EXIT } from '../errors.js';
-import { type Output, printable } from '../output.js';
+import { counted, type Output, printable } from '../output.js';
 import { contextOf, verb, withJson } from '../verb.js';
 import { withWriter } from '../writer.js';
 
@@ -103,7 +103,7 @@ function print(output: Output, paths: readonly string[], imported: readonly Impo
   ]);
   const refused = rows.filter(({ outcome }) => !['loaded', 'already_loaded', 'checked'].includes(outcome));
   if (refused.length === 0) return;
-  throw new CliError(EXIT.rejected, `${refused.length} of ${rows.length} files were not loaded`, {
+  throw new CliError(EXIT.rejected, `${refused.length} of ${counted(rows.length, 'file')} not loaded`, {
     subject: refused
       .map(({ file, outcome, why }) => `${printable(file)}: ${outcome}${why === null ? '' : `, ${why}`}`)
       .join('; '),

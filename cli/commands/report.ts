@@ -62,14 +62,25 @@ export function reportCommand(): Command {
   return withJson(command, { ndjson: true }).action(
     async (name: string | undefined, flags: ReportFlags, command: Command) => {
       const { settings, output } = contextOf(command);
-      if (name === undefined) return await printCatalogue(output);
+      if (name === undefined) return await printCatalogue(command, output);
       await checkEnvironment(settings);
       await printReport({ databasePath: publishedPath(settings), name, flags, output });
     },
   );
 }
 
-async function printCatalogue(output: Output): Promise<void> {
+/** @throws CliError (exit 2) filters without a report: somebody forgot its name */
+async function printCatalogue(command: Command, output: Output): Promise<void> {
+  const asked = command.options.find(
+    (option) =>
+      !CATALOGUE_FLAGS.includes(option.attributeName()) &&
+      command.getOptionValueSource(option.attributeName()) === 'cli',
+  );
+  if (asked !== undefined) {
+    throw new CliError(EXIT.usage, `${asked.long} needs the name of a report`, {
+      hint: '`billsync report` lists them, e.g. billsync report tenants --from 2026-03-01',
+    });
+  }
   const reports = (await listReports()).map(({ name, title, grain, parameters }) => ({
     name,
     title,
@@ -82,6 +93,9 @@ async function printCatalogue(output: Output): Promise<void> {
     { title: 'a row is', value: ({ grain }) => grain },
   ]);
 }
+
+/** What the list of reports has a use for. */
+const CATALOGUE_FLAGS = ['config', 'dataDir', 'environment', 'setting', 'quiet', 'verbose', 'json', 'ndjson'];
 
 interface Wanted {
   readonly databasePath: string;

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { askSnapshot } from '../../temporal/writer-client.js';
-import { printable } from '../output.js';
+import { counted, printable } from '../output.js';
 import { contextOf, verb, withJson } from '../verb.js';
 import { withWriter } from '../writer.js';
 
@@ -26,7 +26,8 @@ export function snapshotCommand(): Command {
     const { sequence, publishedAt, path, invoices, shipments } = published;
     output.thing(
       { sequence, published_at: publishedAt, path, invoices, shipments },
-      () => `${printable(path)}: number ${sequence}, ${invoices} invoices, ${shipments} shipments`,
+      () =>
+        `${printable(path)}: number ${sequence}, ${counted(invoices, 'invoice')}, ${counted(shipments, 'shipment')}`,
     );
   });
 }

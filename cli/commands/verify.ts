@@ -1,6 +1,6 @@
 /** `billsync verify`: proves the warehouse against the archive; drift ends with 1, a recorded discrepancy does not. */
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { askVerify } from '../../temporal/writer-client.js';
 import { EXIT } from '../errors.js';
 import { contextOf, verb, withJson } from '../verb.js';
@@ -10,11 +10,13 @@ export function verifyCommand(): Command {
   const command = verb(
     'verify',
     "Proves every loaded invoice's rows, sum, hash, currency and id against its archived file. Exit 1 on drift.",
-    'billsync verify --full',
-  ).option('--full', 'read every file again, also those that were proved before');
-  return withJson(command).action(async (flags: { readonly full?: boolean }, command: Command) => {
+    'billsync verify --json',
+  )
+    .option('--full', 'read every file, also those that were proved before (this is the default)')
+    .addOption(new Option('--quick', 'only what no earlier proof has seen').conflicts('full'));
+  return withJson(command).action(async (flags: { readonly quick?: boolean }, command: Command) => {
     const { settings, output } = contextOf(command);
-    const full = flags.full === true;
+    const full = flags.quick !== true;
     const progress = output.progress('Proving');
     const found = await withWriter(settings, {
       role: 'verify',
