@@ -60,10 +60,14 @@ export function askReconcile(
 }
 
 /** Starts what the schedule does and does not wait. @returns the workflow's id */
-export async function startReconcile(client: Client, route: InvoiceRoute): Promise<string> {
+export async function startReconcile(
+  client: Client,
+  route: InvoiceRoute,
+  request: { readonly isFull?: boolean } = {},
+): Promise<string> {
   const { workflowId } = await client.workflow.start<typeof reconcile>('reconcile', {
     ...options(route, 'reconcile'),
-    args: [{ environment: route.environment }],
+    args: [{ environment: route.environment, ...request }],
   });
   return workflowId;
 }

@@ -1,6 +1,6 @@
 /** `billsync reconcile`: what the schedule does, now. */
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { askReconcile, startReconcile } from '../../temporal/writer-client.js';
 import { withTemporal } from '../ask-temporal.js';
 import { EXIT } from '../errors.js';
@@ -13,23 +13,29 @@ export function reconcileCommand(): Command {
     'billsync reconcile --wait --json',
   )
     .option('--wait', 'until all of it is done; exit 1 when the warehouse differs from the archive')
-    .option('--full', 'prove every file again, also those that were proved before')
+    .option('--full', 'prove every file, also those that were proved before (this is the default)')
+    .addOption(
+      new Option('--quick', 'prove only what no earlier proof has seen, as the schedule does').conflicts(
+        'full',
+      ),
+    )
     .option('--dry-run', 'say what would be done');
   return withJson(command).action(
     async (
-      flags: { readonly wait?: boolean; readonly full?: boolean; readonly dryRun?: boolean },
+      flags: { readonly wait?: boolean; readonly quick?: boolean; readonly dryRun?: boolean },
       command: Command,
     ) => {
       const { settings, output } = contextOf(command);
       if (flags.dryRun === true) return output.note('Would reconcile.');
+      const request = { isFull: flags.quick !== true };
       if (flags.wait !== true) {
-        const workflowId = await withTemporal(settings, (client) => startReconcile(client, settings));
+        const workflowId = await withTemporal(settings, (client) =>
+          startReconcile(client, settings, request),
+        );
         output.thing({ workflow_id: workflowId }, () => workflowId);
         return output.note('Reconciling in the background; --wait tells what it found.');
       }
-      const found = await withTemporal(settings, (client) =>
-        askReconcile(client, settings, { isFull: flags.full === true }),
-      );
+      const found = await withTemporal(settings, (client) => askReconcile(client, settings, request));
       const { proved } = found;
       output.thing(
         {
