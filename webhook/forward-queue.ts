@@ -24,6 +24,8 @@ export interface ForwardQueue {
   readonly size: number;
   readonly inFlight: number;
   readonly isGateClosed: boolean;
+  /** Since the last success something has failed. */
+  readonly isFailing: boolean;
   /** ISO 8601 UTC; null when nothing waits. */
   oldestReceivedAt(): string | null;
 }
@@ -178,6 +180,9 @@ export function createForwardQueue(
     },
     get isGateClosed() {
       return isGateClosed();
+    },
+    get isFailing() {
+      return failing.size > 0;
     },
     oldestReceivedAt() {
       // Entries are added in order of arrival; looking at all of them would cost too much with a long backlog.

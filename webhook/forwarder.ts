@@ -30,6 +30,8 @@ export interface ForwarderTiming {
   readonly sendDeadlineMs: number;
   /** For how long events wait, after a start, for the partner to be known; then they are sent unchecked. */
   readonly partnerGraceMs: number;
+  /** From which age of the backlog on we are not well, when sending fails. */
+  readonly stuckAgeMs: number;
   /** From which age of the backlog on it is an alert. */
   readonly alertAgeMs: number;
   readonly concurrency: number;
@@ -52,6 +54,7 @@ const TIMING: ForwarderTiming = {
   firstBackoffMs: 1_000,
   sendDeadlineMs: 5_000,
   partnerGraceMs: 30_000,
+  stuckAgeMs: 15_000,
   alertAgeMs: 10 * 60_000,
   concurrency: 32,
 };
@@ -176,8 +179,9 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
     metrics.backlog.set(count);
     metrics.backlogAgeSeconds.set(ageSeconds);
     const isLate = ageSeconds * 1_000 > timing.alertAgeMs;
+    const isStuck = queue.isFailing && ageSeconds * 1_000 > timing.stuckAgeMs;
     deps.health?.set('forwarder', {
-      isHealthy: !queue.isGateClosed && !isLate,
+      isHealthy: !queue.isGateClosed && !isLate && !isStuck,
       detail: count === 0 ? '' : `${count} deliveries wait, the oldest for ${Math.round(ageSeconds)} s.`,
     });
     if (isLate) {

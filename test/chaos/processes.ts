@@ -63,11 +63,20 @@ export async function runProcesses(options: ProcessesOptions): Promise<Processes
   try {
     // All at once, on a folder that does not exist yet.
     await Promise.all(roles.map((role) => product.start(role)));
-    const story = createStory({ service, webhookUrl: product.webhookUrl, invoices, seed, pauseMs: 200 });
-    const random = createRandom(seed + 1);
+    let blow = 0;
+    const story = createStory({
+      ...{ service, webhookUrl: product.webhookUrl, invoices, seed, pauseMs: 200 },
+      partAllowed: () => blow / blows,
+    });
     const [, fell] = await Promise.all([
       story.tell(),
-      doViolence({ product, roles, blows, random, ...(progress === undefined ? {} : { progress }) }),
+      doViolence({
+        ...{ product, roles, blows, random: createRandom(seed + 1) },
+        progress(text, nth) {
+          blow = nth;
+          progress?.(text);
+        },
+      }),
     ]);
     progress?.(`told: ${JSON.stringify(story.figures())}`);
     const toldMs = Date.now();

@@ -16,6 +16,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly input?: string;
+  /** Another `billsync` than that of the checkout. */
+  readonly program?: string;
 }
 
 /** Settings of the machine that runs the tests must not reach the process under test. */
@@ -29,7 +31,7 @@ export function cleanEnvironment(more: Readonly<Record<string, string>> = {}): R
 }
 
 export async function billsync(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const child = spawn(BILLSYNC, args, {
+  const child = spawn(options.program ?? BILLSYNC, args, {
     env: cleanEnvironment(options.env),
     cwd: options.cwd,
     stdio: 'pipe',
@@ -62,7 +64,7 @@ export async function startRole(
   args: readonly string[],
   options: RunOptions & { readonly readyWithinMs?: number } = {},
 ): Promise<RunningRole> {
-  const child = spawn(BILLSYNC, args, {
+  const child = spawn(options.program ?? BILLSYNC, args, {
     env: cleanEnvironment(options.env),
     cwd: options.cwd,
     stdio: ['ignore', 'ignore', 'pipe'],

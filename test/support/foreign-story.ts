@@ -21,6 +21,8 @@ export interface StoryOptions {
   /** Between two invoices of one sender, at most. */
   readonly pauseMs?: number;
   readonly senders?: number;
+  /** Part of the invoices that may be told by now, 0 to 1: so that a story lasts as long as what is done to its hearer. */
+  readonly partAllowed?: () => number;
   readonly rowsAtMost?: number;
 }
 
@@ -65,7 +67,9 @@ export function createStory(options: StoryOptions): Story {
   async function sender(): Promise<void> {
     while (next < invoices) {
       next += 1;
-      await live(next);
+      const number = next;
+      while (number > Math.ceil((options.partAllowed?.() ?? 1) * invoices)) await sleep(20);
+      await live(number);
       await sleep(random() * pauseMs);
     }
   }

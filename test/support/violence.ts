@@ -22,7 +22,8 @@ export interface ViolenceOptions {
   readonly roles: readonly Role[];
   readonly blows: number;
   readonly random: () => number;
-  readonly progress?: (text: string) => void;
+  /** Told before each blow. */
+  readonly progress?: (text: string, nth: number) => void;
 }
 
 /** @returns how often each blow fell, by its name */
@@ -37,7 +38,7 @@ export async function doViolence(options: ViolenceOptions): Promise<Readonly<Rec
     await sleep(random() * 1_000);
     const blow = choose(choices, random());
     count(blow.name);
-    progress?.(`${nth} of ${blows}: ${blow.name}`);
+    progress?.(`${nth} of ${blows}: ${blow.name}`, nth);
     if (random() < 0.15) {
       count('frozen before');
       freeze(product, blow.victims);

@@ -107,6 +107,22 @@ describe('forwarder', () => {
     expect(parts.health.report().isReady).toBe(true);
   });
 
+  test('even one delivery says that we are not well, once it has failed for a while', async () => {
+    const parts = await openParts();
+    await receive(parts, aDelivery().body);
+    let isAway = true;
+    start(parts, {
+      timing: { ...TIMING, stuckAgeMs: 300 },
+      send: async () => {
+        if (isAway) throw new Error('unavailable');
+      },
+    });
+    await eventually(() => !parts.health.report().isReady);
+    expect(parts.health.report().components.forwarder?.detail).toMatch(/^1 deliveries wait/);
+    isAway = false;
+    await eventually(() => parts.health.report().isReady);
+  });
+
   test('a call that hangs is given up after its deadline and made again', async () => {
     const parts = await openParts();
     await receive(parts, aDelivery().body);

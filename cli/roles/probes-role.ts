@@ -1,0 +1,21 @@
+/** Probes and metrics of a role that runs beside a worker, or on a machine of its own. */
+
+import { startProbes } from '../../dashboard/probes.js';
+import { temporalTarget } from '../../temporal/connect.js';
+import type { RoleContext, RunningRole } from './run-role.js';
+
+/**
+ * The worker owns the admin port (decision: processes). Only where Temporal is on another machine can we be alone on
+ * ours; beside a worker, which may just not run yet, we take a free port, so that nobody's address ever changes hands.
+ */
+export async function startProbesRole({ settings, health, metrics }: RoleContext): Promise<RunningRole> {
+  const isBesideWorker = await temporalTarget(settings).then(
+    ({ isLocal }) => isLocal,
+    () => true,
+  );
+  const probes = await startProbes({
+    ...{ admin: settings.admin, health, metrics },
+    port: isBesideWorker ? null : settings.admin.port,
+  });
+  return { addresses: { probes: probes.url }, close: () => probes.close() };
+}
