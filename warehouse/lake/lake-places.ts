@@ -1,5 +1,9 @@
-/** Where a load into a lake becomes final: rows first, where nobody counts them, then the ledger. */
+/** Where a load into a lake becomes final: rows first, on the disk, where nobody counts them, then the ledger. */
 
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Session } from '../database.js';
 import type { LoadPlaces } from '../load-file.js';
 import type { Ledger, LedgerTransaction } from './ledger.js';
 
@@ -19,9 +23,30 @@ export function lakePlaces(
     rows: (session, work) =>
       session.transaction(async () => {
         const result = await work();
+        await flushFiles(session, loadId);
         // The lake's commits follow each other; whoever meets another one would wait longer and try again.
         await held?.lock('commit', ledger.generation);
         return result;
       }),
   };
+}
+
+/**
+ * DuckLake leaves its files to the operating system, which writes them within half a minute (seen with strace): after
+ * a power cut the catalogue would tell of rows that are gone. So they are on the disk before the catalogue commits.
+ */
+async function flushFiles(session: Session, loadId: number): Promise<void> {
+  const written = await session.all('written-files', { load_id: loadId });
+  const paths = written.map(({ path }) => String(path)).filter((path) => !path.includes('://'));
+  const folders = new Set(paths.flatMap((path) => [dirname(path), dirname(dirname(path))]));
+  for (const path of [...paths, ...folders]) await flush(path);
+}
+
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
