@@ -150,9 +150,12 @@ export class DuckDbWarehouse implements Warehouse {
     readonly onProgress?: (done: number, of: number) => void;
   }): Promise<Verification> {
     const { database, archive, now, turnstile } = this.#parts;
-    return turnstile.shared(() =>
-      verifyWarehouse({ database, archive, full: options.full, now: now(), onProgress: options.onProgress }),
-    );
+    return verifyWarehouse({
+      ...{ database, archive, now: now() },
+      ...options,
+      // Step by step, so that readers need not wait for a whole proof to see what is new.
+      step: (work) => turnstile.shared(work),
+    });
   }
 
   publish(): Promise<Publication> {

@@ -11,7 +11,7 @@ import { stat } from 'node:fs/promises';
 import type { ArchivedFile, CsvFinding } from '../contract/csv-file.js';
 import type { FileSource } from '../contract/names.js';
 import { isCurrency } from './currencies.js';
-import type { Database, Session, Statements } from './database.js';
+import type { Database, Row, Session, Statements } from './database.js';
 import { contradictions, deriveInvoice, type InvoiceLines, type LoadLine } from './derive-invoice.js';
 import { FileNotArchivedError, LoadLostError, MisreadError } from './errors.js';
 import { findBrokenRows } from './find-broken-rows.js';
@@ -174,12 +174,12 @@ async function commit(
   return { outcome: 'loaded', ...loaded };
 }
 
-/** What the rows amount to. @throws Refusal when that is not what may be loaded */
+/** What the rows amount to. @throws Refusal, MisreadError when that is not what may be loaded */
 async function checkRows(session: Session, load: FileLoad, lines: InvoiceLines): Promise<NewLine> {
   const line = await readLine(session, load, lines);
-  if (!line.currencies.split(',').every((code) => code === '' || isCurrency(code))) {
-    throw new Refusal(await rejected(load));
-  }
+  const unknown = line.currencies.split(',').find((code) => code !== '' && !isCurrency(code));
+  // Where it stands is looked up behind the transaction, not while everybody waits for its end.
+  if (unknown !== undefined) throw new MisreadError(load.invoiceId, `'${unknown}' is no currency`);
   if (!load.isRepeated) refuseUnproved(load, line, lines);
   return line;
 }
@@ -230,7 +230,7 @@ async function insertLoad(
 async function readLine(session: Session, load: FileLoad, lines: InvoiceLines): Promise<NewLine> {
   const totals = await session.all('load-totals', { load_id: load.loadId });
   const shipments = totals.reduce((sum, total) => sum + Number(total.shipments), 0);
-  expectRows(load, shipments);
+  expectRows(load, { shipments, totals });
   const stated = deriveInvoice(lines)?.row.currency_code ?? null;
   const largest = totals.toSorted((a, b) => Number(b.shipments) - Number(a.shipments))[0];
   const main = totals.find((total) => total.currency_code === stated) ?? largest;
@@ -275,12 +275,22 @@ function refuseUnproved(load: FileLoad, line: NewLine, lines: InvoiceLines): voi
 }
 
 /** The scan is the first reader, DuckDB the second. Unlike counts are our fault or the disk's, never the sender's. */
-function expectRows(load: FileLoad, rows: number): void {
-  if (rows === load.file.scan.records) return;
-  throw new MisreadError(
-    load.invoiceId,
-    `the byte scan counted ${load.file.scan.records} records, DuckDB read ${rows} rows`,
-  );
+function expectRows(
+  load: FileLoad,
+  { shipments, totals }: { readonly shipments: number; readonly totals: readonly Row[] },
+): void {
+  const { records } = load.file.scan;
+  if (shipments !== records) {
+    throw new MisreadError(
+      load.invoiceId,
+      `the byte scan counted ${records} records, DuckDB read ${shipments} rows`,
+    );
+  }
+  const first = Math.min(...totals.map((total) => Number(total.first_row)));
+  const last = Math.max(...totals.map((total) => Number(total.last_row)));
+  if (first !== 1 || last !== records) {
+    throw new MisreadError(load.invoiceId, `rows are numbered ${first} to ${last}, not 1 to ${records}`);
+  }
 }
 
 async function rejected(load: FileLoad): Promise<FileLoadOutcome & { readonly outcome: 'rejected' }> {

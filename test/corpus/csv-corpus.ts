@@ -281,6 +281,11 @@ export const CSV_CORPUS: readonly CorpusCase[] = [
   one('header only', whole(`${HEADER}\r\n`), ['no-rows']),
   one('header only, without line end', whole(HEADER), ['no-rows']),
   one('no header', whole(`${record()}\r\n${record()}\r\n`), ['header']),
+  one('header with one name in quotes', whole(goodText.replace('Origin', '"Origin"')), 'ok'),
+  one('header with an unclosed quote', whole(goodText.replace('Origin', '"Origin')), [
+    'header',
+    'open-quote',
+  ]),
   one('header in lower case', whole(goodText.replace(HEADER, HEADER.toLowerCase())), ['header']),
   one('header with a space behind a name', whole(goodText.replace('Tenant,', 'Tenant ,')), ['header']),
   one('header reordered', whole(goodText.replace('Carrier,Carrier Zone', 'Carrier Zone,Carrier')), [

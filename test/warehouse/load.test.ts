@@ -241,6 +241,27 @@ describe('load', () => {
     expect(await shipments('billing_cost')).toEqual([{ billing_cost: '2.0000' }]);
   });
 
+  test('names a currency that is none, with all that is wrong beside it', async () => {
+    const bad = aCsv([{}, { 'Currency Code': 'ZZZ' }, { 'Currency Code': 'usd', 'Ship Date': '2026-02-30' }]);
+    expect(await loadCsv(t, bad)).toMatchObject({
+      outcome: 'rejected',
+      findingCount: 3,
+      findings: [
+        { row: 2, column: 'Currency Code', rule: 'currency', value: 'ZZZ' },
+        { row: 3, column: 'Ship Date', rule: 'date', value: '2026-02-30' },
+        { row: 3, column: 'Currency Code', rule: 'currency', value: 'usd' },
+      ],
+    });
+    expect(await t.warehouse.invoices()).toEqual([]);
+  });
+
+  test('lists an invoice whose header states more shipments than 32 bits hold', async () => {
+    const header = { totalTransactionCount: Number.MAX_SAFE_INTEGER };
+    await t.warehouse.recordEvents([anEvent('invoice_created', { header })]);
+    expect((await t.warehouse.invoice(INVOICE))?.header).toMatchObject(header);
+    expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+  });
+
   test('does not add currencies', async () => {
     const outcome = await loadCsv(
       t,

@@ -1,5 +1,5 @@
 select
-    l.load_id, l.version, l.file_sha256, l.file_source, l.shipments::integer as shipments,
+    l.load_id, l.version, l.file_sha256, l.file_source, l.shipments::double as shipments,
     l.billing_cost::varchar as billing_cost, l.currency_code, iso(l.loaded_at) as loaded_at,
     coalesce(i.current_load_id = l.load_id, false) as is_current
 from loads as l
