@@ -1,0 +1,45 @@
+/** The published package, packed as a release is: all that it reads at run time is in it, and it plays the whole demo. */
+
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { temporalExecutable } from '../temporal/server-executable.js';
+import { billsync } from './support/billsync.js';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '..');
+const folder = mkdtempSync(join(tmpdir(), 'billsync-package-'));
+const program = join(folder, 'package/bin/billsync');
+
+beforeAll(async () => {
+  await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root });
+  await run('tar', ['-xzf', join(folder, 'billsync-0.1.0.tgz'), '-C', folder]);
+  symlinkSync(join(root, 'node_modules'), join(folder, 'package/node_modules'));
+}, 120_000);
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('the published package', () => {
+  test('holds compiled code only', async () => {
+    const { stdout } = await run('tar', ['-tzf', join(folder, 'billsync-0.1.0.tgz')]);
+    const files = stdout.trim().split('\n');
+    expect(files.filter((file) => /\.ts$|\/(test|bench|scripts)\//.test(file))).toEqual([]);
+    expect(files).toContain('package/dist/workflow-bundle.js');
+  });
+
+  test('plays the demo to its proof', async () => {
+    const path = `${dirname(await temporalExecutable())}${delimiter}${process.env.PATH}`;
+    const env = { PATH: path, HOME: folder, TMPDIR: folder };
+    const { exitCode, stdout, stderr } = await billsync(['demo'], {
+      program,
+      env,
+      cwd: folder,
+    });
+    expect(stderr).toContain('nothing is left to do');
+    expect(stdout).toMatch(/Proved: (\d+) of \1 figures are what the service billed\./);
+    expect(exitCode).toBe(0);
+  }, 120_000);
+});
