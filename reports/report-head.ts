@@ -1,23 +1,29 @@
 /** Decides which level of invoices a report counts, and says in sentences what a reader must know about the choice. */
 
 import type { AppliedFilters, ReportLevel } from './report-filters.js';
+import type { ReportHead } from './report-result.js';
 
 export interface LevelCount {
   /** `tenant`, `partner` or `unknown` (imported without details). */
   readonly level: string;
   /** Without any filter. */
   readonly allShipments: number;
+  /** Ever heard of, whatever their state; without any filter. */
+  readonly allInvoices: number;
   /** With the filters, as are the rest. */
   readonly shipments: number;
   readonly invoices: number;
-  readonly weighed: number;
+  readonly inPounds: number;
+  readonly inKilograms: number;
   readonly proved: number;
   readonly contradictedInvoices: number;
 }
 
-/** Tenant level, unless only partner-level invoices exist. */
+/** Tenant level, unless only partner-level invoices exist; before anything is loaded, drafts tell. */
 export function chooseLevel(counts: readonly LevelCount[]): ReportLevel {
-  const levels = counts.filter((count) => count.allShipments > 0).map((count) => count.level);
+  const loaded = counts.filter((count) => count.allShipments > 0);
+  const known = loaded.length > 0 ? loaded : counts.filter((count) => count.allInvoices > 0);
+  const levels = known.map((count) => count.level);
   return levels.length > 0 && levels.every((level) => level === 'partner') ? 'partner' : 'tenant';
 }
 
@@ -25,6 +31,15 @@ export function chooseLevel(counts: readonly LevelCount[]): ReportLevel {
 export function levelsOf(level: ReportLevel): readonly string[] {
   if (level === 'all') return ['tenant', 'unknown', 'partner'];
   return level === 'partner' ? ['partner'] : ['tenant', 'unknown'];
+}
+
+/** In which units the shipments that are counted were weighed. */
+export function weighedIn(counts: readonly LevelCount[]): ReportHead['weighed'] {
+  const sum = (of: (count: LevelCount) => number): number =>
+    counts.reduce((total, count) => total + of(count), 0);
+  const inPounds = sum((count) => count.inPounds);
+  const inKilograms = sum((count) => count.inKilograms);
+  return { inPounds, inKilograms, without: sum((count) => count.shipments) - inPounds - inKilograms };
 }
 
 /** Percent with two decimals, rounded down, so that 100.00 means all of them. */
@@ -44,6 +59,8 @@ export function headNotes(about: {
   readonly filters: AppliedFilters;
   /** true: the report shows states of invoices, which are published as they are now only. */
   readonly readsInvoices: boolean;
+  /** Invoices of another level that pass the filters, where the report lists invoices. */
+  readonly invoicesLeftOut: number;
 }): string[] {
   const { counts, level } = about;
   const of = (name: string): LevelCount | undefined =>
@@ -70,10 +87,16 @@ export function headNotes(about: {
       `Counted with the tenants: ${amount(unknown)} whose level is unknown (imported without details).`,
     );
   }
+  if (about.readsInvoices && about.invoicesLeftOut > 0) {
+    const other = level === 'tenant' ? 'partner' : 'tenant';
+    notes.push(
+      `Not listed: ${plural(about.invoicesLeftOut, 'invoice')} at ${other} level; the level ${other} or all lists them.`,
+    );
+  }
   const selected = counts.filter((count) => levelsOf(level).includes(count.level));
-  const weightless = selected.reduce((sum, count) => sum + count.shipments - count.weighed, 0);
-  if (weightless > 0)
-    notes.push(`Without weight: ${plural(weightless, 'shipment')}; averages per lb contain their cost.`);
+  const { without } = weighedIn(selected);
+  if (without > 0)
+    notes.push(`Without weight: ${plural(without, 'shipment')}; averages per lb contain their cost.`);
   const contradicted = selected.reduce((sum, count) => sum + count.contradictedInvoices, 0);
   if (contradicted > 0) {
     notes.push(

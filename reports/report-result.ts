@@ -33,6 +33,8 @@ export interface ReportHead {
   readonly rows: number;
   /** Shipments that passed the filters. */
   readonly shipments: number;
+  /** How many of them were weighed in which unit; kilograms are brought to pounds at 2.2046226218. */
+  readonly weighed: { readonly inPounds: number; readonly inKilograms: number; readonly without: number };
   /** Percent of them whose file was proved by hash or header, two decimals; null when there are none. */
   readonly provedPercent: string | null;
   /** Full sentences: what was left out, and what else to know before using the numbers. */

@@ -9,7 +9,14 @@ import { type OptionalTables, provideTables } from './optional-tables.js';
 import { openPublishedFile, type PublishedFile } from './published-file.js';
 import { readColumns, readRows } from './read-rows.js';
 import { type AppliedFilters, checkFilters, type ReportFilters, type ReportLevel } from './report-filters.js';
-import { chooseLevel, headNotes, type LevelCount, levelsOf, provedPercent } from './report-head.js';
+import {
+  chooseLevel,
+  headNotes,
+  type LevelCount,
+  levelsOf,
+  provedPercent,
+  weighedIn,
+} from './report-head.js';
 import type { ReportResult } from './report-result.js';
 
 export interface ReportSession {
@@ -55,6 +62,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     const columns = readColumns(reader, report);
     const rows = readRows(reader, columns);
     const selected = counts.filter((count) => levelsOf(level).includes(count.level));
+    const readsInvoices = report.sql.includes('selected_invoices');
     const { title, grain, means, cannotSay, charts } = report;
     return {
       ...{ name, title, grain, means, cannotSay, charts, columns, rows },
@@ -67,13 +75,15 @@ export async function openReportSession(request: SessionRequest): Promise<Report
         timeZone: 'UTC',
         rows: rows.length,
         shipments: selected.reduce((sum, count) => sum + count.shipments, 0),
+        weighed: weighedIn(selected),
         provedPercent: provedPercent(selected),
         notes: headNotes({
           counts,
           level,
           chosen: filters.level !== null,
           filters,
-          readsInvoices: report.sql.includes('selected_invoices'),
+          readsInvoices,
+          invoicesLeftOut: readsInvoices ? await invoicesLeftOut(file) : 0,
         }),
       },
     };
@@ -113,6 +123,7 @@ async function prepareSession(file: PublishedFile, filters: AppliedFilters): Pro
   const level = filters.level ?? chooseLevel(counts);
   await setVariable(file, 'levels', levelsOf(level));
   await file.apply('selected-shipments');
+  await file.apply('filtered-invoices');
   await file.apply('selected-invoices');
   await file.apply('voided-shipments');
   return {
@@ -135,13 +146,20 @@ async function setVariable(
   await file.query(`set variable ${name} = $value`, { value: bound });
 }
 
+async function invoicesLeftOut(file: PublishedFile): Promise<number> {
+  const [row] = (await file.apply('invoices-left-out')).getRowObjectsJson();
+  return Number(row?.invoices ?? 0);
+}
+
 function levelCount(row: Record<string, unknown>): LevelCount {
   return {
     level: String(row.level),
     allShipments: Number(row.all_shipments),
+    allInvoices: Number(row.all_invoices),
     shipments: Number(row.shipments),
     invoices: Number(row.invoices),
-    weighed: Number(row.weighed),
+    inPounds: Number(row.in_pounds),
+    inKilograms: Number(row.in_kilograms),
     proved: Number(row.proved),
     contradictedInvoices: Number(row.contradicted_invoices),
   };

@@ -34,7 +34,10 @@ export function cellLabel(cell: ReportCell, column: ReportColumn): string {
 /** The head of a result as label and value, in the order in which it is read. */
 export function headLines(head: ReportHead): [string, string][] {
   const { filters } = head;
-  const period = `${filters.from ?? 'the beginning'} to ${filters.to === null ? 'the end' : `${filters.to} (exclusive)`}`;
+  const period =
+    filters.from === null && filters.to === null
+      ? 'all dates'
+      : `${filters.from ?? 'the beginning'} to ${filters.to === null ? 'the end' : `${filters.to} (exclusive)`}`;
   const chosen: [string, readonly string[]][] = [
     ['tenant', filters.tenants],
     ['carrier', filters.carriers],
@@ -52,12 +55,24 @@ export function headLines(head: ReportHead): [string, string][] {
       ? [['Parameters', parameters.map(([name, value]) => `${name} ${value}`).join(', ')] as [string, string]]
       : []),
     ['Level', head.level],
+    ['As known on', filters.asKnownOn === null ? 'now' : cellLabel(filters.asKnownOn, INSTANT)],
     ['As of', `${cellLabel(head.asOf, INSTANT)}, publication ${head.publication}`],
     ['Time zone', head.timeZone],
     ['Rows', grouped(String(head.rows))],
     ['Shipments', grouped(String(head.shipments))],
+    ['Weighed', weighedLabel(head)],
     ['Proved', head.provedPercent === null ? 'nothing to prove' : `${head.provedPercent} % of shipments`],
   ];
+}
+
+/** Both units are named, whatever was weighed in them. */
+function weighedLabel({ weighed }: ReportHead): string {
+  const amounts = [
+    `${grouped(String(weighed.inPounds))} in lb`,
+    `${grouped(String(weighed.inKilograms))} in kg (1 kg = 2.2046226218 lb)`,
+  ];
+  if (weighed.without > 0) amounts.push(`${grouped(String(weighed.without))} without weight`);
+  return amounts.join(', ');
 }
 
 export function grouped(digits: string): string {

@@ -13,15 +13,20 @@ create or replace temp macro rounded_quotient(n, d) as
                 * ((2 * abs(cast(n as hugeint)) + abs(cast(d as hugeint))) // (2 * abs(cast(d as hugeint))))
     end;
 
+-- Whole numbers back to decimals: ten-thousandths to four, hundredths to two.
+create or replace temp macro as_amount(n) as cast(n as decimal(34, 0)) * cast(0.0001 as decimal(4, 4));
+create or replace temp macro as_hundredths(n) as cast(n as decimal(36, 0)) * cast(0.01 as decimal(2, 2));
+
 -- amount per unit, four decimals.
 create or replace temp macro per(amount, units) as
-    cast(rounded_quotient(ten_thousandths(amount) * 10000, ten_thousandths(units)) as decimal(34, 0))
-    * cast(0.0001 as decimal(4, 4));
+    as_amount(rounded_quotient(ten_thousandths(amount) * 10000, ten_thousandths(units)));
 
 -- part of whole in percent, two decimals.
 create or replace temp macro percent_of(part, whole) as
-    cast(rounded_quotient(ten_thousandths(part) * 10000, ten_thousandths(whole)) as decimal(36, 0))
-    * cast(0.01 as decimal(2, 2));
+    as_hundredths(rounded_quotient(ten_thousandths(part) * 10000, ten_thousandths(whole)));
+
+-- What a group was credited: its negative lines, which its billing cost contains.
+create or replace temp macro credits_of(cost) as coalesce(sum(cost) filter (where cost < 0), 0);
 
 -- Pounds of a group: each unit is summed, then kilograms are brought to pounds and rounded once. Null when no
 -- shipment of the group has a weight.
@@ -36,12 +41,13 @@ create or replace temp macro sum_lb(weight, unit) as
 create or replace temp macro lb_of(weight, unit) as
     case unit
         when 'LB' then cast(weight as decimal(38, 4))
-        when 'KG' then cast(round(weight * 2.2046226218, 4) as decimal(38, 4))
+        when 'KG' then cast(round(cast(weight as decimal(38, 4)) * 2.2046226218, 4) as decimal(38, 4))
     end;
 
 -- "Zone 5", "ZONE-05", " 05 " and "5" are one zone for the eye: 5. Anything that is not a number stays, upper case.
 create or replace temp macro normal_zone(zone) as
     case
+        when length(zone) = 1 and zone <> ' ' then upper(zone)
         when zone is null then null
         when regexp_full_match(lower(trim(zone)), '(zone)?[\s_#:.-]*[0-9]+')
             then regexp_extract(trim(zone), '([1-9][0-9]*|0)$', 1)
@@ -51,16 +57,19 @@ create or replace temp macro normal_zone(zone) as
 -- A date's month, as 2026-03.
 create or replace temp macro month_of(day) as strftime(day, '%Y-%m');
 
--- Whole pounds as carriers rate them: every begun pound counts.
+-- Whole pounds as carriers rate them: every begun pound counts. Pounds need no wide decimal, which is five times dearer.
 create or replace temp macro rated_lb(weight, unit) as
-    cast(ceil(lb_of(weight, unit)) as integer);
+    case unit
+        when 'LB' then cast(ceil(weight) as bigint)
+        when 'KG' then cast(ceil(lb_of(weight, 'KG')) as bigint)
+    end;
 
--- A number of a zone, when it is one.
-create or replace temp macro zone_number(zone) as try_cast(normal_zone(zone) as integer);
+-- The number of a zone that is in one spelling already, when it is a number.
+create or replace temp macro zone_number(zone) as try_cast(zone as integer);
 
 -- a mean of whole numbers, two decimals.
 create or replace temp macro mean_of(total, n) as
-    cast(rounded_quotient(cast(total as hugeint) * 100, n) as decimal(36, 0)) * cast(0.01 as decimal(2, 2));
+    as_hundredths(rounded_quotient(cast(total as hugeint) * 100, n));
 
 -- Whether a shipment passes every filter but the level. The filters are session variables, bound one by one by the
 -- runner, so that no value ever becomes part of a query; null means "all", the empty zone means "none given".

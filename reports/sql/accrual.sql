@@ -2,9 +2,9 @@
 -- grain: month of ship date, currency
 -- means: billed_by_0 is what the invoices of the same month billed, billed_by_1 that and the month after, and so on;
 --   empty: that month has not come yet. completion_percent comes from how earlier months grew (chain ladder: each
---   step's growth is the sum of what months had after it over the sum before it, six decimals). estimated_total is
---   billed over completion; estimated_unbilled is what it says is missing. The date filters mean the ship date here
---   unless asked otherwise. Months older than six count as complete.
+--   step's growth is the sum of what months had after it over the sum before it, six decimals, at most a
+--   thousandfold). estimated_total is billed times the growth that is left; estimated_unbilled is what it says is
+--   missing. The date filters mean the ship date here unless asked otherwise. Months older than six count as complete.
 -- cannot say: it is an estimate from habit. The newest month is not over, a new carrier or tenant has no habit yet;
 --   without one, completion is 100 % and nothing is estimated.
 -- units: billed_by_0 money, billed_by_1 money, billed_by_2 money, billed_by_3 money, billed_by_4 money,
@@ -40,30 +40,38 @@ triangle as (
     left join amounts as x on x.start = a.start and x.currency_code = a.currency_code and x.age <= a.age
     group by all
 ),
+-- Growth in whole millionths. A step that grew from nothing, shrank below nothing or exploded teaches no habit.
 growth as (
     select
         t.currency_code,
         t.age,
-        cast(
-            rounded_quotient(ten_thousandths(sum(n.billed)) * 1000000, ten_thousandths(sum(t.billed))) as decimal(30, 0)
-        )
-        * cast(0.000001 as decimal(6, 6)) as factor
+        least(
+            rounded_quotient(ten_thousandths(sum(n.billed)) * 1000000, ten_thousandths(sum(t.billed))), 1000000000
+        ) as factor
     from triangle as t
     join triangle as n on n.start = t.start and n.currency_code = t.currency_code and n.age = t.age + 1
     group by all
 ),
 -- From the oldest age back: what is left to grow is this step's growth times what is left after it.
 remaining as (
-    select currency_code, 6 as age, cast(1 as decimal(18, 6)) as factor
+    select currency_code, 6 as age, cast(1000000 as hugeint) as factor
     from (select distinct currency_code from months)
     union all
     select
         r.currency_code,
         r.age - 1,
-        cast(round(r.factor * cast(coalesce(case when g.factor > 0 then g.factor end, 1) as decimal(18, 6)), 6) as decimal(18, 6))
+        least(
+            rounded_quotient(r.factor * coalesce(case when g.factor > 0 then g.factor end, 1000000), 1000000),
+            cast(1000000000000 as hugeint)
+        )
     from remaining as r
     left join growth as g on g.currency_code = r.currency_code and g.age = r.age - 1
     where r.age > 0
+),
+estimated as (
+    select m.*, r.factor, as_amount(rounded_quotient(ten_thousandths(m.billing_cost) * r.factor, 1000000)) as estimated_total
+    from months as m
+    join remaining as r on r.currency_code = m.currency_code and r.age = m.observed
 ),
 wide as (
     select
@@ -90,10 +98,9 @@ select
     w.billed_by_5,
     w.billed_by_6,
     m.billing_cost,
-    percent_of(1, r.factor) as completion_percent,
-    cast(round(m.billing_cost * cast(r.factor as decimal(12, 6)), 4) as decimal(38, 4)) as estimated_total,
-    cast(round(m.billing_cost * cast(r.factor as decimal(12, 6)), 4) as decimal(38, 4)) - m.billing_cost as estimated_unbilled
-from months as m
+    as_hundredths(rounded_quotient(10000000000, m.factor)) as completion_percent,
+    m.estimated_total,
+    m.estimated_total - m.billing_cost as estimated_unbilled
+from estimated as m
 join wide as w on w.start = m.start and w.currency_code = m.currency_code
-join remaining as r on r.currency_code = m.currency_code and r.age = m.observed
 order by m.currency_code, m.start

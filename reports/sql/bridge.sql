@@ -36,6 +36,8 @@ cells as (
             as c2
     from selected_shipments as s
     cross join periods as p
+    where s.report_date >= (select least(first_from, second_from) from periods)
+    and s.report_date < (select greatest(first_to, second_to) from periods)
     group by all
 ),
 totals as (
@@ -47,8 +49,7 @@ totals as (
         sum(c2) as c2,
         coalesce(
             sum(
-                c2 - cast(rounded_quotient(n2 * ten_thousandths(c1), n1) as decimal(34, 0))
-                * cast(0.0001 as decimal(4, 4))
+                c2 - as_amount(rounded_quotient(n2 * ten_thousandths(c1), n1))
             ) filter (where n1 > 0 and n2 > 0),
             0
         ) as price
@@ -61,8 +62,7 @@ parts as (
         *,
         case
             when n1 = 0 or n2 = 0 then c2 - c1
-            else cast(rounded_quotient((n2 - n1) * ten_thousandths(c1), n1) as decimal(34, 0))
-                * cast(0.0001 as decimal(4, 4))
+            else as_amount(rounded_quotient((n2 - n1) * ten_thousandths(c1), n1))
         end as volume
     from totals
 )

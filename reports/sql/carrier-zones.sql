@@ -3,7 +3,9 @@
 -- means: the mean cost of all shipments of a carrier into a zone, credits included, whatever they weigh; mean weights
 --   stand beside it, since a dear zone may only be a heavy one.
 -- cannot say: which carrier is cheaper for the same parcel; "what-if" compares like with like.
--- units: billing_cost money, cost_per_shipment money, weight_per_shipment_lb lb, share_of_shipments %
+-- units: billing_cost money, cost_per_shipment money, weight_per_shipment_lb lb, share_of_shipments %,
+--   credits money
+-- detail: credits
 -- chart: heatmap key=zone y=carrier value=cost_per_shipment
 select
     carrier,
@@ -13,7 +15,8 @@ select
     percent_of(count(*), sum(count(*)) over (partition by carrier, currency_code)) as share_of_shipments,
     sum(billing_cost) as billing_cost,
     per(sum(billing_cost), count(*)) as cost_per_shipment,
-    per(sum_lb(billable_weight, billable_weight_unit), count(billable_weight)) as weight_per_shipment_lb
+    per(sum_lb(billable_weight, billable_weight_unit), count(billable_weight)) as weight_per_shipment_lb,
+    credits_of(billing_cost) as credits
 from selected_shipments
 group by carrier, zone, currency_code
 order by currency_code, try_cast(zone as integer) nulls last, zone nulls last, carrier

@@ -1,10 +1,11 @@
 -- title: What did each carrier's shipments cost?
 -- grain: carrier, currency
--- means: billing_cost sums the shipments of finalized invoices, credits (negative lines) included. cost_per_shipment
+-- means: billing_cost sums the shipments of finalized invoices, credits (negative lines) included; credits shows them apart. cost_per_shipment
 --   and cost_per_lb are that sum divided, rounded once, half away from zero, to four decimals. Kilograms are summed,
 --   then brought to pounds at 2.2046226218.
 -- cannot say: surcharges, dimensional weight, destination and margin are not in an invoice file.
--- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb
+-- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, credits money
+-- detail: credits
 -- chart: bar key=carrier value=billing_cost
 select
     carrier,
@@ -14,7 +15,8 @@ select
     sum(billing_cost) as billing_cost,
     per(sum(billing_cost), count(*)) as cost_per_shipment,
     sum_lb(billable_weight, billable_weight_unit) as billable_weight_lb,
-    per(sum(billing_cost), sum_lb(billable_weight, billable_weight_unit)) as cost_per_lb
+    per(sum(billing_cost), sum_lb(billable_weight, billable_weight_unit)) as cost_per_lb,
+    credits_of(billing_cost) as credits
 from selected_shipments
 group by carrier, currency_code
 order by currency_code, sum(billing_cost) desc, carrier

@@ -6,57 +6,90 @@
 -- units: share_of_shipments %, billing_cost money
 -- chart: bar key=problem value=shipments
 -- detail: example_invoice
-with checked as (
+with checks (bit, problem) as (
+    values
+    (0, 'origin is missing'),
+    (1, 'billable weight is missing'),
+    (2, 'billable weight is zero'),
+    (3, 'weight unit is missing'),
+    (4, 'carrier zone is missing'),
+    (5, 'carrier zone has an unusual spelling'),
+    (6, 'carrier invoice date is missing'),
+    (7, 'service level is missing'),
+    (8, 'cost is zero'),
+    (9, 'cost is a credit'),
+    (10, 'shipped after it was invoiced'),
+    (11, 'carrier billed before it was shipped'),
+    (12, 'carrier billed after it was invoiced'),
+    (13, 'ship date is outside the billing period'),
+    (14, 'currency differs from the invoice'),
+    (15, 'tracking number went through a spreadsheet'),
+    (16, 'text has blanks at its ends')
+),
+-- What is wrong with a line as a number, a bit for each check: lines of an invoice with the same faults become one row
+-- before anything is multiplied by the number of checks.
+checked as (
     select
-        s.*,
-        unnest([
-            case when s.origin is null then 'origin is missing' end,
-            case when s.billable_weight is null then 'billable weight is missing' end,
-            case when s.billable_weight = 0 then 'billable weight is zero' end,
-            case when s.billable_weight is not null and s.billable_weight_unit is null then 'weight unit is missing' end,
-            case when s.carrier_zone is null then 'carrier zone is missing' end,
-            case when s.carrier_zone <> s.zone then 'carrier zone has an unusual spelling' end,
-            case when s.carrier_invoice_date is null then 'carrier invoice date is missing' end,
-            case when s.service_level is null then 'service level is missing' end,
-            case when s.billing_cost = 0 then 'cost is zero' end,
-            case when s.billing_cost < 0 then 'cost is a credit' end,
-            case when s.ship_date > s.invoice_generation_date then 'shipped after it was invoiced' end,
-            case when s.carrier_invoice_date < s.ship_date then 'carrier billed before it was shipped' end,
-            case
-                when s.carrier_invoice_date > s.invoice_generation_date then 'carrier billed after it was invoiced'
-            end,
-            case
-                when s.ship_date < i.invoice_start_date or s.ship_date > i.invoice_end_date
-                    then 'ship date is outside the billing period'
-            end,
-            case when s.currency_code <> i.currency_code then 'currency differs from the invoice' end,
-            case
-                when regexp_full_match(s.tracking_number, '[0-9](\.[0-9]+)?[eE]\+[0-9]+')
-                    then 'tracking number went through a spreadsheet'
-            end,
-            case
-                when s.tracking_number <> trim(s.tracking_number) or s.carrier <> trim(s.carrier)
-                    or s.tenant <> trim(s.tenant)
-                    then 'text has blanks at its ends'
-            end
-        ]) as problem
+        s.invoice_id,
+        s.invoice_number,
+        s.currency_code,
+        s.row_number,
+        s.tracking_number,
+        s.billing_cost,
+        (s.origin is null)::integer
+        + (s.billable_weight is null)::integer * 2
+        + coalesce(s.billable_weight = 0, false)::integer * 4
+        + (s.billable_weight is not null and s.billable_weight_unit is null)::integer * 8
+        + (s.carrier_zone is null)::integer * 16
+        + coalesce(s.carrier_zone <> s.zone, false)::integer * 32
+        + (s.carrier_invoice_date is null)::integer * 64
+        + (s.service_level is null)::integer * 128
+        + (s.billing_cost = 0)::integer * 256
+        + (s.billing_cost < 0)::integer * 512
+        + (s.ship_date > s.invoice_generation_date)::integer * 1024
+        + coalesce(s.carrier_invoice_date < s.ship_date, false)::integer * 2048
+        + coalesce(s.carrier_invoice_date > s.invoice_generation_date, false)::integer * 4096
+        + coalesce(s.ship_date < i.invoice_start_date or s.ship_date > i.invoice_end_date, false)::integer * 8192
+        + coalesce(s.currency_code <> i.currency_code, false)::integer * 16384
+        + (
+            contains(s.tracking_number, '+')
+            and regexp_full_match(s.tracking_number, '[0-9](\.[0-9]+)?[eE]\+[0-9]+')
+        )::integer * 32768
+        + (
+            starts_with(s.tracking_number, ' ') or ends_with(s.tracking_number, ' ')
+            or starts_with(s.carrier, ' ') or ends_with(s.carrier, ' ')
+            or starts_with(s.tenant, ' ') or ends_with(s.tenant, ' ')
+        )::integer * 65536 as faults
     from selected_shipments as s
     left join invoices as i on i.invoice_id = s.invoice_id
 ),
+grouped as (
+    select
+        invoice_id,
+        any_value(invoice_number) as invoice_number,
+        currency_code,
+        faults,
+        count(*) as shipments,
+        sum(billing_cost) as billing_cost,
+        min(row_number) as first_row,
+        arg_min(tracking_number, row_number) as example
+    from checked
+    group by invoice_id, currency_code, faults
+),
 totals as (
-    select currency_code, count(*) as shipments from selected_shipments group by all
+    select currency_code, sum(shipments) as shipments from grouped group by all
 )
 select
     c.problem,
-    c.currency_code,
-    count(*) as shipments,
-    percent_of(count(*), any_value(t.shipments)) as share_of_shipments,
-    count(distinct c.invoice_id) as invoices,
-    sum(c.billing_cost) as billing_cost,
-    arg_min(c.tracking_number, row(c.invoice_id, c.row_number)) as example,
-    arg_min(c.invoice_number, row(c.invoice_id, c.row_number)) as example_invoice
-from checked as c
-join totals as t on t.currency_code = c.currency_code
-where c.problem is not null
-group by c.problem, c.currency_code
-order by c.currency_code, count(*) desc, c.problem
+    g.currency_code,
+    cast(sum(g.shipments) as bigint) as shipments,
+    percent_of(sum(g.shipments), any_value(t.shipments)) as share_of_shipments,
+    count(distinct g.invoice_id) as invoices,
+    sum(g.billing_cost) as billing_cost,
+    arg_min(g.example, row(g.invoice_id, g.first_row)) as example,
+    arg_min(g.invoice_number, row(g.invoice_id, g.first_row)) as example_invoice
+from grouped as g
+join checks as c on g.faults & (1 << c.bit) <> 0
+join totals as t on t.currency_code = g.currency_code
+group by c.problem, g.currency_code
+order by g.currency_code, sum(g.shipments) desc, c.problem

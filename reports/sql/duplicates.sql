@@ -1,6 +1,6 @@
 -- title: Which shipments were charged more than once?
 -- grain: carrier, tracking number, currency
--- params: $limit integer = 1000: at most so many, the most money first
+-- params: $limit integer: at most so many, the most money first; without it all
 -- means: all lines of one tracking number are read together, within and across invoices and tenants. A credit takes
 --   away one charge of the same amount. Of the charges that remain the largest is taken as the rightful one, the others,
 --   less credits that match no charge, are money_at_risk. same_amount: two remaining charges are equal to the cent.
@@ -8,14 +8,24 @@
 -- units: charged money, credited money, money_at_risk money
 -- chart: bar key=carrier+tracking_number value=money_at_risk
 -- detail: first_ship_date, last_ship_date
-with lines as (
-    select
-        *,
-        row_number() over (
-            partition by carrier, tracking_number, currency_code, billing_cost order by invoice_id, row_number
-        ) as place
+with repeated as (
+    select carrier, tracking_number, currency_code
     from selected_shipments
-    where billing_cost <> 0
+    where billing_cost > 0
+    group by all
+    having count(*) > 1
+),
+lines as (
+    select
+        s.*,
+        row_number() over (
+            partition by s.carrier, s.tracking_number, s.currency_code, s.billing_cost
+            order by s.invoice_id, s.row_number
+        ) as place
+    from selected_shipments as s
+    semi join repeated as r
+        on r.carrier = s.carrier and r.tracking_number = s.tracking_number and r.currency_code = s.currency_code
+    where s.billing_cost <> 0
 ),
 counts as (
     select carrier, tracking_number, currency_code, billing_cost, count(*) as n from lines group by all

@@ -13,13 +13,25 @@ with numbers as (
         carrier,
         tracking_number,
         currency_code,
-        sum(billing_cost) as billed,
-        row_number() over (partition by carrier, tracking_number, currency_code order by tenant) as place
+        sum(billing_cost) as billed
     from selected_shipments
     group by tenant, carrier, tracking_number, currency_code
 ),
 own as (
     select carrier, tracking_number, currency_code, sum(cost) as cost from costs group by all
+),
+-- The cost of a number that was billed to two tenants is set against the first of them only.
+covered as (
+    select o.*, n.tenant
+    from own as o
+    join (
+        select n.carrier, n.tracking_number, n.currency_code, min(n.tenant) as tenant
+        from numbers as n
+        semi join own as o
+            on o.carrier = n.carrier and o.tracking_number = n.tracking_number and o.currency_code = n.currency_code
+        group by all
+    ) as n
+        on n.carrier = o.carrier and n.tracking_number = o.tracking_number and n.currency_code = o.currency_code
 )
 select
     n.tenant,
@@ -34,8 +46,8 @@ select
     coalesce(sum(n.billed - o.cost), 0) as margin,
     percent_of(sum(n.billed - o.cost), sum(n.billed) filter (where o.cost is not null)) as margin_percent
 from numbers as n
-left join own as o
-    on n.place = 1 and o.carrier = n.carrier and o.tracking_number = n.tracking_number
+left join covered as o
+    on o.tenant = n.tenant and o.carrier = n.carrier and o.tracking_number = n.tracking_number
     and o.currency_code = n.currency_code
 group by n.tenant, n.carrier, n.currency_code
 order by n.currency_code, margin desc, n.tenant, n.carrier

@@ -12,7 +12,7 @@ select
     currency_code,
     count(distinct invoice_id) as invoices,
     count(*) as shipments,
-    coalesce(sum(billing_cost) filter (where billing_cost < 0), 0) as credits,
+    credits_of(billing_cost) as credits,
     sum(billing_cost) as billing_cost,
     per(sum(billing_cost), count(*)) as cost_per_shipment,
     sum_lb(billable_weight, billable_weight_unit) as billable_weight_lb,

@@ -2,65 +2,95 @@
 -- grain: shipment
 -- params: $threshold decimal = 3.5: how many robust deviations away
 --   $min_shipments integer = 8: a cell needs so many to judge by
---   $limit integer = 500: at most so many, the most money first
+--   $limit integer: at most so many, the most money first; without it all
 -- means: a shipment is compared with those of its carrier, service, zone, begun pound and currency. robust_z is the
 --   distance from their median in units of 1.4826 times the median distance (Iglewicz and Hoaglin); where more than
 --   half cost exactly the same it is in units of 1.2533 times the mean distance. difference is what it cost over the median.
 -- cannot say: that it is wrong. A surcharge, a correction and a mistake look the same. Credits are left out.
 -- units: billing_cost money, median money, difference money
 -- detail: invoice_id, row_number
-with cells as (
+with
+-- Equal prices of a cell are one row with a count, so that medians come from running counts over few rows.
+prices as (
     select
-        *,
+        carrier,
+        service_level,
+        zone,
         rated_lb(billable_weight, billable_weight_unit) as lb,
-        count(*) over cell as n,
-        quantile_disc(billing_cost, 0.5) over cell as median
+        currency_code,
+        billing_cost,
+        count(*) as shipments
     from selected_shipments
     where billing_cost > 0
-    window cell as (partition by carrier, service_level, zone, rated_lb(billable_weight, billable_weight_unit), currency_code)
+    group by all
+),
+counted as (
+    select
+        *,
+        sum(shipments) over cell as n,
+        sum(shipments) over (cell order by billing_cost) as up_to
+    from prices
+    window cell as (partition by carrier, service_level, zone, lb, currency_code)
+),
+-- The lower of two middle prices, one that was really billed.
+distances as (
+    select
+        * exclude (up_to),
+        min(billing_cost) filter (where 2 * up_to >= n) over cell as median
+    from counted
+    where n >= $min_shipments
+    window cell as (partition by carrier, service_level, zone, lb, currency_code)
+),
+ranked as (
+    select
+        *,
+        sum(shipments) over (cell order by abs(billing_cost - median)) as within,
+        sum(shipments * abs(billing_cost - median)) over cell as total_distance
+    from distances
+    window cell as (partition by carrier, service_level, zone, lb, currency_code)
 ),
 spread as (
     select
         *,
-        quantile_disc(abs(billing_cost - median), 0.5) over cell as mad,
-        sum(abs(billing_cost - median)) over cell as total_distance
-    from cells
-    where n >= $min_shipments
+        min(abs(billing_cost - median)) filter (where 2 * within >= n) over cell as mad
+    from ranked
     window cell as (partition by carrier, service_level, zone, lb, currency_code)
 ),
 scored as (
     select
         *,
-        cast(
+        as_hundredths(
             case
                 when mad > 0
                     then rounded_quotient(ten_thousandths(billing_cost - median) * 6745, ten_thousandths(mad) * 100)
                 else rounded_quotient(
                     ten_thousandths(billing_cost - median) * n * 100000000, ten_thousandths(total_distance) * 1253314
                 )
-            end as decimal(36, 0)
-        )
-        * cast(0.01 as decimal(2, 2)) as robust_z
+            end
+        ) as robust_z
     from spread
 )
 select
-    tenant,
-    invoice_number,
-    ship_date,
-    carrier,
-    service_level,
-    zone,
-    lb,
-    currency_code,
-    tracking_number,
-    billing_cost,
-    median,
-    billing_cost - median as difference,
-    robust_z,
-    n as like_shipments,
-    invoice_id,
-    row_number
-from scored
-where abs(robust_z) >= $threshold
-order by currency_code, abs(billing_cost - median) desc, tracking_number, invoice_id, row_number
+    s.tenant,
+    s.invoice_number,
+    s.ship_date,
+    s.carrier,
+    s.service_level,
+    s.zone,
+    o.lb,
+    s.currency_code,
+    s.tracking_number,
+    s.billing_cost,
+    o.median,
+    s.billing_cost - o.median as difference,
+    o.robust_z,
+    cast(o.n as bigint) as like_shipments,
+    s.invoice_id,
+    s.row_number
+from selected_shipments as s
+join (select * from scored where abs(robust_z) >= $threshold) as o
+    on o.carrier = s.carrier and o.service_level is not distinct from s.service_level
+    and o.zone is not distinct from s.zone and o.currency_code = s.currency_code and o.billing_cost = s.billing_cost
+    and o.lb is not distinct from rated_lb(s.billable_weight, s.billable_weight_unit)
+order by s.currency_code, abs(s.billing_cost - o.median) desc, s.tracking_number, s.invoice_id, s.row_number
 limit $limit

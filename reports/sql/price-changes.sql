@@ -8,7 +8,7 @@
 -- cannot say: why. A new contract, a surcharge folded in and a general rate increase look the same from outside.
 -- units: share_raised %, median_change_percent %
 -- chart: line key=month value=median_change_percent series=carrier+service_level
-with cells as (
+with prices as (
     select
         date_trunc('month', report_date) as start,
         carrier,
@@ -16,12 +16,33 @@ with cells as (
         zone,
         rated_lb(billable_weight, billable_weight_unit) as lb,
         currency_code,
-        count(*) as shipments,
-        quantile_disc(billing_cost, 0.5) as median
+        billing_cost,
+        count(*) as shipments
     from selected_shipments
     where billing_cost > 0 and billable_weight is not null
     group by all
-    having count(*) >= $min_shipments
+),
+counted_prices as (
+    select
+        *,
+        sum(shipments) over cell as n,
+        sum(shipments) over (cell order by billing_cost) as up_to
+    from prices
+    window cell as (partition by start, carrier, service_level, zone, lb, currency_code)
+),
+cells as (
+    select
+        start,
+        carrier,
+        service_level,
+        zone,
+        lb,
+        currency_code,
+        sum(shipments) as shipments,
+        min(billing_cost) filter (where 2 * up_to >= n) as median
+    from counted_prices
+    group by all
+    having sum(shipments) >= $min_shipments
 ),
 changes as (
     select
@@ -54,7 +75,7 @@ select
     cells_lowered,
     percent_of(cells_raised, cells_compared) as share_raised,
     median_change_percent,
-    shipments,
+    cast(shipments as bigint) as shipments,
     case
         when cells_compared >= $min_cells and cells_raised * 5 >= cells_compared * 4 then 'general increase'
         when cells_compared >= $min_cells and cells_lowered * 5 >= cells_compared * 4 then 'general decrease'

@@ -15,7 +15,9 @@ with voided as (
 ),
 living as (
     select invoice_id, invoice_number, currency_code, carrier, tracking_number, sum(billing_cost) as cost
-    from base_shipments
+    from base_shipments as b
+    semi join voided as v
+        on v.carrier = b.carrier and v.tracking_number = b.tracking_number and v.currency_code = b.currency_code
     where list_contains(cast(getvariable('levels') as varchar[]), coalesce(invoice_level, 'unknown'))
     group by all
 ),

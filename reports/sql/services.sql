@@ -1,26 +1,43 @@
 -- title: Which services are used, and what do they cost over ground?
 -- grain: carrier, service level, currency
 -- params: $ground text = ground: the word by which a service level is known to be ground, any case
--- means: ground_cost_per_shipment is the carrier's mean over its ground services. The like-for-like columns compare
---   only shipments whose zone and whole pound the carrier's ground also has: premium_like_for_like is their cost less
---   what as many at the ground mean of the same zone and pound cost. Lines of zero and credits are left out of both.
+-- means: ground_cost_per_shipment is the carrier's mean over its ground services; premium_per_shipment and
+--   premium_percent compare the two exact means and are rounded once. The like-for-like columns compare only shipments
+--   whose zone and begun pound the carrier's ground also has: premium_like_for_like is their cost less what as many
+--   at the ground mean of the same zone and pound cost, rounded once for each zone and pound. Lines of zero and
+--   credits are left out of both. credits shows apart what billing_cost contains of them.
 -- cannot say: whether ground would have been fast enough; promised dates are not in an invoice file.
 -- units: share_of_shipments %, billing_cost money, cost_per_shipment money, ground_cost_per_shipment money,
---   premium_per_shipment money, premium_percent %, premium_like_for_like money
+--   premium_per_shipment money, premium_percent %, premium_like_for_like money, credits money
 -- chart: bar key=carrier+service_level value=billing_cost
-with services as (
+-- detail: credits
+with read as (
     select
         carrier,
         service_level,
         currency_code,
-        contains(lower(coalesce(service_level, '')), lower($ground)) as is_ground,
+        zone,
+        rated_lb(billable_weight, billable_weight_unit) as lb,
+        billing_cost > 0 as is_charge,
         count(*) as shipments,
         sum(billing_cost) as billing_cost
     from selected_shipments
     group by all
 ),
+services as (
+    select
+        carrier,
+        service_level,
+        currency_code,
+        contains(lower(coalesce(service_level, '')), lower($ground)) as is_ground,
+        cast(sum(shipments) as bigint) as shipments,
+        sum(billing_cost) as billing_cost,
+        coalesce(sum(billing_cost) filter (where not is_charge), 0) as credits
+    from read
+    group by all
+),
 ground as (
-    select carrier, currency_code, per(sum(billing_cost), sum(shipments)) as cost_per_shipment
+    select carrier, currency_code, sum(billing_cost) as billing_cost, sum(shipments) as shipments
     from services
     where is_ground
     group by all
@@ -31,16 +48,15 @@ cells as (
         service_level,
         currency_code,
         zone,
-        rated_lb(billable_weight, billable_weight_unit) as lb,
+        lb,
         contains(lower(coalesce(service_level, '')), lower($ground)) as is_ground,
-        count(*) as shipments,
-        sum(billing_cost) as billing_cost
-    from selected_shipments
-    where billing_cost > 0 and billable_weight is not null and zone is not null
-    group by all
+        shipments,
+        billing_cost
+    from read
+    where is_charge and lb is not null and zone is not null
 ),
 ground_cells as (
-    select carrier, currency_code, zone, lb, per(sum(billing_cost), sum(shipments)) as mean
+    select carrier, currency_code, zone, lb, sum(billing_cost) as billing_cost, sum(shipments) as shipments
     from cells
     where is_ground
     group by all
@@ -51,12 +67,26 @@ compared as (
         c.service_level,
         c.currency_code,
         sum(c.shipments) as shipments,
-        sum(c.billing_cost - cast(c.shipments * g.mean as decimal(38, 4))) as premium
+        sum(
+            c.billing_cost
+            - as_amount(rounded_quotient(c.shipments * ten_thousandths(g.billing_cost), g.shipments))
+        ) as premium
     from cells as c
     join ground_cells as g
         on g.carrier = c.carrier and g.currency_code = c.currency_code and g.zone = c.zone and g.lb = c.lb
     where not c.is_ground
     group by all
+),
+-- What a service's shipments cost above as many at the ground mean, times the number of ground shipments, in
+-- ten-thousandths: a whole number, so that the premiums below are rounded once.
+over_ground as (
+    select
+        s.*,
+        g.billing_cost as ground_cost,
+        g.shipments as ground_shipments,
+        ten_thousandths(s.billing_cost) * g.shipments - ten_thousandths(g.billing_cost) * s.shipments as excess
+    from services as s
+    left join ground as g on g.carrier = s.carrier and g.currency_code = s.currency_code
 )
 select
     s.carrier,
@@ -67,16 +97,18 @@ select
     s.billing_cost,
     per(s.billing_cost, s.shipments) as cost_per_shipment,
     s.is_ground,
-    g.cost_per_shipment as ground_cost_per_shipment,
-    case when not s.is_ground then per(s.billing_cost, s.shipments) - g.cost_per_shipment end as premium_per_shipment,
+    per(s.ground_cost, s.ground_shipments) as ground_cost_per_shipment,
+    case
+        when not s.is_ground then as_amount(rounded_quotient(s.excess, s.shipments * s.ground_shipments))
+    end as premium_per_shipment,
     case
         when not s.is_ground
-            then percent_of(per(s.billing_cost, s.shipments) - g.cost_per_shipment, g.cost_per_shipment)
+            then as_hundredths(rounded_quotient(s.excess * 10000, ten_thousandths(s.ground_cost) * s.shipments))
     end as premium_percent,
     c.shipments as like_for_like_shipments,
-    c.premium as premium_like_for_like
-from services as s
-left join ground as g on g.carrier = s.carrier and g.currency_code = s.currency_code
+    c.premium as premium_like_for_like,
+    s.credits
+from over_ground as s
 left join compared as c
     on c.carrier = s.carrier and c.currency_code = s.currency_code
     and c.service_level is not distinct from s.service_level

@@ -15,7 +15,7 @@ with months as (
         count(distinct invoice_id) as invoices,
         count(*) as shipments,
         coalesce(sum(billing_cost) filter (where billing_cost >= 0), 0) as charges,
-        coalesce(sum(billing_cost) filter (where billing_cost < 0), 0) as credits,
+        credits_of(billing_cost) as credits,
         sum(billing_cost) as billing_cost,
         sum_lb(billable_weight, billable_weight_unit) as billable_weight_lb
     from selected_shipments

@@ -4,7 +4,8 @@
 --   2.2046226218 first. The rows without bounds are shipments that have no weight.
 -- cannot say: whether the weight is the scale's or a dimensional one; an invoice file has only the billed weight.
 -- units: over_lb lb, up_to_lb lb, share_of_shipments %, billing_cost money, cost_per_shipment money,
---   billable_weight_lb lb, cost_per_lb money/lb
+--   billable_weight_lb lb, cost_per_lb money/lb, credits money
+-- detail: credits
 -- chart: bar key=weight_break value=cost_per_shipment
 with breaks (over_lb, up_to_lb) as (
     values (-1, 0), (0, 1), (1, 2), (2, 3), (3, 5), (5, 10), (10, 20), (20, 30), (30, 50), (50, 70), (70, 150), (150, null)
@@ -27,7 +28,8 @@ select
     sum(w.billing_cost) as billing_cost,
     per(sum(w.billing_cost), count(*)) as cost_per_shipment,
     sum_lb(w.billable_weight, w.billable_weight_unit) as billable_weight_lb,
-    per(sum(w.billing_cost), sum_lb(w.billable_weight, w.billable_weight_unit)) as cost_per_lb
+    per(sum(w.billing_cost), sum_lb(w.billable_weight, w.billable_weight_unit)) as cost_per_lb,
+    credits_of(w.billing_cost) as credits
 from weighed as w
 left join breaks as b on w.lb > b.over_lb and (b.up_to_lb is null or w.lb <= b.up_to_lb)
 group by w.currency_code, b.over_lb, b.up_to_lb

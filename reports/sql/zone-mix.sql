@@ -3,7 +3,8 @@
 -- means: share_of_shipments is of the carrier's shipments in that month and currency; shift is its change, in points,
 --   against the month before. average_zone is the mean of the zones that are numbers, over the carrier's whole month.
 -- cannot say: distance. Zones of two carriers or services are not the same measure.
--- units: billing_cost money, cost_per_shipment money, share_of_shipments %, shift points
+-- units: billing_cost money, cost_per_shipment money, share_of_shipments %, shift points, credits money
+-- detail: credits
 -- chart: line key=month value=average_zone series=carrier
 with mix as (
     select
@@ -13,6 +14,7 @@ with mix as (
         currency_code,
         count(*) as shipments,
         sum(billing_cost) as billing_cost,
+        credits_of(billing_cost) as credits,
         sum(zone_number(zone)) as zone_sum,
         count(zone_number(zone)) as zone_count
     from selected_shipments
@@ -36,7 +38,8 @@ select
     case when c.start is not null then s.share - coalesce(p.share, 0) end as shift,
     s.billing_cost,
     per(s.billing_cost, s.shipments) as cost_per_shipment,
-    s.average_zone
+    s.average_zone,
+    s.credits
 from shared as s
 left join shared as p
     on p.carrier = s.carrier and p.currency_code = s.currency_code and p.zone is not distinct from s.zone

@@ -2,11 +2,12 @@
 -- grain: carrier zone as the carrier wrote it, currency
 -- means: one row for each spelling of a zone, so that nothing is merged behind your back; zone is the spelling brought
 --   to one form ("Zone 5", "05" and "5" are 5). share_of_shipments is of all shipments in that currency.
---   billing_cost includes credits. Averages are rounded once, half away from zero, to four decimals.
+--   billing_cost includes credits, which are also shown apart. Averages are rounded once, half away from zero, to four decimals.
 -- cannot say: distance. A zone means what its carrier says; the same number differs between carriers and services.
 --   Surcharges, dimensional weight and destination are not in an invoice file.
 -- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb,
---   share_of_shipments %
+--   share_of_shipments %, credits money
+-- detail: credits
 -- chart: bar key=carrier_zone value=billing_cost
 select
     carrier_zone,
@@ -18,7 +19,8 @@ select
     sum_lb(billable_weight, billable_weight_unit) as billable_weight_lb,
     per(sum(billing_cost), sum_lb(billable_weight, billable_weight_unit)) as cost_per_lb,
     normal_zone(carrier_zone) as zone,
-    percent_of(count(*), sum(count(*)) over (partition by currency_code)) as share_of_shipments
+    percent_of(count(*), sum(count(*)) over (partition by currency_code)) as share_of_shipments,
+    credits_of(billing_cost) as credits
 from selected_shipments
 group by carrier_zone, currency_code
 order by currency_code, try_cast(normal_zone(carrier_zone) as integer) nulls last, zone nulls last, carrier_zone

@@ -67,7 +67,7 @@ function grouped(members: readonly Row[], of: (row: Row) => readonly unknown[]):
   return [...groups].map(([key, group]) => [JSON.parse(key) as unknown[], group]);
 }
 
-/** The six columns every cost report ends with. */
+/** The columns every cost report has. */
 function costColumns(group: readonly Row[]): Record<string, unknown> {
   const lb = pounds(group);
   return {
@@ -77,6 +77,7 @@ function costColumns(group: readonly Row[]): Record<string, unknown> {
     cost_per_shipment: ratio(cost(group), BigInt(group.length) * 10_000n),
     billable_weight_lb: lb === null ? null : decimalText(lb),
     cost_per_lb: ratio(cost(group), lb),
+    credits: decimalText(cost(group.filter((row) => row.cost.startsWith('-')))),
   };
 }
 
@@ -143,7 +144,6 @@ describe('matrix', () => {
         service_level: key[2],
         currency_code: key[3],
         ...costColumns(group),
-        credits: decimalText(cost(group.filter((row) => row.cost.startsWith('-')))),
         share_of_cost: percent(
           cost(group),
           cost(rows.filter((row) => row.tenant === key[0] && row.currency === key[3])),
@@ -172,7 +172,6 @@ describe('summary', () => {
         currency_code: currency,
         ...costColumns(group),
         charges: decimalText(cost(group.filter((row) => !row.cost.startsWith('-')))),
-        credits: decimalText(cost(group.filter((row) => row.cost.startsWith('-')))),
         change_on_month: change === null ? null : decimalText(change),
         change_on_month_percent: change === null || !before ? null : percent(change, cost(before)),
         change_on_year: null,
@@ -217,6 +216,7 @@ describe('zone-mix', () => {
         shift: then === null ? null : hundredthsText(now - then),
         billing_cost: decimalText(cost(group)),
         cost_per_shipment: ratio(cost(group), BigInt(group.length) * 10_000n),
+        credits: costColumns(group).credits,
         average_zone:
           numbers.length === 0
             ? null

@@ -206,6 +206,16 @@ describe('accrual', () => {
     ]);
   });
 
+  test('survives a month that grew a millionfold, and counts such growth as a thousandfold', async () => {
+    const result = await askReport('accrual', [
+      anInvoice([billed(1, 0, '0.0001'), billed(1, 1, '9999999.9999'), billed(2, 0, '1')]),
+    ]);
+    expect(cells(result, 'ship_month', 'completion_percent', 'estimated_total')).toEqual([
+      ['2026-01', '100.00', '10000000.0000'],
+      ['2026-02', '0.10', '1000.0000'],
+    ]);
+  });
+
   test('estimates nothing without a habit', async () => {
     const result = await askReport('accrual', [anInvoice([billed(3, 0, '80')])]);
     expect(cells(result, 'completion_percent', 'estimated_unbilled')).toEqual([['100.00', '0.0000']]);
@@ -354,6 +364,53 @@ describe('services', () => {
     ).toEqual([
       ['UPS Ground', '10.0000', null, null, null, null],
       ['2Day', '18.0000', '8.0000', '80.00', 1, '12.0000'],
+    ]);
+  });
+});
+
+describe('services, rounding', () => {
+  test('divides exact sums and rounds once', async () => {
+    const result = await askReport('services', [
+      anInvoice([
+        ...['1', '1', '1.0001'].map((cost) => aShipment({ service: 'Ground', zone: '5', weight: '2', cost })),
+        ...['2', '2', '2.0001', '2', '2', '2'].map((cost) =>
+          aShipment({ service: 'Air', zone: '5', weight: '2', cost }),
+        ),
+      ]),
+    ]);
+    // Means 3.0001 / 3 = 1.00003… and 12.0001 / 6 = 2.000016…; rounded first they would differ by 1.0000 as well, but
+    // six at the ground mean cost 6.0002 and not 6 times 1.0000.
+    expect(
+      cells(result, 'service_level', 'premium_per_shipment', 'premium_percent', 'premium_like_for_like'),
+    ).toEqual([
+      ['Air', '1.0000', '100.00', '5.9999'],
+      ['Ground', null, null, null],
+    ]);
+  });
+});
+
+describe('a weight beyond all carriers', () => {
+  test('breaks no report', async () => {
+    const invoices = [
+      anInvoice([
+        aShipment({ weight: '99999999999999.9999' }),
+        aShipment({ weight: '9999999999999', unit: 'KG' }),
+      ]),
+    ];
+    for (const name of [
+      'rate-card',
+      'weight-breaks',
+      'outliers',
+      'what-if',
+      'bridge',
+      'services',
+      'price-changes',
+    ]) {
+      await askReport(name, invoices);
+    }
+    expect(cells(await askReport('rate-card', invoices), 'lb')).toEqual([
+      [22_046_226_217_998],
+      [100_000_000_000_000],
     ]);
   });
 });

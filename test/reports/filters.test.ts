@@ -145,6 +145,16 @@ describe('the level', () => {
     expect(result.head.notes.join()).toContain('level is unknown');
   });
 
+  test('says which invoices a list of invoices leaves out, and lets drafts decide before anything is loaded', async () => {
+    const draft = (level: 'tenant' | 'partner'): ReturnType<typeof anInvoice> =>
+      anInvoice([], { level, state: 'draft' });
+    const both = await askReport('aging', [draft('tenant'), draft('partner'), draft('partner')]);
+    expect(both.rows).toHaveLength(1);
+    expect(both.head.notes.join()).toContain('Not listed: 2 invoices at partner level');
+    const only = await askReport('aging', [draft('partner')]);
+    expect([only.head.level, only.rows.length]).toEqual(['partner', 1]);
+  });
+
   test('adds both only when asked, with a warning', async () => {
     const result = await askReport('carriers', [tenant, partner], { filters: { level: 'all' } });
     expect(result.rows[0]?.billing_cost).toBe('60.0000');
@@ -157,7 +167,9 @@ describe('the head', () => {
     const result = await askReport(
       'tenants',
       [
-        anInvoice([aShipment(), aShipment(), aShipment({ weight: null, unit: null })], { proof: 'header' }),
+        anInvoice([aShipment(), aShipment({ unit: 'KG' }), aShipment({ weight: null, unit: null })], {
+          proof: 'header',
+        }),
         anInvoice([aShipment()], { proof: 'unproved', statedTotal: '11' }),
       ],
       { publishedAt: '2026-04-05T06:07:08.009Z' },
@@ -168,6 +180,7 @@ describe('the head', () => {
       timeZone: 'UTC',
       shipments: 4,
       rows: 1,
+      weighed: { inPounds: 2, inKilograms: 1, without: 1 },
       provedPercent: '75.00',
     });
     expect(result.head.notes.join(' ')).toContain('Without weight: 1 shipment');

@@ -178,13 +178,14 @@ describe('exact arithmetic', () => {
     ['percent_of(0.00005, 1)', '0.01'],
     ['mean_of(7, 2)', '3.50'],
     ["sum_lb(1.0000, 'KG')", '2.2046'],
-    ["lb_of(0.00005, 'KG')", '0.0001'],
+    ["lb_of(0.0003, 'KG')", '0.0007'],
     ["normal_zone('Zone 05')", '5'],
     ["normal_zone(' 044 ')", '44'],
     ["normal_zone('00')", '0'],
     ["normal_zone('ak')", 'AK'],
     ["normal_zone('zone ak')", 'AK'],
-    ["rated_lb(1.0001, 'LB')", 2],
+    ["rated_lb(1.0001, 'LB')", '2'],
+    ["rated_lb(cast(99999999999999.9999 as decimal(18, 4)), 'KG')", '220462262180000'],
   ])('%s is %s', async (expression, expected) => {
     const file = await openPublishedFile(fixture.path);
     expect((await file.query(`select ${expression}`)).getRowsJson()).toEqual([[expected]]);

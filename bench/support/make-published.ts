@@ -1,0 +1,38 @@
+/** Makes a published file of any size out of the warehouse's own migrations, the same for the same number of shipments. */
+
+import { readFile, rm } from 'node:fs/promises';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { Database } from '../../warehouse/database.js';
+import { migrate } from '../../warehouse/migrate.js';
+
+export interface PublishedSize {
+  readonly path: string;
+  /** Where DuckDB may spill. */
+  readonly folder: string;
+  /** At tenant level; the partner's own four weeks come on top. */
+  readonly shipments: number;
+}
+
+export async function makePublished({ path, folder, shipments }: PublishedSize): Promise<void> {
+  await rm(path, { force: true });
+  const database = await Database.open({
+    path,
+    folders: [folder],
+    temporaryFolder: folder,
+    memoryLimit: null,
+  });
+  await migrate(database, new Date('2026-07-05T00:00:00Z'));
+  database.close();
+  const instance = await DuckDBInstance.create(path, { temp_directory: folder });
+  const connection = await instance.connect();
+  try {
+    await connection.run('set variable shipments = $shipments', { shipments });
+    const text = await readFile(new URL('./many-shipments.sql', import.meta.url), 'utf8');
+    const statements = await connection.extractStatements(text);
+    for (let index = 0; index < statements.count; index += 1) await (await statements.prepare(index)).run();
+    await connection.run('checkpoint');
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
