@@ -80,10 +80,13 @@ export function startPublisher(warehouse: Warehouse, options: PublisherOptions):
     }
   };
 
-  warehouse.onChange(() => {
+  const changed = (): void => {
     firstChange ??= Date.now();
     plan();
-  });
+  };
+  warehouse.onChange(changed);
+  // What an earlier process committed and was killed before it could publish is no change of ours to hear of.
+  changed();
   const ingesting = ingestEveryMs > 0 ? setInterval(ingest, ingestEveryMs) : undefined;
   let isIngesting = false;
   function ingest(): void {
