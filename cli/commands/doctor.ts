@@ -1,7 +1,8 @@
 /** `billsync doctor`: tries every connection for real and says what to do about each that does not work. */
 
 import type { Command } from 'commander';
-import { CHECKS, type Finding } from '../doctor-checks.js';
+import { CHECKS } from '../doctor/checks.js';
+import type { Finding } from '../doctor/finding.js';
 import { describeError, EXIT } from '../errors.js';
 import { paint } from '../output.js';
 import { contextOf, verb, withJson } from '../verb.js';
@@ -14,14 +15,15 @@ interface Diagnosis extends Finding {
 export function doctorCommand(): Command {
   const command = verb(
     'doctor',
-    'Tries settings, data folder, billing service, Temporal, endpoint, warehouse and archive for real.',
+    'Tries settings, data folder, billing service, clock, Temporal, endpoint, warehouse and archive for real.',
     'billsync doctor --json',
   );
   return withJson(command, { ndjson: true }).action(async (_flags: unknown, command: Command) => {
     const { settings, output } = contextOf(command);
     const diagnoses: Diagnosis[] = [];
-    for (const { name, run } of CHECKS) {
-      const diagnosis = await diagnose(name, () => run(settings));
+    for (const { name, isInFolder, run } of CHECKS) {
+      const isKeptOut = isInFolder && diagnoses[0]?.result === 'failed';
+      const diagnosis = await diagnose(name, isKeptOut ? notTried : () => run(settings));
       diagnoses.push(diagnosis);
       if (output.form === 'table') output.text(`${line(diagnosis)}\n`);
     }
@@ -30,9 +32,15 @@ export function doctorCommand(): Command {
   });
 }
 
+/** Nothing is made in a folder that is another's, or that cannot be written. */
+async function notTried(): Promise<Finding> {
+  return { result: 'note', detail: 'not tried: the data folder comes first', hint: null };
+}
+
 async function diagnose(check: string, run: () => Promise<Finding>): Promise<Diagnosis> {
   try {
-    return { check, ...(await run()), exit_code: EXIT.done };
+    const finding = await run();
+    return { check, ...finding, exit_code: finding.result === 'failed' ? EXIT.checkFailed : EXIT.done };
   } catch (error) {
     const { what, subject, hint, exitCode } = describeError(error);
     const detail = subject === null ? what : `${what}: ${subject}`;

@@ -1,0 +1,91 @@
+/** Tries the billing service as the worker would: its certificate, its token, and whether its clock is ours. */
+
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { openArchive } from '../../archive/open-archive.js';
+import { createBillingService } from '../../billing/client.js';
+import { createHttp } from '../../billing/http.js';
+import { requireService } from '../../config/load-settings.js';
+import type { Settings } from '../../config/settings.js';
+import { CliError, EXIT } from '../errors.js';
+import { type Finding, note, ok } from './finding.js';
+
+const PATIENCE_MS = 30_000;
+/** The Date header has whole seconds, and an answer takes its time; presigned URLs and tokens survive less than this. */
+const TOLERATED_SKEW_SECONDS = 60;
+
+export async function checkService(settings: Settings): Promise<Finding> {
+  await checkCa(settings.service.caFile);
+  if (settings.service.baseUrl === null) {
+    return note(
+      'none is configured: reports and imports work, events cannot be acted on',
+      '`billsync init` writes a settings file to fill in',
+    );
+  }
+  requireService(settings);
+  const archive = await openArchive(settings);
+  const service = createBillingService({ settings, archive });
+  try {
+    const { secondsLeft } = await service.fetchToken({ signal: AbortSignal.timeout(PATIENCE_MS) });
+    const token = secondsLeft === null ? 'API key' : `token good for ${Math.round(secondsLeft)} s`;
+    const partner = service.partnerIds().join(', ') || 'unknown';
+    return ok(`${settings.service.baseUrl} answers, ${token}, partner ${partner}`);
+  } finally {
+    await service.close();
+    await archive.close();
+  }
+}
+
+/** Expiry is judged by our own clock, so hours of difference make live URLs look dead, and dead ones alive. */
+export async function checkClock({ service }: Settings): Promise<Finding> {
+  if (service.baseUrl === null) return ok('no service to compare with');
+  const http = createHttp({ ...service, connectionsPerHost: 1 });
+  try {
+    // Without credentials: whatever is answered, it carries the service's time.
+    const url = `${service.baseUrl}/api/v1/deliveryexperience/ping`;
+    const asked = Date.now();
+    const answer = await http
+      .send({ url, method: 'GET' }, { deadlineMs: PATIENCE_MS, maxBodyBytes: 1_000_000 })
+      .catch(() => null);
+    // Why it does not answer is said by the check of the service itself.
+    if (answer === null)
+      return { result: 'note', detail: 'not tried: the service does not answer', hint: null };
+    const { headers } = answer;
+    const theirs = Date.parse(headers.date ?? '');
+    if (Number.isNaN(theirs)) return ok('the service does not say what time it is');
+    const seconds = Math.round(((asked + Date.now()) / 2 - theirs) / 1000);
+    if (Math.abs(seconds) <= TOLERATED_SKEW_SECONDS) return ok("as the service's");
+    return note(
+      `this machine's clock is ${duration(Math.abs(seconds))} ${seconds < 0 ? 'behind' : 'ahead of'} the service's`,
+      'set the clock, e.g. with NTP: whether a URL has expired is judged by it',
+    );
+  } finally {
+    await http.close();
+  }
+}
+
+/** @throws CliError (exit 2) the file is not there or holds no certificate */
+async function checkCa(caFile: string | null): Promise<void> {
+  if (caFile === null) return;
+  const hint = 'BILLSYNC_CA_FILE names a file with the certificate (PEM) of the CA to trust';
+  let pem: string;
+  try {
+    pem = await readFile(caFile, 'utf8');
+  } catch (error) {
+    throw new CliError(EXIT.usage, 'the CA file cannot be read', { subject: caFile, hint, cause: error });
+  }
+  try {
+    new X509Certificate(pem);
+  } catch (error) {
+    throw new CliError(EXIT.usage, 'the CA file holds no certificate', {
+      subject: caFile,
+      hint,
+      cause: error,
+    });
+  }
+}
+
+function duration(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
+}

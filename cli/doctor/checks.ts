@@ -1,0 +1,159 @@
+/** What `doctor` tries, one check for each thing that can be wrong by itself. */
+
+import { existsSync } from 'node:fs';
+import { mkdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openArchive } from '../../archive/open-archive.js';
+import type { Settings } from '../../config/settings.js';
+import { openInbox } from '../../inbox/inbox.js';
+import { openQuarantine } from '../../inbox/quarantine-folder.js';
+import { createLogger } from '../../ops/log.js';
+import { connectTemporal, readEmbeddedRecord } from '../../temporal/connect.js';
+import { temporalExecutable } from '../../temporal/server-executable.js';
+import { lockOwner } from '../../warehouse/lock-file.js';
+import { warehousePaths } from '../../warehouse/paths.js';
+import { checkEnvironment } from '../environment-check.js';
+import { CliError, EXIT } from '../errors.js';
+import { counted } from '../output.js';
+import { openPublished } from '../published.js';
+import { checkEndpoint } from './check-endpoint.js';
+import { checkClock, checkService } from './check-service.js';
+import { type Check, type Finding, note, ok } from './finding.js';
+
+/** In this order; the first decides whether those that write to the data folder are tried. */
+export const CHECKS: readonly Check[] = [
+  { name: 'data folder', isInFolder: false, run: checkDataFolder },
+  { name: 'archive', isInFolder: true, run: checkArchive },
+  { name: 'billing service', isInFolder: true, run: checkService },
+  { name: 'clock', isInFolder: false, run: checkClock },
+  { name: 'temporal', isInFolder: true, run: checkTemporal },
+  { name: 'endpoint', isInFolder: false, run: checkEndpoint },
+  { name: 'inbox', isInFolder: true, run: checkInbox },
+  { name: 'warehouse', isInFolder: false, run: checkWarehouse },
+  { name: 'published file', isInFolder: true, run: checkPublished },
+  { name: 'quarantine', isInFolder: true, run: checkQuarantine },
+];
+
+/** Below the first things go wrong at any moment, below the second soon. */
+const NO_ROOM_BYTES = 100 * 1024 ** 2;
+const LITTLE_ROOM_BYTES = 1024 ** 3;
+
+async function checkDataFolder(settings: Settings): Promise<Finding> {
+  const { dataDir, environment } = settings;
+  await checkEnvironment(settings);
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const probe = join(dataDir, `.doctor-${process.pid}`);
+  await writeFile(probe, 'x', { flush: true });
+  await rm(probe);
+  const { bavail, bsize } = await statfs(dataDir);
+  const free = bavail * bsize;
+  const room = free < LITTLE_ROOM_BYTES ? `${Math.floor(free / 1024 ** 2)} MiB` : gibibytes(free);
+  const detail = `${dataDir} can be written (${environment}), ${room} free`;
+  if (free < NO_ROOM_BYTES) {
+    return { result: 'failed', detail: `${detail}: the disk is nearly full`, hint: ROOM_HINT };
+  }
+  if (free < LITTLE_ROOM_BYTES) return note(detail, ROOM_HINT);
+  const { mode } = await stat(dataDir);
+  if ((mode & 0o077) !== 0) return note(`${detail}, others may look into it`, `chmod 700 ${dataDir}`);
+  return ok(detail);
+}
+
+const ROOM_HINT = 'make room: without it deliveries are answered 503 and nothing new is loaded';
+
+function gibibytes(bytes: number): string {
+  return `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
+}
+
+async function checkArchive(settings: Settings): Promise<Finding> {
+  const archive = await openArchive(settings);
+  await archive.close();
+  return ok(settings.archive.kind === 'folder' ? settings.archive.path : settings.archive.url);
+}
+
+async function checkTemporal(settings: Settings): Promise<Finding> {
+  const isRunning = settings.temporalConfigured || (await readEmbeddedRecord(settings.dataDir)) !== null;
+  if (!isRunning) {
+    const executable = await temporalExecutable();
+    return ok(`embedded, not running; \`billsync up\` starts ${executable}`);
+  }
+  const log = createLogger({ ...settings, log: { ...settings.log, level: 'silent' } }, 'doctor');
+  const connection = await connectTemporal(settings, { log });
+  await connection.close();
+  return ok(`${connection.address}, namespace ${connection.namespace}`);
+}
+
+async function checkInbox(settings: Settings): Promise<Finding> {
+  const waiting = await (await openInbox(join(settings.dataDir, 'inbox'))).pending();
+  if (waiting.length === 0) return ok('nothing waits');
+  const oldest = waiting[0]?.receivedAt ?? '';
+  return note(
+    `${waiting.length === 1 ? '1 delivery waits' : `${waiting.length} deliveries wait`}, the oldest since ${oldest}`,
+    'they go on once Temporal answers',
+  );
+}
+
+async function checkWarehouse(settings: Settings): Promise<Finding> {
+  if (settings.warehouse.kind !== 'duckdb')
+    return ok(`${settings.warehouse.kind}, data in ${settings.warehouse.dataPath}`);
+  const { database, lock } = warehousePaths(settings);
+  const owner = await lockOwner(lock);
+  if (owner !== null) return ok(`${database}, held by ${owner.role} (pid ${owner.pid}) since ${owner.since}`);
+  await tryDatabase(database);
+  return ok(`${database}, no writer is running`);
+}
+
+/** Somebody may look into the warehouse with a tool of his own, and keeps every writer out by it. */
+async function tryDatabase(database: string): Promise<void> {
+  if (!existsSync(database)) return;
+  const { DuckDBInstance } = await import('@duckdb/node-api');
+  try {
+    (await DuckDBInstance.create(database, { access_mode: 'READ_ONLY' })).closeSync();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (/lock/i.test(message)) {
+      const pid = /PID (\d+)/.exec(message)?.[1];
+      throw new CliError(
+        EXIT.locked,
+        `the warehouse is held by ${pid === undefined ? 'another program' : `process ${pid}`}`,
+        {
+          subject: database,
+          hint: 'close it there; to look into the data open reports.duckdb instead',
+          cause: error,
+        },
+      );
+    }
+    throw new CliError(EXIT.rejected, 'the warehouse cannot be opened', {
+      subject: database,
+      hint: '`billsync rebuild` makes it again from the archive; the damaged file is kept beside it',
+      cause: error,
+    });
+  }
+}
+
+async function checkPublished(settings: Settings): Promise<Finding> {
+  let published: Awaited<ReturnType<typeof openPublished>>;
+  try {
+    published = await openPublished(settings);
+  } catch (error) {
+    if ((error as Error).name !== 'NotPublishedError') throw error;
+    return note('nothing is published yet', '`billsync up` publishes what it loads');
+  }
+  try {
+    const [state] = await published.ask('publication');
+    const waiting = Number(state?.needs_attention ?? 0);
+    const detail = `number ${String(state?.sequence)} of ${String(state?.published_at)}, ${String(state?.shipments)} shipments`;
+    if (waiting === 0) return ok(detail);
+    return note(
+      `${detail}, ${counted(waiting, 'invoice')} in need of attention`,
+      '`billsync invoices list --state needs_attention`',
+    );
+  } finally {
+    published.close();
+  }
+}
+
+async function checkQuarantine(settings: Settings): Promise<Finding> {
+  const things = await (await openQuarantine(join(settings.dataDir, 'quarantine'))).list();
+  if (things.length === 0) return ok('empty');
+  return note(counted(things.length, 'refused thing'), '`billsync quarantine list` says why');
+}
