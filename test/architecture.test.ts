@@ -155,6 +155,12 @@ describe('architecture', () => {
     expect(broken).toEqual([]);
   });
 
+  test('ARCHITECTURE.md has a line for every part', () => {
+    const map = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+    const parts = new Set(sources.filter((file) => file.includes('/')).map(partOf));
+    expect([...parts].filter((part) => !map.includes(`| \`${part}/\``))).toEqual([]);
+  });
+
   test('the sandbox imports nothing of ours', () => {
     const broken = imports.filter((imported) => {
       const to = target(imported);
