@@ -84,5 +84,5 @@ function rejection(findings: readonly CsvFinding[], count: number): string {
 
 function contradiction(discrepancies: readonly Discrepancy[]): string {
   const list = discrepancies.map(({ rule, stated, found }) => `${rule} ${stated} stated, ${found} found`);
-  return `The exported file has no announced hash and contradicts the invoice's header (${list.join('; ')}). Nothing was loaded.`;
+  return `The exported file has no announced hash and contradicts the invoice's header (${list.join('; ')}). Nothing was loaded. Once the service's file or its figures are corrected, a new event or \`billsync invoices retry\` tries again; \`billsync import\` takes a file from a person.`;
 }

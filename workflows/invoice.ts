@@ -207,7 +207,8 @@ class InvoiceRun {
     } catch (error) {
       const failure = failureOf(error);
       this.fail(failure);
-      return this.park({ code: 'load-failed', reason: `Loading failed: ${failure.message}` });
+      const reason = `Loading failed in every attempt: ${failure.message} ${AFTER_THE_CAUSE}`;
+      return this.park({ code: 'load-failed', reason });
     }
     switch (result.outcome) {
       case 'loaded':
@@ -372,7 +373,9 @@ function recorded({ state, loadedSha256 }: InvoiceLedger): lifecycle.Ledger {
   return { rank: state === null ? 'nothing' : lifecycle.rankOfState(state), loadedSha256 };
 }
 
+const AFTER_THE_CAUSE = 'Once the cause is gone, `billsync invoices retry` tries again; so does a new event.';
+
 function adviceFor({ message }: Failure, series: number): string {
   const tried = series === 1 ? '' : ` ${series} series of attempts were made.`;
-  return `${message}${tried} Once the cause is gone, \`billsync invoices retry\` tries again; so does a new event.`;
+  return `${message}${tried} ${AFTER_THE_CAUSE}`;
 }

@@ -20,6 +20,7 @@ export function eventsCommand(): Command {
 
 interface EventFilters {
   readonly since?: string;
+  readonly until?: string;
   readonly invoice?: string;
   readonly type?: EventType;
   readonly tenant?: string;
@@ -96,6 +97,7 @@ function replayCommand(): Command {
     'billsync events replay --since 2026-03-01 --dry-run\nbillsync events replay --invoice 7f3a… ',
   )
     .option('--since <instant>', 'received since then', instant)
+    .option('--until <instant>', 'received before then', instant)
     .option('--invoice <id>', 'of this invoice')
     .addOption(new Option('--type <type>', 'of this type').choices([...EVENT_TYPES]))
     .option('--tenant <id>', "of this tenant, by the service's or the partner's id")
@@ -108,6 +110,7 @@ function replayCommand(): Command {
       let done = 0;
       const sent = await replay(settings, {
         ...(flags.since === undefined ? {} : { since: flags.since }),
+        ...(flags.until === undefined ? {} : { until: flags.until }),
         ...(flags.invoice === undefined ? {} : { invoiceId: flags.invoice }),
         ...(flags.type === undefined ? {} : { type: flags.type }),
         ...(flags.tenant === undefined ? {} : { tenantId: flags.tenant }),
