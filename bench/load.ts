@@ -1,0 +1,209 @@
+/**
+ * How near a load with every check comes to the rawest typed `read_csv` of the same file, and how far ahead it is of a
+ * peer. Everything runs in processes of its own, in turn, round by round; ratios are taken within a round.
+ */
+
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { installDlt } from './support/install-dlt.js';
+import { makeCsv } from './support/make-csv.js';
+import { type Rounds, ratio, ratioTable, type Sample } from './support/ratios.js';
+import { runMeasured } from './support/run-measured.js';
+
+export const summary =
+  'load against raw read_csv, dlt, and cp + openssl + raw load [rows] [rounds] [forms,tight,whole,dlt]';
+
+const SUPPORT = fileURLToPath(new URL('./support/', import.meta.url));
+const BILLSYNC = fileURLToPath(new URL('../bin/billsync', import.meta.url));
+const MANY_ROWS = 5_000_000;
+
+interface Bench {
+  readonly csvPath: string;
+  readonly folder: string;
+  readonly rows: number;
+  readonly rounds: number;
+}
+
+/** A ratio that the project promises. */
+interface Promised {
+  readonly what: string;
+  readonly found: number;
+  readonly atMost: number;
+}
+
+const PARTS: Readonly<Record<string, (bench: Bench) => Promise<readonly Promised[]>>> = {
+  forms,
+  tight,
+  whole,
+  dlt: peer,
+};
+
+/** @throws Error a promised ratio was missed; all parts are measured first */
+export async function main([
+  rows = '1000000',
+  rounds = '5',
+  parts = 'forms,whole,dlt',
+]: readonly string[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'billsync-bench-'));
+  const missed: string[] = [];
+  try {
+    const csvPath = join(folder, 'invoice.csv');
+    await makeCsv(csvPath, Number(rows));
+    for (const name of parts.split(',')) {
+      const part = PARTS[name];
+      if (part === undefined) throw new Error(`There is no part ${name}: ${Object.keys(PARTS).join(', ')}.`);
+      const promises = await part({ csvPath, folder, rows: Number(rows), rounds: Number(rounds) });
+      for (const { what, found, atMost } of promises) {
+        const holds = found <= atMost;
+        process.stdout.write(
+          `${holds ? 'holds ' : 'MISSED'} ${what}: ${found.toFixed(2)}, promised ${atMost}\n`,
+        );
+        if (!holds) missed.push(what);
+      }
+      process.stdout.write('\n');
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  if (missed.length > 0) throw new Error(`Missed: ${missed.join('; ')}.`);
+}
+
+async function forms(bench: Bench): Promise<readonly Promised[]> {
+  const rounds = await inTurn(bench, {
+    floor: (folder) => loadOnce(bench, { side: 'floor', folder }),
+    'billsync, by size and limit': (folder) => loadOnce(bench, { side: 'ours', folder }),
+    'billsync, one pass': (folder) => loadOnce(bench, { side: 'one-pass', folder }),
+  });
+  show(`${bench.rows} rows: load, commit and checkpoint`, rounds);
+  const side = 'billsync, by size and limit';
+  const atMost = bench.rows >= MANY_ROWS ? 1.4 : 1.3;
+  const promises: Promised[] = [
+    {
+      what: 'time of the load to the floor',
+      found: ratio(rounds, { side, floor: 'floor', of: 'ms' }),
+      atMost,
+    },
+  ];
+  if (bench.rows >= MANY_ROWS) {
+    const found = ratio(rounds, { side: 'billsync, one pass', floor: 'floor', of: 'peakMb' });
+    promises.push({ what: 'memory of one pass to the floor', found, atMost: 0.7 });
+  }
+  return promises;
+}
+
+/** With a limit that a stage does not fit in, the load chooses one pass by itself. */
+async function tight(bench: Bench): Promise<readonly Promised[]> {
+  const limit = '1GB';
+  const rounds = await inTurn(bench, {
+    floor: (folder) => loadOnce(bench, { side: 'floor', folder, limit }),
+    'billsync, by size and limit': (folder) => loadOnce(bench, { side: 'ours', folder, limit }),
+  });
+  show(`${bench.rows} rows with memory_limit=${limit}`, rounds);
+  const found = ratio(rounds, { side: 'billsync, by size and limit', floor: 'floor', of: 'peakMb' });
+  return [{ what: `memory to the floor under ${limit}`, found, atMost: 0.7 }];
+}
+
+/** From a file in a folder to published rows, scan, hash and archive included. */
+async function whole(bench: Bench): Promise<readonly Promised[]> {
+  const rounds = await inTurn(bench, {
+    'cp, openssl dgst, raw load': async (folder) => {
+      const copy = join(folder, 'copy.csv');
+      const copied = await runMeasured(['cp', bench.csvPath, copy]);
+      const hashed = await runMeasured(['openssl', 'dgst', '-sha256', copy]);
+      const raw = [
+        process.execPath,
+        join(SUPPORT, 'raw-load.mjs'),
+        copy,
+        join(folder, 'raw.duckdb'),
+      ] as const;
+      return { ms: copied.ms + hashed.ms + (await runMeasured(raw)).ms };
+    },
+    'billsync import': async (folder) => {
+      const env = { BILLSYNC_DATA_DIR: join(folder, 'data') };
+      const { ms, stdout } = await runMeasured([BILLSYNC, 'import', '--json', bench.csvPath], env);
+      const [imported] = JSON.parse(stdout) as { shipments: number }[];
+      if (imported?.shipments !== bench.rows) throw new Error(`billsync import answered ${stdout}`);
+      return { ms };
+    },
+  });
+  show(`${bench.rows} rows: whole processes`, rounds);
+  const floor = 'cp, openssl dgst, raw load';
+  return [
+    {
+      what: 'billsync import to cp, openssl and raw load',
+      found: ratio(rounds, { side: 'billsync import', floor, of: 'ms' }),
+      atMost: 1.5,
+    },
+  ];
+}
+
+async function peer(bench: Bench): Promise<readonly Promised[]> {
+  const packages = await installDlt();
+  const dlt = async (way: string, folder: string): Promise<Sample> => {
+    const script = join(SUPPORT, 'dlt_load.py');
+    const { stdout } = await runMeasured(['python3', script, way, bench.csvPath, folder], {
+      PYTHONPATH: packages,
+    });
+    return answerOf(stdout, bench.rows);
+  };
+  const ours = 'billsync, by size and limit';
+  const rounds = await inTurn(bench, {
+    [ours]: (folder) => loadOnce(bench, { side: 'ours', folder }),
+    'dlt, arrow tables': (folder) => dlt('arrow', folder),
+    'dlt, read_csv_duckdb': (folder) => dlt('duckdb', folder),
+  });
+  show(`${bench.rows} rows: dlt 1.31.0 without any check or row number`, rounds, ours);
+  return ['dlt, arrow tables', 'dlt, read_csv_duckdb'].map((floor) => ({
+    what: `time of the load to ${floor}`,
+    found: ratio(rounds, { side: ours, floor, of: 'ms' }),
+    atMost: 0.5,
+  }));
+}
+
+type Sides = Readonly<Record<string, (folder: string) => Promise<Sample>>>;
+
+/** Round by round, so that whatever else the machine does meets all sides alike. Each side gets an empty folder. */
+async function inTurn({ folder, rounds }: Bench, sides: Sides): Promise<Rounds> {
+  const samples = new Map<string, Sample[]>(Object.keys(sides).map((side) => [side, []]));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [side, run] of Object.entries(sides)) {
+      const place = join(folder, 'side');
+      await mkdir(place, { recursive: true });
+      const sample = await run(place);
+      await rm(place, { recursive: true, force: true });
+      samples.get(side)?.push(sample);
+      process.stderr.write(`round ${round + 1} of ${rounds}: ${side}: ${Math.round(sample.ms)} ms\n`);
+    }
+  }
+  return samples;
+}
+
+async function loadOnce(
+  { csvPath, rows }: Bench,
+  { side, folder, limit = '' }: { readonly side: string; readonly folder: string; readonly limit?: string },
+): Promise<Sample> {
+  const program = join(SUPPORT, 'load-once.ts');
+  const { stdout } = await runMeasured([
+    process.execPath,
+    '--import',
+    'tsx',
+    program,
+    side,
+    csvPath,
+    folder,
+    limit,
+  ]);
+  return answerOf(stdout, rows);
+}
+
+function answerOf(stdout: string, rows: number): Sample {
+  const answer = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Sample & { readonly rows: number };
+  if (answer.rows !== rows) throw new Error(`${answer.rows} of ${rows} rows were loaded`);
+  return answer;
+}
+
+function show(title: string, rounds: Rounds, floor = [...rounds.keys()][0] ?? ''): void {
+  process.stdout.write(`${title}\n\n${ratioTable(rounds, floor)}\n\n`);
+}

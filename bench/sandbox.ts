@@ -1,0 +1,168 @@
+/**
+ * Is the sandbox fast enough to rehearse against? A burst of finalized invoices has to reach an endpoint that answers
+ * at once in no more than twice the time that the endpoint needs for a load generator, and a file of millions of
+ * rows has to be served in little memory.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Pool, request } from 'undici';
+import type { ReceiverMessage } from './support/instant-receiver.js';
+import { type ServedSandbox, serveSandbox } from './support/served-sandbox.js';
+
+export const summary = 'burst of deliveries against a load generator; memory of a file of 5 million rows';
+
+const INVOICES = 1_000;
+const ROWS = 500;
+const BURSTS = 3;
+const FLOOR_ROUNDS = 9;
+const LEAST_SHARE = 0.5;
+const LARGE_ROWS = 5_000_000;
+const MOST_MEMORY = 200 * 1024 * 1024;
+/** As many connections as the sandbox opens to one endpoint. */
+const CONNECTIONS = 16;
+
+/** @param args `burst` or `file` for one of them */
+export async function main(args: readonly string[]): Promise<void> {
+  const complaints: string[] = [];
+  if (args[0] !== 'file') complaints.push(...(await measureBurst()));
+  if (args[0] !== 'burst') complaints.push(...(await measureFile()));
+  if (complaints.length > 0) throw new Error(complaints.join('; '));
+}
+
+async function measureBurst(): Promise<readonly string[]> {
+  const receiver = await startReceiver();
+  const sandbox = await serveSandbox();
+  try {
+    await sandbox.post('/registrations', { name: 'burst', url: receiver.url, active: true });
+    const bursts: number[] = [];
+    for (let round = 0; round < BURSTS; round += 1) bursts.push(await burst(sandbox, receiver));
+    const [event] = (await sandbox.get('/events?limit=1')) as [{ readonly body: string }];
+    const floors = await loadRounds(receiver, event.body);
+    const share = median(floors) / median(bursts);
+    say(`load generator   ${rate(median(floors))} (rounds of ${INVOICES}: ${list(floors)})`);
+    say(`finalized burst  ${rate(median(bursts))} (bursts of ${INVOICES} x ${ROWS} rows: ${list(bursts)})`);
+    say(`share            ${share.toFixed(2)} of what the endpoint takes; least ${LEAST_SHARE}`);
+    return share < LEAST_SHARE ? [`the burst reached ${share.toFixed(2)} of the load generator`] : [];
+  } finally {
+    await sandbox.close();
+    receiver.child.kill();
+  }
+}
+
+/** From the call that approves all to the last delivery's arrival, in milliseconds. */
+async function burst(sandbox: ServedSandbox, receiver: Receiver): Promise<number> {
+  await sandbox.post('/trigger', {
+    eventType: 'invoice_created',
+    times: INVOICES,
+    invoice: { shipments: ROWS },
+  });
+  await sandbox.post('/invoices/submit', {});
+  await sandbox.post('/idle');
+  const { reached } = await receiver.expect(INVOICES);
+  const start = performance.now();
+  const approved = sandbox.post('/invoices/approve', {});
+  await reached;
+  const elapsedMs = performance.now() - start;
+  await approved;
+  return elapsedMs;
+}
+
+/** What the endpoint takes from a generator that does nothing but send, after rounds to warm both up. */
+async function loadRounds(receiver: Receiver, body: string): Promise<readonly number[]> {
+  const { origin, pathname } = new URL(receiver.url);
+  const connect = { rejectUnauthorized: false };
+  const pool = new Pool(origin, { connections: CONNECTIONS, pipelining: 1, connect });
+  const headers = { 'content-type': 'application/json' };
+  const rounds: number[] = [];
+  for (let round = 0; round < FLOOR_ROUNDS; round += 1) {
+    const { reached } = await receiver.expect(INVOICES);
+    const start = performance.now();
+    await Promise.all(
+      Array.from({ length: CONNECTIONS }, async (_, line) => {
+        for (let sent = line; sent < INVOICES; sent += CONNECTIONS) {
+          const answer = await pool.request({ method: 'POST', path: pathname, headers, body });
+          await answer.body.dump();
+        }
+      }),
+    );
+    await reached;
+    rounds.push(performance.now() - start);
+  }
+  await pool.destroy();
+  return rounds.slice(-Math.ceil(FLOOR_ROUNDS / 2));
+}
+
+async function measureFile(): Promise<readonly string[]> {
+  const sandbox = await serveSandbox();
+  try {
+    const [invoice] = (await sandbox.post('/trigger', {
+      eventType: 'invoice_finalized',
+      invoice: { shipments: LARGE_ROWS },
+    })) as [{ readonly invoiceId: string; readonly exports: readonly { readonly sha256: string }[] }];
+    const events = (await sandbox.get(`/events?invoiceId=${invoice.invoiceId}`)) as { body: string }[];
+    const { payload } = JSON.parse(events[0]?.body ?? '') as { payload: { presignedUrl: string } };
+    const start = performance.now();
+    const { body } = await request(payload.presignedUrl, { dispatcher: sandbox.agent });
+    const hash = createHash('sha256');
+    let bytes = 0;
+    for await (const chunk of body) {
+      hash.update(chunk as Buffer);
+      bytes += (chunk as Buffer).length;
+    }
+    const seconds = (performance.now() - start) / 1_000;
+    const peak = sandbox.peakMemory();
+    say(`file             ${LARGE_ROWS} rows, ${mebibytes(bytes)} in ${seconds.toFixed(1)} s`);
+    say(`memory           ${mebibytes(peak)} at most, from start to end; most ${mebibytes(MOST_MEMORY)}`);
+    const complaints: string[] = [];
+    if (hash.digest('hex') !== invoice.exports[0]?.sha256) complaints.push('the file is not as announced');
+    if (!(peak < MOST_MEMORY)) complaints.push(`the process held ${mebibytes(peak)}`);
+    return complaints;
+  } finally {
+    await sandbox.close();
+  }
+}
+
+interface Receiver {
+  readonly child: ChildProcess;
+  readonly url: string;
+  /** Starts counting anew; `reached` resolves when so many requests have been answered. */
+  expect(count: number): Promise<{ readonly reached: Promise<unknown> }>;
+}
+
+async function startReceiver(): Promise<Receiver> {
+  const child = fork(join(import.meta.dirname, 'support', 'instant-receiver.ts'), {
+    execArgv: process.execArgv,
+  });
+  const [{ port }] = (await once(child, 'message')) as [ReceiverMessage & { readonly port: number }];
+  return {
+    child,
+    url: `https://127.0.0.1:${port}/webhooks`,
+    expect: async (count) => {
+      child.send(count);
+      await once(child, 'message');
+      return { reached: once(child, 'message') };
+    },
+  };
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+function rate(elapsedMs: number): string {
+  return `${Math.round((INVOICES / elapsedMs) * 1_000)} requests/s`;
+}
+
+function list(values: readonly number[]): string {
+  return values.map((ms) => `${Math.round(ms)} ms`).join(', ');
+}
+
+function mebibytes(size: number): string {
+  return `${Math.round(size / 1_048_576)} MiB`;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

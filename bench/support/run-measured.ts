@@ -1,0 +1,31 @@
+/** Runs a command as a whole process and says what it took, start included, as somebody at a terminal would see it. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+export interface Measured {
+  /** Wall time from spawn to exit. */
+  readonly ms: number;
+  readonly stdout: string;
+}
+
+/** @throws Error the command failed; its last words are in the message */
+export async function runMeasured(
+  command: readonly [string, ...string[]],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Measured> {
+  const [file, ...args] = command;
+  const began = performance.now();
+  const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (text: Buffer) => {
+    stdout += text.toString();
+  });
+  child.stderr.on('data', (text: Buffer) => {
+    stderr = (stderr + text.toString()).slice(-2_000);
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  const ms = performance.now() - began;
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${stderr}`);
+  return { ms, stdout };
+}

@@ -1,0 +1,65 @@
+/** The sandbox as people start it, in a process and a folder of its own, with its admin API at hand. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Agent, request } from 'undici';
+
+export interface ServedSandbox {
+  readonly agent: Agent;
+  post(path: string, body?: object): Promise<unknown>;
+  get(path: string): Promise<unknown>;
+  /** Most memory that its process ever held, in bytes (Linux). */
+  peakMemory(): number;
+  close(): Promise<void>;
+}
+
+const COMMAND = join(import.meta.dirname, '..', '..', 'bin', 'billsync');
+
+export async function serveSandbox(): Promise<ServedSandbox> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'bench-sandbox-'));
+  const args = ['sandbox', 'serve', '--json', '--port', '0', '--storage-port', '0', '--data', dataDir];
+  const child = spawn(COMMAND, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  const { admin_url: adminUrl, ca_file: caFile } = await readyLine(child);
+  const agent = new Agent({
+    connect: { ca: readFileSync(caFile, 'utf8') },
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  const call = async (method: 'GET' | 'POST', path: string, body?: object) => {
+    const json =
+      body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+    const answer = await request(`${adminUrl}${path}`, { method, dispatcher: agent, ...json });
+    const text = await answer.body.text();
+    if (answer.statusCode >= 400) throw new Error(`${path}: ${answer.statusCode} ${text}`);
+    return text === '' ? null : (JSON.parse(text) as unknown);
+  };
+  return {
+    agent,
+    post: (path, body) => call('POST', path, body),
+    get: (path) => call('GET', path),
+    peakMemory: () => peakOf(child.pid ?? 0),
+    close: async () => {
+      await agent.destroy();
+      const gone = once(child, 'exit');
+      child.kill('SIGTERM');
+      await gone;
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function readyLine(child: ChildProcess): Promise<{ admin_url: string; ca_file: string }> {
+  if (child.stdout === null) throw new Error('The sandbox has no output to read.');
+  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+  return JSON.parse(line) as { admin_url: string; ca_file: string };
+}
+
+function peakOf(pid: number): number {
+  const match = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return Number(match?.[1] ?? Number.NaN) * 1_024;
+}
