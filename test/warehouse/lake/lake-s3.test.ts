@@ -1,0 +1,57 @@
+/** A lake whose files lie in a bucket: the same warehouse, nothing on this machine but a file of views. */
+
+import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { removeFiles } from '../../../warehouse/lake/remove-files.js';
+import { rebuildWarehouse } from '../../../warehouse/rebuild.js';
+import { startS3Server } from '../../archive/s3-server.js';
+import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent } from '../support.js';
+import { askLake, type LakeServer, startLakeServer } from './support.js';
+
+let server: LakeServer;
+let s3: Awaited<ReturnType<typeof startS3Server>>;
+let client: S3Client;
+beforeAll(async () => {
+  [server, s3] = await Promise.all([startLakeServer(), startS3Server()]);
+  vi.stubEnv('AWS_ENDPOINT_URL', s3.url);
+  vi.stubEnv('AWS_REGION', 'us-east-1');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'a-key');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'a-secret');
+  client = new S3Client({ forcePathStyle: true });
+  await client.send(new CreateBucketCommand({ Bucket: 'lake' }));
+});
+afterAll(async () => {
+  client?.destroy();
+  vi.unstubAllEnvs();
+  await s3?.stop();
+  await server?.stop();
+});
+
+async function objects(prefix: string): Promise<number> {
+  return (await client.send(new ListObjectsV2Command({ Bucket: 'lake', Prefix: prefix }))).KeyCount ?? 0;
+}
+
+test('rows lie in the bucket, are read from there, verified, and rebuilt beside the old ones', async () => {
+  const settings = await server.aLake(makeDataDir(), 's3://lake/billing');
+  const t = await aWarehouse({ settings });
+  await loadCsv(t, aCsv([{ 'Billing Cost': '5' }]));
+  await loadCsv(t, aCsv([{ 'Billing Cost': '6' }, {}]));
+  expect(await objects('billing/generation-1/')).toBe(2);
+  const shown = await askLake(settings, 'select invoice_id, billing_cost from shipments order by all');
+  expect(shown).toEqual([
+    { invoice_id: INVOICE, billing_cost: '6.0000' },
+    { invoice_id: INVOICE, billing_cost: '9.1600' },
+  ]);
+  expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+  expect(await t.warehouse.tidy?.()).toMatchObject({ removedLoads: 0 });
+  await t.warehouse.close();
+
+  await rebuildWarehouse({ settings, archive: t.archive, log: silent });
+  expect(await objects('billing/generation-2/')).toBe(2);
+  await removeFiles('s3://lake/billing/generation-1/');
+  expect([await objects('billing/generation-1/'), await objects('billing/generation-2/')]).toEqual([0, 2]);
+  expect(await askLake(settings, 'select invoice_id, billing_cost from shipments order by all')).toEqual(
+    shown,
+  );
+  await t.close();
+});
