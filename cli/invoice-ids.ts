@@ -2,7 +2,7 @@
 
 import { parse } from 'csv-parse/sync';
 import { CliError, EXIT } from './errors.js';
-import { printable } from './output.js';
+import { printable } from './terminal-text.js';
 
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Names under which spreadsheets and the service's own CSV carry the id, compared without case, spaces and `_`. */

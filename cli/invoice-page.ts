@@ -1,7 +1,8 @@
 /** One invoice as a person reads it: what it is, its life in order, its files, and what is wrong. */
 
 import type { ReportCell, ReportRow } from '../reports/report-result.js';
-import { paint, printable, renderTable } from './output.js';
+import { renderTable } from './render-table.js';
+import { paint, printable } from './terminal-text.js';
 
 export interface InvoicePage {
   readonly invoice: ReportRow;

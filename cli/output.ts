@@ -1,16 +1,9 @@
 /** The one place that writes: data to stdout, words and progress to stderr, nothing that was not asked for. */
 
-import { styleText } from 'node:util';
 import { SingleBar } from 'cli-progress';
-import Table from 'cli-table3';
+import { type Column, renderTable } from './render-table.js';
 
 export type OutputForm = 'table' | 'json' | 'ndjson';
-
-export interface Column<T> {
-  readonly title: string;
-  readonly value: (row: T) => string | number | null | undefined;
-  readonly align?: 'left' | 'right';
-}
 
 export interface Progress {
   /** `note` is a few words behind the numbers. */
@@ -39,6 +32,11 @@ export interface Output {
 
 export function createOutput(options: { readonly form: OutputForm; readonly quiet: boolean }): Output {
   const { form, quiet } = options;
+  const out = (text: string): void => {
+    // A bar that is being drawn would stand in the middle of the line.
+    if (openBars > 0 && process.stdout.isTTY === true) writeErr('\r\u001b[2K');
+    writeOut(text);
+  };
   return {
     form,
     quiet,
@@ -52,8 +50,8 @@ export function createOutput(options: { readonly form: OutputForm; readonly quie
       if (form === 'table') writeOut(`${lines()}\n`);
       else writeOut(`${JSON.stringify(value, null, form === 'json' ? 2 : undefined)}\n`);
     },
-    line: (value) => writeOut(`${JSON.stringify(value)}\n`),
-    text: writeOut,
+    line: (value) => out(`${JSON.stringify(value)}\n`),
+    text: out,
     note(text) {
       if (!quiet) writeErr(`${text}\n`);
     },
@@ -62,61 +60,14 @@ export function createOutput(options: { readonly form: OutputForm; readonly quie
   };
 }
 
-/** A table without frames, cells as wide as they must be. */
-export function renderTable<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
-  const table = new Table({
-    head: columns.map(({ title }) => (process.stdout.isTTY ? paint('bold', title) : title)),
-    colAligns: columns.map(({ align }) => align ?? 'left'),
-    chars: NO_FRAME,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2, compact: true },
-  });
-  for (const row of rows) table.push(columns.map(({ value }) => printable(value(row))));
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
-}
-
-/** Colour for words on stderr and stdout; plain when neither is a terminal or NO_COLOR is set. */
-export function paint(style: Parameters<typeof styleText>[0], text: string): string {
-  const isTerminal = process.stdout.isTTY === true || process.stderr.isTTY === true;
-  return isTerminal && !process.env.NO_COLOR ? styleText(style, text) : text;
-}
-
 /** `1 invoice`, `2 invoices`. */
 export function counted(count: number, one: string): string {
   return `${count} ${one}${count === 1 ? '' : 's'}`;
 }
 
-/** Text of others may hold control characters that would move the cursor or forge a line. */
-export function printable(value: string | number | null | undefined): string {
-  if (value === null || value === undefined) return '–';
-  return String(value).replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `\\u${code.toString(16).padStart(4, '0')}`;
-  });
-}
-
-const NO_FRAME = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '',
-};
-
 const SILENT: Progress = { update: () => undefined, end: () => undefined };
+
+let openBars = 0;
 
 function barProgress(what: string): Progress {
   const bar = new SingleBar({
@@ -131,13 +82,19 @@ function barProgress(what: string): Progress {
   let started = false;
   return {
     update(done, of, note = '') {
-      if (!started) bar.start(of ?? 0, done, { note });
+      if (!started) {
+        bar.start(of ?? 0, done, { note });
+        openBars += 1;
+      }
       started = true;
       if (of !== null) bar.setTotal(of);
       bar.update(done, { note });
     },
     end() {
-      if (started) bar.stop();
+      if (!started) return;
+      started = false;
+      openBars -= 1;
+      bar.stop();
     },
   };
 }

@@ -12,8 +12,9 @@ import {
 import { withTemporal } from '../ask-temporal.js';
 import { CliError, EXIT } from '../errors.js';
 import { readInvoiceIds } from '../invoice-ids.js';
-import { counted, type Output, printable } from '../output.js';
+import { counted, type Output } from '../output.js';
 import { learnPartnerId } from '../partner-id.js';
+import { printable } from '../terminal-text.js';
 import { contextOf, positiveInteger, verb, withJson } from '../verb.js';
 
 interface BackfillFlags {

@@ -51,7 +51,7 @@ function showSettings(command: Command): void {
   }
   output.rows(shown, [
     { title: 'setting', value: ({ name }) => name },
-    { title: 'value', value: ({ value }) => value },
+    { title: 'value', value: ({ value }) => value, canShrink: true },
     { title: 'from', value: ({ name, origin, from }) => whereFrom(name, origin, from) },
   ]);
   output.note(

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { CHECKS } from '../doctor/checks.js';
 import type { Finding } from '../doctor/finding.js';
 import { describeError, EXIT } from '../errors.js';
-import { paint } from '../output.js';
+import { paint } from '../terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
 
 interface Diagnosis extends Finding {

@@ -6,8 +6,9 @@ import { EVENT_TYPES, type EventType } from '../../contract/names.js';
 import type { ReportRow } from '../../reports/report-result.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
-import { type Column, printable } from '../output.js';
 import { openPublished } from '../published.js';
+import type { Column } from '../render-table.js';
+import { printable } from '../terminal-text.js';
 import { contextOf, group, instant, verb, withJson } from '../verb.js';
 
 export function eventsCommand(): Command {
@@ -129,7 +130,7 @@ const COLUMNS: readonly Column<ReportRow>[] = [
   { title: 'became', value: (row) => text(row.verdict) },
   { title: 'duplicates', value: (row) => text(row.duplicates), align: 'right' },
   { title: 'id', value: (row) => text(row.event_id) },
-  { title: 'why', value: (row) => text(row.reason) },
+  { title: 'why', value: (row) => text(row.reason), canShrink: true },
 ];
 
 function text(value: unknown): string | null {

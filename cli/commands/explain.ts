@@ -7,8 +7,8 @@ import { NotPublishedError } from '../../reports/errors.js';
 import { type Explanation, explainTracking } from '../../warehouse/explain.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
-import { paint, printable } from '../output.js';
 import { publishedPath } from '../published.js';
+import { paint, printable } from '../terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
 
 export function explainCommand(): Command {

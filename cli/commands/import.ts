@@ -11,7 +11,8 @@ import { askImport } from '../../temporal/writer-client.js';
 import { type Imported, importFile } from '../../warehouse/import-file.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { CliError, EXIT } from '../errors.js';
-import { counted, type Output, printable } from '../output.js';
+import { counted, type Output } from '../output.js';
+import { printable } from '../terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
 import { withWriter } from '../writer.js';
 

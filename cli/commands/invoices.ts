@@ -6,8 +6,9 @@ import { INVOICE_STATES } from '../../contract/names.js';
 import type { ReportRow } from '../../reports/report-result.js';
 import { CliError, EXIT } from '../errors.js';
 import { renderInvoice } from '../invoice-page.js';
-import { type Column, printable } from '../output.js';
 import { openPublished, type PublishedReader } from '../published.js';
+import type { Column } from '../render-table.js';
+import { printable } from '../terminal-text.js';
 import { collect, contextOf, group, instant, verb, withJson } from '../verb.js';
 
 export function invoicesCommand(): Command {
@@ -123,14 +124,14 @@ function retryCommand(): Command {
 
 const COLUMNS: readonly Column<ReportRow>[] = [
   { title: 'invoice', value: (row) => text(row.invoice_number) },
-  { title: 'tenant', value: (row) => text(row.tenant) },
+  { title: 'tenant', value: (row) => text(row.tenant), canShrink: true },
   { title: 'state', value: (row) => text(row.state) },
   { title: 'since', value: (row) => minute(row.state_since) },
   { title: 'shipments', value: (row) => text(row.shipments), align: 'right' },
   { title: 'billing cost', value: (row) => text(row.billing_cost), align: 'right' },
   { title: 'currency', value: (row) => text(row.currency_code) },
   { title: 'id', value: (row) => text(row.invoice_id) },
-  { title: 'why', value: (row) => text(row.reason) },
+  { title: 'why', value: (row) => text(row.reason), canShrink: true },
 ];
 
 function text(value: unknown): string | null {

@@ -10,7 +10,8 @@ import { discardQuarantined } from '../../webhook/requeue-delivery.js';
 import { confirm } from '../confirm.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
-import { type Column, paint, printable, renderTable } from '../output.js';
+import { type Column, renderTable } from '../render-table.js';
+import { paint, printable } from '../terminal-text.js';
 import { contextOf, group, verb, withJson } from '../verb.js';
 
 export function quarantineCommand(): Command {
@@ -128,7 +129,7 @@ const COLUMNS: readonly Column<ReturnType<typeof asJson>>[] = [
   { title: 'since', value: ({ at }) => at.slice(0, 16).replace('T', ' ') },
   { title: 'kind', value: ({ kind }) => kind },
   { title: 'code', value: ({ code }) => code },
-  { title: 'why', value: ({ reason }) => reason },
+  { title: 'why', value: ({ reason }) => reason, canShrink: true },
 ];
 
 function describe(thing: QuarantinedThing, body: string | null): string {

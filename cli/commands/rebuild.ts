@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.js';
 import { rebuildWarehouse } from '../../warehouse/rebuild.js';
 import { commandLog } from '../ask-temporal.js';
-import { printable } from '../output.js';
+import { printable } from '../terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
 
 export function rebuildCommand(): Command {

@@ -89,8 +89,8 @@ async function printCatalogue(command: Command, output: Output): Promise<void> {
   }));
   output.rows(reports, [
     { title: 'report', value: ({ name }) => name },
-    { title: 'answers', value: ({ title }) => title },
-    { title: 'a row is', value: ({ grain }) => grain },
+    { title: 'answers', value: ({ title }) => title, canShrink: true },
+    { title: 'a row is', value: ({ grain }) => grain, canShrink: true },
   ]);
 }
 

@@ -2,7 +2,8 @@
 
 import type { Command } from 'commander';
 import { askSnapshot } from '../../temporal/writer-client.js';
-import { counted, printable } from '../output.js';
+import { counted } from '../output.js';
+import { printable } from '../terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
 import { withWriter } from '../writer.js';
 

@@ -1,7 +1,7 @@
 /** How the demo looks: the first thing of billsync that most people see. */
 
 import { renderReport } from '../../reports/render/render-report.js';
-import { paint } from '../output.js';
+import { paint } from '../terminal-text.js';
 import type { Happening } from './happenings.js';
 import type { ProvedReport } from './proof.js';
 
@@ -31,8 +31,8 @@ export function createNarrator(options: { readonly quiet: boolean }): Narrator {
     if (!options.quiet) process.stderr.write(`${line}\n`);
   };
   return {
-    chapter: (title) => say(`\n${paint('bold', title)}`),
-    done: (what, detail) => say(`  ${paint('green', '✓')} ${what.padEnd(18)} ${detail}`),
+    chapter: (title) => say(`\n${paint('bold', title, process.stderr)}`),
+    done: (what, detail) => say(`  ${paint('green', '✓', process.stderr)} ${what.padEnd(18)} ${detail}`),
     progress(words) {
       if (options.quiet || words === last) return;
       last = words;
@@ -42,7 +42,7 @@ export function createNarrator(options: { readonly quiet: boolean }): Narrator {
         process.stderr.write(`  … ${words}\n`);
         return;
       }
-      process.stderr.write(`\r\u001b[2K  ${paint('dim', `… ${words}`)}`);
+      process.stderr.write(`\r\u001b[2K  ${paint('dim', `… ${words}`, process.stderr)}`);
       isOpen = true;
     },
   };
