@@ -88,6 +88,12 @@ const BY_NAME: Readonly<Record<string, Verdict>> = {
   },
   EnvironmentMismatchError: { exitCode: EXIT.usage },
   WarehouseTooNewError: { exitCode: EXIT.usage },
+  CatalogUnreachableError: {
+    exitCode: EXIT.unreachable,
+    hint: 'check BILLSYNC_WAREHOUSE and that PostgreSQL answers, then `billsync doctor`',
+  },
+  ExtensionMissingError: { exitCode: EXIT.usage },
+  LakeReplacedError: { exitCode: EXIT.locked },
   FileNotArchivedError: { exitCode: EXIT.rejected },
   PublicationError: { exitCode: EXIT.checkFailed },
 

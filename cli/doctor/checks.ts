@@ -93,8 +93,10 @@ async function checkInbox(settings: Settings): Promise<Finding> {
 }
 
 async function checkWarehouse(settings: Settings): Promise<Finding> {
-  if (settings.warehouse.kind !== 'duckdb')
-    return ok(`${settings.warehouse.kind}, data in ${settings.warehouse.dataPath}`);
+  if (settings.warehouse.kind === 'ducklake') {
+    const { checkLake } = await import('../../warehouse/lake/check-lake.js');
+    return ok(await checkLake(settings.warehouse));
+  }
   const { database, lock } = warehousePaths(settings);
   const owner = await lockOwner(lock);
   if (owner !== null) return ok(`${database}, held by ${owner.role} (pid ${owner.pid}) since ${owner.since}`);

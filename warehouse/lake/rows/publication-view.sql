@@ -2,7 +2,7 @@
 create or replace view publication as
 select
     coalesce((select max(sequence) from publication_log), 0)::integer as sequence,
-    (now() at time zone 'UTC')::timestamp as published_at,
+    date_trunc('millisecond', now() at time zone 'UTC') as published_at,
     (select count(*) from invoice_state) as invoices,
     (select count(*) from invoice_state where current_load_id is not null and voided_at is null) as loaded_invoices,
     (select coalesce(sum(l.shipments), 0) from invoice_state as i join loads as l on l.load_id = i.current_load_id

@@ -1,0 +1,33 @@
+/** Tries a lake as a reader would, for `doctor`: the extensions, the catalogue, and whether the rows can be reached. */
+
+import { DuckDBInstance } from '@duckdb/node-api';
+import type { LakeSettings } from '../behind-file.js';
+import { readCatalogAddress } from './catalog-address.js';
+import { extensionsFor, loadExtensions } from './extensions.js';
+import { knownGeneration } from './generation.js';
+import { attachForReading } from './lake-reader.js';
+
+/**
+ * @returns one line for people, without secrets
+ * @throws CatalogUnreachableError, ExtensionMissingError, and what DuckDB says of files it cannot read
+ */
+export async function checkLake(lake: LakeSettings): Promise<string> {
+  const { shown } = readCatalogAddress(lake.catalog);
+  const generation = await knownGeneration(readCatalogAddress(lake.catalog));
+  const instance = await DuckDBInstance.create(':memory:');
+  try {
+    const connection = await instance.connect();
+    const run = (statement: string): Promise<unknown> => connection.run(statement);
+    if (generation === null) {
+      await loadExtensions(run, extensionsFor(lake.dataPath));
+      return `lake at ${shown}, data in ${lake.dataPath}; no warehouse yet, a worker makes it`;
+    }
+    await attachForReading(lake, run);
+    const counted = await connection.runAndReadAll('select count(*)::integer as n from lake.shipment_rows');
+    const [{ n } = { n: 0 }] = counted.getRowObjectsJson();
+    connection.closeSync();
+    return `lake at ${shown}, generation ${generation}, ${n} rows in ${lake.dataPath}`;
+  } finally {
+    instance.closeSync();
+  }
+}
