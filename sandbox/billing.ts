@@ -63,17 +63,21 @@ export class Billing extends InvoiceBook {
     return this.#move(invoiceId, 'PENDING_APPROVAL');
   }
 
-  /** PENDING_APPROVAL to APPROVED, export, invoice_finalized; without an export no event (spec 6, rule 6). */
+  /**
+   * PENDING_APPROVAL to APPROVED, export, invoice_finalized; without an export no event (spec 6, rule 6). What takes
+   * time comes first: status, file, event and deliveries then reach the journal in one piece.
+   */
   async approve(invoiceId: string): Promise<Invoice> {
-    const invoice = this.#move(invoiceId, 'APPROVED');
-    const moment = this.moment('export', invoice);
+    const pending = this.invoice(invoiceId);
+    assertMove(pending.status, 'APPROVED');
+    const moment = this.moment('export', pending);
     if (this.#options.faults.strike('export-failure', moment) !== null) {
-      this.#options.activity.add('invoice', `${invoice.invoiceNumber}: the export failed`, invoiceId);
-      return invoice;
+      this.#options.activity.add('invoice', `${pending.invoiceNumber}: the export failed`, invoiceId);
+      return this.#move(invoiceId, 'APPROVED');
     }
-    await this.#exports.write(invoice, this.#exports.drawMalformation(invoice, moment));
-    this.#emit('invoice_finalized', this.invoice(invoiceId));
-    if (invoice.tenantId !== null && this.#options.faults.strike('partner-level-double', moment) !== null) {
+    const file = await this.#exports.prepare(pending, this.#exports.drawMalformation(pending, moment));
+    this.#emit('invoice_finalized', this.#move(invoiceId, 'APPROVED', file));
+    if (pending.tenantId !== null && this.#options.faults.strike('partner-level-double', moment) !== null) {
       const double = await this.create({ partnerLevel: true, sources: [invoiceId] });
       await this.finalize(double.invoiceId);
     }
@@ -102,8 +106,11 @@ export class Billing extends InvoiceBook {
         `The invoice is ${invoice.status}; only APPROVED ones are exported.`,
       );
     }
-    await this.#exports.write(invoice, null);
-    return this.invoice(invoiceId);
+    const file = await this.#exports.prepare(invoice, null);
+    const current = this.invoice(invoiceId);
+    const next = { ...current, exports: [...current.exports, file] };
+    this.#options.store.put('invoice', invoiceId, next);
+    return next;
   }
 
   /** Delivers an event once more to those who hear of it, or to one registration. */
@@ -151,12 +158,13 @@ export class Billing extends InvoiceBook {
     return this.#exports.read(invoice, file);
   }
 
-  #move(invoiceId: string, to: InternalStatus): Invoice {
+  #move(invoiceId: string, to: InternalStatus, file?: ExportFile): Invoice {
     const { store, now, activity } = this.#options;
     const invoice = this.invoice(invoiceId);
     assertMove(invoice.status, to);
     const history = [...invoice.history, { status: to, at: now().toISOString() }];
-    const next: Invoice = { ...invoice, status: to, history };
+    const exports = file === undefined ? invoice.exports : [...invoice.exports, file];
+    const next: Invoice = { ...invoice, status: to, history, exports };
     store.put('invoice', invoiceId, next);
     activity.add('invoice', `${invoice.invoiceNumber}: ${invoice.status} to ${to}`, invoiceId);
     return next;

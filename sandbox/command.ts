@@ -1,5 +1,6 @@
 /** All verbs of the sandbox under one command, for the program that mounts it. */
 import { Command } from 'commander';
+import { connectionCommand, eventsCommand, statusCommand, tenantsCommand } from './commands/account.js';
 import {
   apiKeysCommand,
   logsCommand,
@@ -20,11 +21,15 @@ export function sandboxCommand(): Command {
     .addHelpText('after', '\nExample:\n  billsync sandbox serve --json');
   const verbs = [
     serveCommand(),
+    connectionCommand(),
+    statusCommand(),
+    tenantsCommand(),
     triggerCommand(),
     ...moveCommands(),
     invoicesCommand(),
     webhooksCommand(),
     testEventCommand(),
+    eventsCommand(),
     resendCommand(),
     deliveriesCommand(),
     schedulesCommand(),

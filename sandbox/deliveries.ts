@@ -29,9 +29,17 @@ const ATTEMPTS = 2;
 /** Finished deliveries beyond this many leave the log, oldest first. */
 const KEPT_DELIVERIES = 50_000;
 
+/** A delivery under way. */
+interface Job {
+  readonly delivery: Delivery;
+  readonly event: BillingEvent;
+  /** Of the journal, when it was queued. */
+  readonly position: number;
+}
+
 export class Deliveries {
   readonly #options: DeliveriesOptions;
-  readonly #pool = new ReceiverPool();
+  readonly #pool: ReceiverPool;
   #closing = patientController();
   readonly #jobs = new Set<Promise<void>>();
   /** Lets go of a delivery that waits for a later event of its invoice; one at a time for each line. */
@@ -39,6 +47,7 @@ export class Deliveries {
 
   constructor(options: DeliveriesOptions) {
     this.#options = options;
+    this.#pool = new ReceiverPool(options.timeoutMs);
   }
 
   /** Newest last. */
@@ -83,6 +92,7 @@ export class Deliveries {
   /** Stops what is under way or scheduled and forgets it, for a reset. */
   async abandon(): Promise<void> {
     this.#closing.abort();
+    await this.#pool.close();
     await this.idle();
     this.#closing = patientController();
   }
@@ -134,13 +144,15 @@ export class Deliveries {
   }
 
   async #deliver(delivery: Delivery, event: BillingEvent): Promise<void> {
+    const { store } = this.#options;
+    const position = store.position;
     let current = delivery;
     const first = Math.min(delivery.attempts.length + 1, ATTEMPTS);
     for (let number = first; number <= ATTEMPTS; number += 1) {
       if (number > 1) await this.#wait(this.#options.retryDelayMs);
-      const registration = this.#options.store.get('registration', delivery.registrationId);
+      const registration = store.get('registration', delivery.registrationId);
       if (registration === undefined) break;
-      const attempt = await this.#attempt(number, registration, delivery, event);
+      const attempt = await this.#attempt(number, registration, { delivery, event, position });
       current = { ...current, attempts: [...current.attempts, attempt] };
       const delivered = attempt.error === null;
       if (delivered || number === ATTEMPTS) return this.#finish(current, delivered ? 'delivered' : 'failed');
@@ -152,20 +164,19 @@ export class Deliveries {
   async #attempt(
     number: number,
     registration: Registration,
-    delivery: Delivery,
-    event: BillingEvent,
+    { delivery, event, position }: Job,
   ): Promise<DeliveryAttempt> {
-    const { faults, now, timeoutMs } = this.#options;
+    const { faults, now, store } = this.#options;
     const moment = this.#moment(delivery, event);
     const release = await this.#pool.slot(registration);
     try {
       this.#closing.signal.throwIfAborted();
+      // What a receiver hears of is in the journal: a kill cannot make it come again as another event.
+      store.flush(position);
       const startedAt = now().toISOString();
       const start = performance.now();
       const result = await this.#pool.post(registration, {
         body: event.body,
-        timeoutMs,
-        signal: this.#closing.signal,
         cutOff: faults.strike('cut-off-body', moment) !== null,
         reset: faults.strike('connection-reset', moment) !== null,
       });
@@ -183,7 +194,7 @@ export class Deliveries {
   }
 
   #finish(delivery: Delivery, state: DeliveryState): void {
-    this.#put({ ...delivery, state });
+    this.#options.store.putSoon('delivery', delivery.deliveryId, { ...delivery, state });
     const last = delivery.attempts.at(-1);
     const how = last === undefined ? '' : ` (${last.status ?? last.error}, attempt ${last.number})`;
     this.#options.activity.add(

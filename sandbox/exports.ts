@@ -51,18 +51,14 @@ export class Exports {
     return csvChunks(this.#book.csvSource(invoice), file.malformation);
   }
 
-  /** Writes a file: the right one, or one broken in the way named. */
-  async write(invoice: Invoice, malformation: string | null): Promise<void> {
+  /**
+   * The next file of an invoice: the right one, or one broken in the way named. Nothing is kept yet, so that the
+   * caller can keep it together with what follows from it.
+   */
+  async prepare(invoice: Invoice, malformation: string | null): Promise<ExportFile> {
     const key = invoice.file.key.replace(/\d+\.csv$/, `${invoice.exports.length + 1}.csv`);
-    const file =
-      malformation === null
-        ? { ...invoice.file, key }
-        : { ...(await this.#measure(invoice, malformation)), key, malformation };
-    const current = this.#book.invoice(invoice.invoiceId);
-    this.#options.store.put('invoice', invoice.invoiceId, {
-      ...current,
-      exports: [...current.exports, file],
-    });
+    if (malformation === null) return { ...invoice.file, key };
+    return { ...(await this.#measure(invoice, malformation)), key, malformation };
   }
 
   async #measure(invoice: Invoice, malformation: string): Promise<Pick<ExportFile, 'sha256' | 'sizeBytes'>> {

@@ -107,3 +107,24 @@ export const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS;
 export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[];
+
+/** Other words for a fault: the status it answers with, as people call it. */
+const ALIASES: Readonly<Record<string, FaultName>> = {
+  '400': 'bad-request',
+  '401': 'unauthorized',
+  '403': 'forbidden',
+  '404': 'not-found',
+  '429': 'too-many-requests',
+  '500': 'server-error',
+  '503': 'unavailable',
+  timeout: 'hang',
+};
+
+/** A fault by its name, however it is spelt (`No Content-Length`), or by the status it answers with (`429`). */
+export function findFault(words: string): FaultName | null {
+  const name = words
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s_]+/g, '-');
+  return ALIASES[name] ?? FAULT_NAMES.find((one) => one === name) ?? null;
+}

@@ -3,7 +3,7 @@
  * where; whether it strikes at a given moment follows from its seed and from what it meets, never from timing,
  * so the same seed tells the same story.
  */
-import { FAULTS, type FaultName } from './fault-catalogue.js';
+import { FAULT_NAMES, FAULTS, type FaultName, findFault } from './fault-catalogue.js';
 import { MALFORMATION_NAMES } from './malformed-csv.js';
 import { fractionFrom } from './randomness.js';
 import { RefusalError } from './refusal.js';
@@ -92,18 +92,19 @@ export class Faults {
 
   /** @throws RefusalError for an unknown name, place, setting or number */
   add(fault: NewFault): FaultRule {
-    const definition = FAULTS[fault.name as FaultName];
-    if (definition === undefined) {
+    const name = findFault(fault.name);
+    if (name === null) {
       throw new RefusalError(
         'invalid_request',
-        `There is no fault "${fault.name}"; there are ${Object.keys(FAULTS).join(', ')}.`,
+        `There is no fault "${fault.name}"; there are ${FAULT_NAMES.join(', ')}.`,
       );
     }
+    const definition = FAULTS[name];
     const { store, seed, now } = this.#options;
     const number = store.count('faults');
     const rule: FaultRule = {
       faultId: `fault-${number}`,
-      name: fault.name as FaultName,
+      name,
       rate: inRange('rate', fault.rate ?? 1, 0, 1),
       count: fault.count === undefined ? null : inRange('count', fault.count, 1, 1e9),
       after: inRange('after', fault.after ?? 0, 0, 1e9),
@@ -173,11 +174,14 @@ export class Faults {
 
   #draw(rule: FaultRule, moment: Moment): boolean {
     const { store, onStrike } = this.#options;
-    const key = [rule.faultId, moment.place, moment.invoiceId ?? '', moment.eventType ?? ''].join('|');
+    const met = rule.met + 1;
+    const kind = [moment.place, moment.invoiceId ?? '', moment.eventType ?? ''].join('|');
+    const key = `${rule.faultId}|${kind}`;
     const meeting = (this.#meetings.get(key) ?? 0) + 1;
     this.#meetings.set(key, meeting);
-    const met = rule.met + 1;
-    const strikes = met > rule.after && fractionFrom(rule.seed, key, meeting) < rule.rate;
+    // By name, not by rule: a rule that is switched off and on again with its seed tells its story again.
+    const draw = fractionFrom(rule.seed, rule.name, kind, meeting);
+    const strikes = met > rule.after && draw < rule.rate;
     const next = { ...rule, met, struck: rule.struck + (strikes ? 1 : 0) };
     store.put('fault', rule.faultId, next);
     if (strikes) onStrike(next, moment);

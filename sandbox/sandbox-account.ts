@@ -2,6 +2,7 @@
 import type { Account } from './account.js';
 import type { ActivityLine } from './activity.js';
 import { type BilledRow, billedRows } from './billed-rows.js';
+import { type Addresses, type Connection, connectionOf } from './connection.js';
 import type { FaultRule, NewFault } from './faults.js';
 import type {
   ApiKey,
@@ -20,20 +21,10 @@ import type { NewRegistration } from './registrations.js';
 import type { NewSchedule } from './schedules.js';
 
 /** One account of the partner with what a person does there. */
-export interface SandboxAccount {
+export interface SandboxAccount extends Connection {
   readonly environment: Environment;
-  readonly baseUrl: string;
-  readonly authUrl: string;
-  readonly storageUrl: string;
-  readonly adminUrl: string;
-  readonly pageUrl: string;
-  readonly caFile: string;
   readonly caPem: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly apiKey: string;
   readonly partner: Partner;
-  readonly partnerId: string;
   tenants(): readonly Tenant[];
 
   /** Adds an inactive registration (spec 2.3); with `active` it is enabled at once. */
@@ -87,32 +78,17 @@ export interface SandboxAccount {
   idle(): Promise<void>;
 }
 
-/** Where the listeners are, and what to trust. */
-export interface Addresses {
-  readonly apiUrl: string;
-  readonly caFile: string;
-  readonly caPem: string;
-  readonly storageUrl: string;
-}
-
 /** @param addresses of this account's side of the listeners */
-export function asPerson(account: Account, { apiUrl, caFile, caPem, storageUrl }: Addresses): SandboxAccount {
-  const { billing, registrations, deliveries, schedules, faults, credentials, partner, environment } =
-    account;
+export function asPerson(
+  account: Account,
+  addresses: Addresses & { readonly caPem: string },
+): SandboxAccount {
+  const { billing, registrations, deliveries, schedules, faults, partner, environment } = account;
   return {
+    ...connectionOf(account, addresses),
     environment,
-    baseUrl: apiUrl,
-    authUrl: apiUrl,
-    storageUrl: `${storageUrl}/exports-${environment}`,
-    adminUrl: `${apiUrl}/admin`,
-    pageUrl: `${apiUrl}/`,
-    caFile,
-    caPem,
-    clientId: credentials.clientId,
-    clientSecret: credentials.clientSecret,
-    apiKey: credentials.apiKey,
+    caPem: addresses.caPem,
     partner,
-    partnerId: partner.partnerId,
     tenants: () => billing.tenants(),
     registerWebhook: ({ active = false, ...settings }) => {
       const added = registrations.add(settings);

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Account } from './account.js';
 import { assertUnlocked, removeAddresses, writeAddresses } from './address-file.js';
+import { openFolderSettings } from './folder-settings.js';
 import { startListeners } from './http/listeners.js';
 import type { Environment, PartnerKind } from './model.js';
 import { asPerson, type SandboxAccount } from './sandbox-account.js';
@@ -22,6 +23,7 @@ export interface SandboxOptions {
   readonly storagePort?: number;
   /** Address to listen at and name in URLs, `127.0.0.1` by default. */
   readonly host?: string;
+  /** Left out, those that the folder was made with: 1 and `3pl` for a new one. */
   readonly seed?: number;
   readonly partnerKind?: PartnerKind;
   /** Maker's prefix of the two id fields: `shipium` gives `shipiumInvoiceId`, `service` the neutral spelling. */
@@ -45,9 +47,6 @@ export interface Sandbox extends SandboxAccount {
 
 const DEFAULTS = {
   host: '127.0.0.1',
-  seed: 1,
-  partnerKind: '3pl',
-  wirePrefix: 'shipium',
   tokenLifetimeSeconds: 3_600,
   urlLifetimeSeconds: 24 * 3_600,
   retryDelayMs: 5_000,
@@ -57,14 +56,15 @@ const DEFAULTS = {
 
 /**
  * @throws DataDirLockedError when another sandbox runs on the folder
+ * @throws FolderSettingsError when the folder was made with another seed or kind of partner
  * @throws Error with code EADDRINUSE when a port that was asked for is taken
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const settings = { ...DEFAULTS, ...options };
   const isTemporary = options.dataDir === undefined;
   const dataDir = isTemporary ? mkdtempSync(join(tmpdir(), 'billing-sandbox-')) : resolve(options.dataDir);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   await assertUnlocked(dataDir);
+  const settings = { ...DEFAULTS, ...options, ...openFolderSettings(dataDir, options) };
   const keys = await openKeys(dataDir, settings.host);
   const caFile = join(dataDir, 'ca.pem');
   writeFileSync(caFile, keys.caPem);

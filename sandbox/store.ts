@@ -43,6 +43,9 @@ export class Store {
   #file: number;
   #pending = '';
   #flushQueued = false;
+  #lateFlushQueued = false;
+  #appended = 0;
+  #written = 0;
 
   /** @param dir an existing folder, which this store has for itself */
   constructor(dir: string) {
@@ -61,13 +64,22 @@ export class Store {
     return this.#all[kind].get(id);
   }
 
+  /** Written before whoever called gets to go on. */
   put<K extends Kind>(kind: K, id: string, value: Kinds[K]): void {
+    this.putSoon(kind, id, value);
+    this.#flushBeforeOthersGoOn();
+  }
+
+  /** Written with what else comes about at the moment: for what nobody was told of, like the end of a delivery. */
+  putSoon<K extends Kind>(kind: K, id: string, value: Kinds[K]): void {
     this.#all[kind].set(id, value);
     this.#append({ kind, id, value });
   }
 
   remove(kind: Kind, id: string): void {
-    if (this.#all[kind].delete(id)) this.#append({ kind, id });
+    if (!this.#all[kind].delete(id)) return;
+    this.#append({ kind, id });
+    this.#flushBeforeOthersGoOn();
   }
 
   /** Forgets everything. */
@@ -84,11 +96,21 @@ export class Store {
     return value;
   }
 
-  /** Hands everything to the operating system, which keeps it even when this process is killed. */
-  flush(): void {
-    if (this.#pending === '') return;
+  /** How many changes there were; `flush` takes it to know what has to be written. */
+  get position(): number {
+    return this.#appended;
+  }
+
+  /**
+   * Hands every change to the operating system, which keeps it even when this process is killed.
+   *
+   * @param upTo nothing is done when the change at this position has been written already
+   */
+  flush(upTo = this.#appended): void {
+    if (upTo <= this.#written) return;
     const text = this.#pending;
     this.#pending = '';
+    this.#written = this.#appended;
     writeAll(this.#file, text);
   }
 
@@ -98,12 +120,22 @@ export class Store {
     closeSync(this.#file);
   }
 
-  #append(line: { kind: Kind; id: string; value?: unknown }): void {
-    this.#pending += `${JSON.stringify(line)}\n`;
+  #flushBeforeOthersGoOn(): void {
     if (this.#flushQueued) return;
     this.#flushQueued = true;
     queueMicrotask(() => {
       this.#flushQueued = false;
+      this.flush();
+    });
+  }
+
+  #append(line: { kind: Kind; id: string; value?: unknown }): void {
+    this.#pending += `${JSON.stringify(line)}\n`;
+    this.#appended += 1;
+    if (this.#lateFlushQueued) return;
+    this.#lateFlushQueued = true;
+    setImmediate(() => {
+      this.#lateFlushQueued = false;
       this.flush();
     });
   }
@@ -129,6 +161,7 @@ export class Store {
 
   #rewrite(): void {
     this.#pending = '';
+    this.#written = this.#appended;
     closeSync(this.#file);
     this.#replaceFile();
     this.#file = openSync(this.#path, 'a', 0o600);

@@ -15,7 +15,7 @@ interface AddOptions extends VerbOptions {
   readonly invoice?: string;
   readonly tenant?: string;
   readonly endpoint?: readonly string[];
-  readonly event?: string;
+  readonly eventType?: string;
   readonly webhook?: string;
   readonly set?: readonly string[];
 }
@@ -65,7 +65,7 @@ function addCommand(): Command {
     .option('--invoice <invoiceId>', 'only this invoice')
     .option('--tenant <tenant>', 'only this tenant')
     .option('--endpoint <place>', 'only here; may be repeated', collect)
-    .option('--event <type>', 'only this event type')
+    .option('--event, --event-type <type>', 'only this event type')
     .option('--webhook <registrationId>', 'only this webhook')
     .option('--set <setting=value>', 'a setting of the fault; may be repeated', collect)
     .action((name: string, options: AddOptions) =>
@@ -74,7 +74,7 @@ function addCommand(): Command {
           invoiceId: options.invoice,
           tenant: options.tenant,
           endpoint: options.endpoint,
-          eventType: options.event,
+          eventType: options.eventType,
           registrationId: options.webhook,
         });
         const { rate, count, after, seed } = options;

@@ -1,6 +1,7 @@
 /** The verbs about invoices: trigger, submit, approve, cancel, repair, and the lists. */
 import { Argument, Command } from 'commander';
 import { EVENT_TYPES, INTERNAL_STATUSES, type Invoice } from '../model.js';
+import { CommandFailure, EXIT } from './failure.js';
 import { ask, conclude, table, type VerbOptions, verb } from './verb.js';
 import { collect, given, jsonFile, pairs, wholeNumber } from './words.js';
 
@@ -49,16 +50,36 @@ export function moveCommands(): Command[] {
     ['cancel', 'cancel an invoice, which emits invoice_voided'],
     ['repair', 'export an approved invoice again, rightly, without an event'],
   ] as const;
-  return moves.map(([name, description]) =>
-    verb(`${name} <invoiceId>`, {
+  const single = moves.map(([name, description]) =>
+    verb(`${name} ${isBulk(name) ? '[invoiceId]' : '<invoiceId>'}`, {
       description,
       example: `${name} 66271f59-6785-4f34-b6a1-dc40606f2d81`,
       writes: true,
-    }).action((invoiceId: string, options: VerbOptions) =>
-      ask(options, { method: 'POST', path: `/invoices/${encodeURIComponent(invoiceId)}/${name}` }, (answer) =>
-        invoiceTable([answer as Invoice]),
-      ),
+    }).action((invoiceId: string | undefined, options: VerbOptions & { readonly all?: boolean }) =>
+      conclude(options, () => move(name, invoiceId, options)),
     ),
+  );
+  for (const command of single) {
+    if (isBulk(command.name())) command.option('--all', `every invoice that is ready to ${command.name()}`);
+  }
+  return single;
+}
+
+function isBulk(name: string): boolean {
+  return name === 'submit' || name === 'approve';
+}
+
+function move(
+  name: string,
+  invoiceId: string | undefined,
+  options: VerbOptions & { readonly all?: boolean },
+): Promise<void> {
+  if ((invoiceId === undefined) !== (options.all === true)) {
+    throw new CommandFailure(EXIT.usage, ['Name one invoice, or say --all.']);
+  }
+  const path = invoiceId === undefined ? '' : `/${encodeURIComponent(invoiceId)}`;
+  return ask(options, { method: 'POST', path: `/invoices${path}/${name}` }, (answer) =>
+    invoiceTable(Array.isArray(answer) ? (answer as Invoice[]) : [answer as Invoice]),
   );
 }
 

@@ -1,7 +1,8 @@
 /** `sandbox serve`: the service in the foreground until it is told to stop. */
 import { Command, Option } from 'commander';
 import { DataDirLockedError } from '../address-file.js';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../service.js';
+import { FolderSettingsError } from '../folder-settings.js';
+import { type Sandbox, type SandboxAccount, type SandboxOptions, startSandbox } from '../service.js';
 import { dataDirOf } from './admin-client.js';
 import { CommandFailure, EXIT } from './failure.js';
 import { conclude } from './verb.js';
@@ -26,14 +27,18 @@ export function serveCommand(): Command {
     .option('--storage-port <port>', 'port of object storage; 0 takes a free one', wholeNumber)
     .option('--host <address>', 'address to listen at (127.0.0.1)')
     .option('--data <dir>', 'where state and keys are kept (./sandbox-data, or SANDBOX_DATA_DIR)')
-    .option('--seed <number>', 'what ids, credentials, amounts and texts follow from (1)', wholeNumber)
+    .option(
+      '--seed <number>',
+      'what ids, credentials, amounts and texts follow from (1, or that of the folder)',
+      wholeNumber,
+    )
     .option('--invoices <number>', 'invoices that a new folder starts with', wholeNumber, 0)
     .option(
       '--wire-prefix <prefix>',
       "maker's prefix of the two id fields (shipium); service is the neutral one",
     )
     .addOption(new Option('--partner <kind>', 'kind of partner (3pl)').choices(['3pl', 'enterprise']))
-    .option('--token-lifetime <seconds>', 'expires_in of access tokens (3600)', decimalNumber)
+    .option('--token-lifetime <seconds>', 'expires_in of access tokens (3600)', wholeNumber)
     .option('--url-lifetime <seconds>', 'lifetime of presigned URLs (86400)', decimalNumber)
     .option('--retry-delay <seconds>', 'pause before the one retry of a delivery (5)', decimalNumber)
     .option('--delivery-timeout <seconds>', 'how long an endpoint may take to answer (30)', decimalNumber)
@@ -75,6 +80,12 @@ async function start(options: ServeOptions): Promise<Sandbox> {
     if (error instanceof DataDirLockedError) {
       throw new CommandFailure(EXIT.locked, [error.message, 'Stop it, or use another folder with --data.']);
     }
+    if (error instanceof FolderSettingsError) {
+      throw new CommandFailure(EXIT.usage, [
+        error.message,
+        'Leave it out, or use another folder with --data.',
+      ]);
+    }
     if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
       throw new CommandFailure(EXIT.locked, [
         (error as Error).message,
@@ -85,24 +96,36 @@ async function start(options: ServeOptions): Promise<Sandbox> {
   }
 }
 
+/** The names that scripts read (`base_url` …); the production account's stand below `production`. */
 function announce(sandbox: Sandbox, json: boolean): void {
-  const addresses = {
-    base_url: sandbox.baseUrl,
-    auth_url: sandbox.authUrl,
-    storage_url: sandbox.storageUrl,
-    admin_url: sandbox.adminUrl,
-    page_url: sandbox.pageUrl,
-    ca_file: sandbox.caFile,
-    client_id: sandbox.clientId,
-    client_secret: sandbox.clientSecret,
-    api_key: sandbox.apiKey,
-    partner_id: sandbox.partnerId,
+  const addresses = addressesOf(sandbox);
+  const production = addressesOf(sandbox.production);
+  if (json) process.stdout.write(`${JSON.stringify({ ...addresses, production })}\n`);
+  else say(addresses);
+  process.stderr.write(
+    `The sandbox is ready; Ctrl-C stops it. Its page: ${sandbox.pageUrl}\n` +
+      'The production account: billsync sandbox connection --production\n',
+  );
+}
+
+function say(addresses: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(addresses))
+    process.stderr.write(`${name.padEnd(14)} ${value}\n`);
+}
+
+function addressesOf(account: SandboxAccount): Record<string, string> {
+  return {
+    base_url: account.baseUrl,
+    auth_url: account.authUrl,
+    storage_url: account.storageUrl,
+    admin_url: account.adminUrl,
+    page_url: account.pageUrl,
+    ca_file: account.caFile,
+    client_id: account.clientId,
+    client_secret: account.clientSecret,
+    api_key: account.apiKey,
+    partner_id: account.partnerId,
   };
-  if (json) process.stdout.write(`${JSON.stringify(addresses)}\n`);
-  else
-    for (const [name, value] of Object.entries(addresses))
-      process.stderr.write(`${name.padEnd(14)} ${value}\n`);
-  process.stderr.write('The sandbox is ready; Ctrl-C stops it.\n');
 }
 
 function milliseconds(seconds: number | undefined): number | undefined {

@@ -5,16 +5,15 @@ import type { Command } from 'commander';
 import { type Delivery, EVENT_TYPES, type Registration } from '../model.js';
 import { group } from './invoices.js';
 import { ask, conclude, confirm, table, type VerbOptions, verb } from './verb.js';
-import { collect, given, headerLines, wholeNumber } from './words.js';
+import { collect, collectWords, given, headerLines, wholeNumber } from './words.js';
 
-interface AddOptions extends VerbOptions {
-  readonly url: string;
+interface SettingsOptions extends VerbOptions {
+  readonly url?: string;
   readonly name?: string;
-  readonly event?: readonly string[];
+  readonly eventType?: readonly string[];
   readonly tenant?: readonly string[];
   readonly header?: readonly string[];
   readonly endpointCa?: string;
-  readonly enable?: boolean;
 }
 
 export function webhooksCommand(): Command {
@@ -46,20 +45,21 @@ export function webhooksCommand(): Command {
       await ask(options, { method: 'DELETE', path: pathOf(id) }, () => [`Deleted ${id}`]);
     }),
   );
-  return group('webhooks', 'webhook registrations', [list, addCommand(), ...moves, remove]);
+  return group('webhooks', 'webhook registrations', [list, addCommand(), editCommand(), ...moves, remove]);
 }
 
 export function testEventCommand(): Command {
-  return verb('test-event <registrationId>', {
-    description: 'send a test payload to a webhook, active or not',
+  return verb('test-event [registrationId]', {
+    description: 'send a test payload to a webhook, active or not; to every one when none is named',
     example: 'test-event 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11 --event invoice_created',
     writes: true,
   })
-    .option('--event <type>', `one of ${EVENT_TYPES.join(', ')}`)
-    .action((id: string, { event, ...options }: VerbOptions & { event?: string }) => {
-      const body = given({ eventType: event });
-      return ask(options, { method: 'POST', path: `${pathOf(id)}/test-event`, body }, (answer) =>
-        deliveryTable([answer as Delivery]),
+    .option('--event, --event-type <type>', `one of ${EVENT_TYPES.join(', ')}`)
+    .action((id: string | undefined, { eventType, ...options }: VerbOptions & { eventType?: string }) => {
+      const body = given({ eventType });
+      const path = id === undefined ? '/registrations' : pathOf(id);
+      return ask(options, { method: 'POST', path: `${path}/test-event`, body }, (answer) =>
+        deliveryTable(Array.isArray(answer) ? (answer as Delivery[]) : [answer as Delivery]),
       );
     });
 }
@@ -115,40 +115,68 @@ export function deliveriesCommand(): Command {
 }
 
 function addCommand(): Command {
-  return verb('add', {
-    description: 'register a webhook, inactive until it is enabled',
-    example:
-      'webhooks add --url https://127.0.0.1:8443/webhooks/billing --header "Authorization: Basic …" --enable',
-    writes: true,
-  })
+  return withSettings(
+    verb('add', {
+      description: 'register a webhook, inactive until it is enabled',
+      example:
+        'webhooks add --url https://127.0.0.1:8443/webhooks/billing --header "Authorization: Basic …" --enable',
+      writes: true,
+    }),
+  )
     .requiredOption('--url <url>', 'https URL that receives notifications')
-    .option('--name <name>', 'descriptive name')
-    .option('--event <type>', 'event type; may be repeated (all three)', collect)
-    .option('--tenant <tenant>', 'tenant; may be repeated (all)', collect)
-    .option('--header <line>', '"Name: value" sent with every request; may be repeated', collect)
-    .option(
-      '--endpoint-ca <file>',
-      'verify the endpoint against this CA; without it any certificate is accepted',
-    )
     .option('--enable', 'make it active at once')
-    .action((options: AddOptions) =>
+    .action((options: SettingsOptions & { readonly enable?: boolean }) =>
       conclude(options, async () => {
-        const body = {
-          name: options.name ?? options.url,
-          url: options.url,
-          headers: headerLines(options.header),
-          ...given({
-            eventTypes: options.event,
-            tenants: options.tenant,
-            active: options.enable,
-            caPem: options.endpointCa === undefined ? undefined : readFileSync(options.endpointCa, 'utf8'),
-          }),
-        };
+        const body = { name: options.url, ...settingsOf(options), ...given({ active: options.enable }) };
         await ask(options, { method: 'POST', path: '/registrations', body }, (answer) =>
           registrationTable([answer as Registration]),
         );
       }),
     );
+}
+
+function editCommand(): Command {
+  return withSettings(
+    verb('edit <registrationId>', {
+      description: 'change settings of a webhook; what is not named stays',
+      example: 'webhooks edit 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11 --event invoice_finalized',
+      writes: true,
+    }),
+  )
+    .option('--url <url>', 'https URL that receives notifications')
+    .action((id: string, options: SettingsOptions) =>
+      conclude(options, () =>
+        ask(options, { method: 'PATCH', path: pathOf(id), body: settingsOf(options) }, (answer) =>
+          registrationTable([answer as Registration]),
+        ),
+      ),
+    );
+}
+
+/** The settings of spec 2.3; both spellings of a word that people try first. */
+function withSettings(command: Command): Command {
+  return command
+    .option('--name <name>', 'descriptive name')
+    .option('--event, --event-type <types>', 'event type; repeated or with commas (all three)', collectWords)
+    .option('--tenant <tenant>', "tenant by name, id or the partner's own id; may be repeated (all)", collect)
+    .option('--header <line>', '"Name: value" sent with every request; may be repeated', collect)
+    .option(
+      '--endpoint-ca <file>',
+      'verify the endpoint against this CA; without it any certificate is accepted',
+    );
+}
+
+function settingsOf(options: SettingsOptions): Record<string, unknown> {
+  const { name, url, eventType, tenant, header, endpointCa } = options;
+  const isAll = tenant?.length === 1 && tenant[0] === 'all';
+  return given({
+    name,
+    url,
+    eventTypes: eventType,
+    tenants: isAll ? 'all' : tenant,
+    headers: header === undefined ? undefined : headerLines(header),
+    caPem: endpointCa === undefined ? undefined : readFileSync(endpointCa, 'utf8'),
+  });
 }
 
 function pathOf(registrationId: string): string {

@@ -7,6 +7,11 @@ export function collect(value: string, previous: readonly string[] = []): readon
   return [...previous, value];
 }
 
+/** As `collect`; one word may hold several, with commas between. */
+export function collectWords(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, ...value.split(',').map((word) => word.trim())];
+}
+
 export function wholeNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It has to be a whole number.');
   return Number(text);

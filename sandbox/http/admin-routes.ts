@@ -5,18 +5,25 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Account } from '../account.js';
 import { billedRows } from '../billed-rows.js';
+import type { Connection } from '../connection.js';
 import { RefusalError } from '../refusal.js';
 import { OPERATIONS } from './admin-operations.js';
 import { openapiDocument } from './openapi.js';
 import type { Call, QuerySchema } from './operations/operation.js';
 
-export function adminRoutes(app: FastifyInstance, { account }: { readonly account: Account }): void {
+export interface AdminRoutesOptions {
+  readonly account: Account;
+  readonly connection: () => Connection;
+}
+
+export function adminRoutes(app: FastifyInstance, { account, connection }: AdminRoutesOptions): void {
   app.addHook('onRequest', async (request, reply) => {
     const { origin, host } = request.headers;
     if (origin !== undefined && origin !== `https://${host}`) {
       await reply.code(403).send({ error: 'forbidden', error_description: 'Another origin called.' });
     }
   });
+  app.addHook('onSend', async () => account.store.flush());
   app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => sendError(error, reply));
 
   for (const { method, path, query, body, status, run } of OPERATIONS) {
@@ -39,6 +46,7 @@ export function adminRoutes(app: FastifyInstance, { account }: { readonly accoun
     });
   }
 
+  app.get('/connection', async () => connection());
   app.get('/openapi.json', async () => openapiDocument(OPERATIONS));
   app.get('/billed-shipments', (_request, reply) => streamLines(reply, billedRows(account)));
   app.get('/activity/follow', (_request, reply) => followActivity(account, reply));

@@ -60,6 +60,7 @@ export async function answer(exchange: Exchange, work: () => Answer | Promise<An
   const method = reply.request.method;
   const path = reply.request.url.replace(/\?.*$/, '');
   account.activity.add('call', `${method} ${path}: ${wanted.status}`, moment.invoiceId ?? null);
+  account.store.flush();
   await write(exchange, refusal === null ? changeByFault(strike, wanted) : wanted);
 }
 

@@ -21,41 +21,45 @@ export interface ApiRoutesOptions {
   readonly wirePrefix: string;
 }
 
-type InvoiceRequest = FastifyRequest<{ Params: { invoiceId: string } }>;
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export function apiRoutes(app: FastifyInstance, { account, wirePrefix }: ApiRoutesOptions): void {
   acceptAnyBody(app);
 
-  app.post('/oauth/token', (request, reply) =>
-    answer({ account, moment: { place: 'token' }, reply }, () => issueToken(account, request)),
-  );
-
-  app.get('/api/v1/deliveryexperience/ping', (request, reply) =>
+  const token: Handler = (request, reply) =>
+    answer({ account, moment: { place: 'token' }, reply }, () => issueToken(account, request));
+  const ping: Handler = (request, reply) =>
     answer({ account, moment: { place: 'ping' }, reply }, () =>
       guarded(account, request, () => json(200, { status: 1, info: 'pong' })),
-    ),
-  );
-
-  const invoiceRoute = (place: Place, work: (invoiceId: string) => Answer | Promise<Answer>) => {
-    return (request: InvoiceRequest, reply: FastifyReply) => {
-      const { invoiceId } = request.params;
+    );
+  const ofInvoice =
+    (place: Place, work: (invoiceId: string) => Answer | Promise<Answer>): Handler =>
+    (request, reply) => {
+      const { invoiceId = '' } = request.params as { readonly invoiceId?: string };
       const moment = momentOf(account, place, invoiceId);
       return answer({ account, moment, reply }, () => guarded(account, request, () => work(invoiceId)));
     };
-  };
-  const path = '/api/v1/billing/invoices/:invoiceId';
-  app.post(
-    `${path}/regenerate-presigned-url`,
-    invoiceRoute('regenerate', (id) => regenerate(account, id)),
+  const invoice = '/api/v1/billing/invoices/:invoiceId';
+  endpoint(app, 'POST', '/oauth/token', token);
+  endpoint(app, 'GET', '/api/v1/deliveryexperience/ping', ping);
+  endpoint(
+    app,
+    'POST',
+    `${invoice}/regenerate-presigned-url`,
+    ofInvoice('regenerate', (id) => regenerate(account, id)),
   );
-  app.get(
-    path,
-    invoiceRoute('details', (id) => details(account, wirePrefix, id)),
+  endpoint(
+    app,
+    'GET',
+    invoice,
+    ofInvoice('details', (id) => details(account, wirePrefix, id)),
   );
-  app.get(
-    `${path}/export-csv`,
-    invoiceRoute('export-csv', (id) => exportCsv(account, id)),
+  endpoint(
+    app,
+    'GET',
+    `${invoice}/export-csv`,
+    ofInvoice('export-csv', (id) => exportCsv(account, id)),
   );
 
   app.setNotFoundHandler((request, reply) =>
@@ -63,6 +67,24 @@ export function apiRoutes(app: FastifyInstance, { account, wirePrefix }: ApiRout
       .code(404)
       .send(errorBody('not_found', `There is no ${request.method} ${request.url.replace(/\?.*$/, '')}.`)),
   );
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+/** A path that is there under one method; another one is answered with 405, as HTTP has it. */
+function endpoint(app: FastifyInstance, method: 'GET' | 'POST', url: string, handler: Handler): void {
+  const allowed = METHODS.filter((one) => one === method || (one === 'HEAD' && method === 'GET'));
+  const others = METHODS.filter((one) => !allowed.includes(one));
+  app.route({ method: [...allowed], url, handler });
+  app.route({
+    method: others,
+    url,
+    handler: (request, reply) =>
+      reply
+        .code(405)
+        .header('allow', allowed.join(', '))
+        .send(errorBody('method_not_allowed', `This path takes ${method}, not ${request.method}.`)),
+  });
 }
 
 /** Bodies stay text: their content type is judged by the endpoint, not by the framework. */

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Account } from '../account.js';
+import { connectionOf } from '../connection.js';
 import { pageRoutes } from '../page/page-routes.js';
 import type { ServiceKeys } from '../service.js';
 import { adminRoutes } from './admin-routes.js';
@@ -54,8 +55,11 @@ export async function startListeners(options: ListenersOptions): Promise<Listene
     await api.register(
       async (app) => {
         await app.register(async (scope) => apiRoutes(scope, { account, wirePrefix }));
-        await app.register(async (scope) => adminRoutes(scope, { account }), { prefix: '/admin' });
-        const connection = () => ({ baseUrl: apiUrl + prefix, storageUrl, caFile: join(dataDir, 'ca.pem') });
+        const caFile = join(dataDir, 'ca.pem');
+        const connection = () => connectionOf(account, { apiUrl: apiUrl + prefix, storageUrl, caFile });
+        await app.register(async (scope) => adminRoutes(scope, { account, connection }), {
+          prefix: '/admin',
+        });
         await app.register(async (scope) => pageRoutes(scope, { account, connection }));
       },
       { prefix },

@@ -9,6 +9,13 @@ export function openapiDocument(operations: readonly Operation[]): object {
       [operation.method.toLowerCase()]: describe(operation),
     };
   }
+  paths['/connection'] = {
+    get: describe({
+      id: 'connection',
+      path: '/connection',
+      summary: 'What a client of this account has to know: addresses and credentials',
+    }),
+  };
   paths['/billed-shipments'] = {
     get: streamOf('billedShipments', 'Every row as billed, a JSON object a line: the truth to prove against'),
   };
@@ -37,7 +44,9 @@ export function openapiDocument(operations: readonly Operation[]): object {
   };
 }
 
-function describe({ id, path, summary, query, body, status }: Operation): object {
+type Described = Pick<Operation, 'id' | 'path' | 'summary' | 'query' | 'body' | 'status'>;
+
+function describe({ id, path, summary, query, body, status }: Described): object {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',

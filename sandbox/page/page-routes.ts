@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Account } from '../account.js';
+import type { Connection } from '../connection.js';
 import { RefusalError } from '../refusal.js';
 import { Form } from './form.js';
 import { NOTICES } from './notices.js';
@@ -22,12 +23,6 @@ export interface PageRoutesOptions {
   readonly account: Account;
   /** What a client of this account has to know, for the overview. */
   readonly connection: () => Connection;
-}
-
-export interface Connection {
-  readonly baseUrl: string;
-  readonly storageUrl: string;
-  readonly caFile: string;
 }
 
 /** What a page or a form was asked for. */
@@ -87,6 +82,7 @@ export function pageRoutes(app: FastifyInstance, options: PageRoutesOptions): vo
     secure(reply);
     if (request.method === 'POST') refuseForeignForm(request);
   });
+  app.addHook('onSend', async () => options.account.store.flush());
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) =>
     sendPage(reply, errorPage(error), { request, base, options, status: statusOf(error) }),
   );

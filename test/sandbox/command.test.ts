@@ -90,7 +90,46 @@ test('serve --json prints one line with every address and credential', () => {
     'client_secret',
     'api_key',
     'partner_id',
+    'production',
   ]);
+  const production = ready.production as unknown as Record<string, string>;
+  expect(production.base_url).toBe(`${ready.base_url}/production`);
+  expect(production.client_secret).not.toBe(ready.client_secret);
+});
+
+test('connection tells what the ready line told, for either account', async () => {
+  const { production, ...test } = ready;
+  expect((await ask('connection')).body).toEqual(test);
+  expect((await ask('connection', '--production')).body).toEqual(production);
+});
+
+test('status, tenants and events say what a person wants to know first', async () => {
+  expect((await ask('status')).body).toMatchObject({ environment: 'test', partner: { kind: '3pl' } });
+  expect((await ask('tenants', 'list')).body).toHaveLength(6);
+  const [{ invoice_id: id }] = (await ask('trigger', 'invoice_created')).body;
+  expect((await ask('events', 'list', '--invoice', id)).body).toMatchObject([
+    { event_type: 'invoice_created' },
+  ]);
+});
+
+test('submit and approve take one invoice or all that are ready', async () => {
+  const drafts = (await ask('trigger', 'invoice_created', '--times', '3')).body;
+  expect((await ask('submit', drafts[0].invoice_id)).body).toMatchObject({ status: 'PENDING_APPROVAL' });
+  expect((await ask('approve', '--all')).body).toMatchObject([{ invoice_id: drafts[0].invoice_id }]);
+  expect((await ask('submit', '--all')).body.length).toBeGreaterThanOrEqual(2);
+  expect((await run('approve', '--data', dataDir)).code).toBe(2);
+});
+
+test('webhooks edit changes what is named; event types come with commas; test-event needs no id', async () => {
+  const url = 'https://127.0.0.1:1/y';
+  const added = await ask('webhooks', 'add', '--url', url, '--event-type', 'invoice_created,invoice_voided');
+  expect(added.body.event_types).toEqual(['invoice_created', 'invoice_voided']);
+  const id = added.body.registration_id;
+  const edited = await ask('webhooks', 'edit', id, '--tenant', '000417', '--event', 'invoice_finalized');
+  expect(edited.body).toMatchObject({ name: url, url, event_types: ['invoice_finalized'] });
+  expect(edited.body.tenants).toHaveLength(1);
+  expect((await ask('test-event')).body).toMatchObject([{ registration_id: id, test_event: true }]);
+  expect((await run('webhooks', 'delete', id, '--data', dataDir, '--yes')).code).toBe(0);
 });
 
 test('trigger, cancel and the lists find the sandbox through its folder and speak snake_case', async () => {

@@ -25,6 +25,28 @@ async function finalized(): Promise<string> {
 
 const UNKNOWN = '11111111-1111-1111-1111-111111111111';
 
+describe('methods', () => {
+  test('another method is answered with 405 and those that are taken', async () => {
+    const ping = await client.send(`${sandbox.baseUrl}/api/v1/deliveryexperience/ping`, { method: 'POST' });
+    expect([ping.status, ping.headers.allow]).toEqual([405, 'GET, HEAD']);
+    const token = await client.send(`${sandbox.authUrl}/oauth/token`);
+    expect([token.status, token.headers.allow]).toEqual([405, 'POST']);
+    expect(JSON.parse(token.text)).toMatchObject({ error: 'method_not_allowed' });
+  });
+
+  test('HEAD says of export-csv what GET would', async () => {
+    const url = `${sandbox.baseUrl}/api/v1/billing/invoices/${await finalized()}/export-csv`;
+    const headers = { 'x-api-key': sandbox.apiKey };
+    const head = await client.send(url, { method: 'HEAD', headers });
+    const get = await client.send(url, { headers });
+    expect([head.status, head.headers['content-length'], head.bytes.length]).toEqual([
+      200,
+      String(get.bytes.length),
+      0,
+    ]);
+  });
+});
+
 describe('regenerate presigned URL', () => {
   test('spec 4.3: answers the four fields, and the URL downloads a file of that hash and size', async () => {
     const { status, text } = await client.invoice(await finalized(), 'regenerate');

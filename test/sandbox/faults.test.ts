@@ -362,6 +362,25 @@ describe('rules', () => {
     expect(first).toContain('200');
   });
 
+  test('rate and seed: switched off and on again, a fault tells its story from the beginning', async () => {
+    const story = async () => {
+      sandbox.faults.clear();
+      sandbox.faults.add({ name: 'unavailable', rate: 0.5, seed: 3, target: { endpoint: 'ping' } });
+      return (await statuses(20)).join(' ');
+    };
+    expect(await story()).toBe(await story());
+  });
+
+  test.each([
+    ['No Content-Length', 'no-content-length'],
+    ['cut_off_body', 'cut-off-body'],
+    ['429', 'too-many-requests'],
+    ['401', 'unauthorized'],
+    ['schema v2', 'schema-v2'],
+  ])('a fault may be called %s', (words, name) => {
+    expect(sandbox.faults.add({ name: words }).name).toBe(name);
+  });
+
   test('target: strikes only the tenant, invoice, endpoint or webhook named', async () => {
     const { invoiceId } = await sandbox.createInvoice({ tenant: 'ZOE-1' });
     const other = await sandbox.createInvoice({ tenant: '000417' });

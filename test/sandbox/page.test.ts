@@ -115,6 +115,7 @@ describe('every page', () => {
     { colorScheme: 'light', viewport: narrow, asksAxe: false },
     { colorScheme: 'dark', viewport: narrow, asksAxe: true },
   ] as const;
+  // The first one waits for Chromium to come up, on a busy machine for long.
   test.each(looks)(
     'is accessible, silent and within the screen: $colorScheme $viewport.width',
     async ({ asksAxe, ...look }) => {
@@ -132,6 +133,7 @@ describe('every page', () => {
       }
       expect(complaints).toEqual([]);
     },
+    120_000,
   );
 
   test('allows nothing from outside and is not kept', async () => {

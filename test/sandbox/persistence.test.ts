@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DataDirLockedError } from '../../sandbox/address-file.js';
+import { FolderSettingsError } from '../../sandbox/folder-settings.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/service.js';
 import { envelope, SpecClient, startReceiver, until } from './support.js';
 
@@ -70,6 +71,36 @@ test('a restart on the same folder finds everything: state, addresses, credentia
   expect((await client.ping({ authorization: `Bearer ${token}` })).status).toBe(200);
   expect((await client.send(url)).status).toBe(200);
   await client.close();
+});
+
+test('a restart finds the seed, the partner and the spelling that the folder was made with', async () => {
+  const first = await start({ seed: 7, partnerKind: 'enterprise', wirePrefix: 'acme' });
+  await first.createInvoice({ shipments: 1 });
+  await stop(first);
+  const second = await start();
+  expect([second.clientId, second.partnerId]).toEqual([first.clientId, first.partnerId]);
+  await second.createInvoice({ shipments: 1 });
+  for (const event of second.events()) expect(envelope(event).payload).toHaveProperty('acmeInvoiceId');
+  await stop(second);
+  await expect(start({ seed: 8 })).rejects.toThrow(/made with --seed 7, not with 8/);
+  await expect(start({ partnerKind: '3pl' })).rejects.toThrow(FolderSettingsError);
+  await expect(start({ wirePrefix: 'no prefix' })).rejects.toThrow(/no beginning of a field/);
+});
+
+test('status, file and event of an approval come to be together', async () => {
+  const sandbox = await start();
+  sandbox.faults.add({ name: 'malformed-csv', params: { kind: 'lf-endings' } });
+  const { invoiceId } = await sandbox.createInvoice({ shipments: 20_000 });
+  sandbox.submit(invoiceId);
+  const approval = sandbox.approve(invoiceId);
+  // The broken file is being measured.
+  expect(sandbox.invoice(invoiceId)).toMatchObject({ status: 'PENDING_APPROVAL', exports: [] });
+  await approval;
+  expect(sandbox.invoice(invoiceId)).toMatchObject({
+    status: 'APPROVED',
+    exports: [{ malformation: 'lf-endings' }],
+  });
+  expect(sandbox.events().at(-1)).toMatchObject({ invoiceId, eventType: 'invoice_finalized' });
 });
 
 test('a retry that was scheduled at the stop is made after the restart', async () => {

@@ -127,11 +127,11 @@ export function envelope({ body }: Pick<ReceivedRequest, 'body'>): Envelope {
   return JSON.parse(body) as Envelope;
 }
 
-/** Waits until something is so. @throws Error when it is not after five seconds */
+/** Waits until something is so. @throws Error when it is not after ten seconds */
 export async function until(holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 5_000;
+  const deadline = performance.now() + 10_000;
   while (!holds()) {
-    if (performance.now() > deadline) throw new Error('It did not come to be within 5 s.');
+    if (performance.now() > deadline) throw new Error('It did not come to be within 10 s.');
     await sleep(5);
   }
 }

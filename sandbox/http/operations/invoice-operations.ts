@@ -1,4 +1,5 @@
 /** What a person does with invoices. */
+import { setImmediate } from 'node:timers/promises';
 import type { Account } from '../../account.js';
 import { EVENT_TYPES, type EventType, INTERNAL_STATUSES } from '../../model.js';
 import type { NewInvoice } from '../../new-invoice.js';
@@ -29,6 +30,8 @@ const VERBS = {
   cancel: 'To CANCELED; emits invoice_voided',
   repair: 'Exports an approved invoice again, rightly, without an event',
 } as const;
+
+const FROM = { submit: 'DRAFT', approve: 'PENDING_APPROVAL' } as const;
 
 export const INVOICE_OPERATIONS: readonly Operation[] = [
   {
@@ -78,6 +81,16 @@ export const INVOICE_OPERATIONS: readonly Operation[] = [
       run: async ({ billing }, { params }) => brief(await billing[verb](params.invoiceId ?? '')),
     }),
   ),
+  ...(['submit', 'approve'] as const).map(
+    (verb): Operation => ({
+      id: `${verb}Invoices`,
+      method: 'POST',
+      path: `/invoices/${verb}`,
+      summary: `${VERBS[verb]}: these invoices, or without any every ${FROM[verb]} one`,
+      body: shape({ invoiceIds: texts }),
+      run: (account, { body }) => moveMany(account, verb, (body as { invoiceIds?: string[] }).invoiceIds),
+    }),
+  ),
   {
     id: 'trigger',
     method: 'POST',
@@ -95,6 +108,21 @@ export const INVOICE_OPERATIONS: readonly Operation[] = [
     run: (account, { body }) => trigger(account, body as TriggerBody),
   },
 ];
+
+/** Invoices that are moved before others get their turn, so that deliveries start while a burst is still made. */
+const MOVES_PER_TURN = 16;
+
+/** Moves invoices one by one; the first that may not move ends it with a refusal. */
+async function moveMany({ billing }: Account, verb: 'submit' | 'approve', invoiceIds?: readonly string[]) {
+  const ids =
+    invoiceIds ?? billing.invoices().flatMap((one) => (one.status === FROM[verb] ? [one.invoiceId] : []));
+  const moved: object[] = [];
+  for (const id of ids) {
+    moved.push(brief(await billing[verb](id)));
+    if (moved.length % MOVES_PER_TURN === 0) await setImmediate();
+  }
+  return moved;
+}
 
 interface TriggerBody {
   readonly eventType: EventType;

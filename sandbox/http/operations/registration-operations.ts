@@ -68,6 +68,19 @@ export const REGISTRATION_OPERATIONS: readonly Operation[] = [
     }),
   ),
   {
+    id: 'sendTestEvents',
+    method: 'POST',
+    path: '/registrations/test-event',
+    summary: 'Sends a test payload to every registration',
+    body: shape({ eventType: { enum: EVENT_TYPES } }),
+    run: ({ billing, registrations }, { body }) => {
+      const { eventType } = body as { eventType?: EventType };
+      return Promise.all(
+        registrations.list().map(({ registrationId }) => billing.testEvent(registrationId, eventType)),
+      );
+    },
+  },
+  {
     id: 'sendTestEvent',
     method: 'POST',
     path: '/registrations/{registrationId}/test-event',

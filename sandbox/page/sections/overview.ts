@@ -18,7 +18,7 @@ export const overviewSection: readonly Route[] = [
 ];
 
 function overview({ account, connection }: Asked): Page {
-  const { billing, registrations, deliveries, faults, activity, credentials } = account;
+  const { billing, registrations, deliveries, faults, activity } = account;
   const invoices = billing.invoices();
   const log = deliveries.list();
   const countOf = (state: string) => log.filter((one) => one.state === state).length;
@@ -38,7 +38,7 @@ function overview({ account, connection }: Asked): Page {
       pending: countOf('pending'),
       faults: faults.list().length,
       activity: activity.after(0).slice(-RECENT_LINES).reverse(),
-      connection: { ...connection, ...credentials, partnerId: account.partner.partnerId },
+      connection,
     },
   };
 }
