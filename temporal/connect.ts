@@ -18,6 +18,7 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Settings } from '../config/settings.js';
+import { refuseOnceClosed } from './closed-connection.js';
 import { createDataConverter } from './codec.js';
 import { encryptionKeys } from './encryption-keys.js';
 import { registerSearchAttributes } from './search-attributes.js';
@@ -209,7 +210,7 @@ export async function openConnection(options: NativeConnectionOptions): Promise<
     return await Connection.connect({
       ...(options as ConnectionOptions),
       connectTimeout: 3_000,
-      interceptors: [withDeadlines, makeGrpcRetryInterceptor(defaultGrpcRetryOptions())],
+      interceptors: [withDeadlines, makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), refuseOnceClosed],
     });
   } catch (error) {
     throw new TemporalUnreachableError(options.address ?? null, { cause: error });

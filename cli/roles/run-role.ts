@@ -60,6 +60,7 @@ export async function runRole(
   } catch (error) {
     // Asked to stop while starting: whatever gave up because of that is no failure.
     if (!stopping.signal.aborted) throw error;
+    endSoon();
     return;
   }
   const note = writeRunFile(settings, role, running.addresses);
@@ -95,6 +96,10 @@ async function drained(
   await last();
   clearTimeout(deadline);
   log.info('stopped');
+  endSoon();
+}
+
+function endSoon(): void {
   setTimeout(() => process.exit(EXIT.done), 2_000).unref();
 }
 
