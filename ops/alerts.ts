@@ -4,7 +4,9 @@
  * An alert must never be the reason why something else fails: nothing here throws or makes its caller wait.
  */
 
-import { appendFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { appendFile, mkdir, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { request } from 'undici';
 import type { Settings } from '../config/settings.js';
 import { durationMs } from './duration.js';
@@ -47,6 +49,8 @@ interface Notice {
 
 const SEND_TIMEOUT_MS = 10_000;
 const TRIES = 3;
+/** The newest are remembered across restarts. */
+const MOST_REMEMBERED = 2_000;
 
 /** @param deps.scrub takes secrets out of what leaves the process (ops/scrub.ts) */
 export function createAlerts(deps: {
@@ -55,12 +59,18 @@ export function createAlerts(deps: {
   readonly scrub: (text: string) => string;
   readonly metrics?: Metrics;
   readonly now?: () => Date;
+  /**
+   * File in which what was said outlives the process, so that a restart neither repeats an alert within its quiet
+   * window nor forgets to say that it is over.
+   */
+  readonly memory?: string;
   /** Between two tries of the chat's webhook. */
   readonly retryAfterMs?: number;
 }): Alerts {
   const { settings, log, now = () => new Date(), retryAfterMs = 2_000 } = deps;
   const quietMs = durationMs(settings.alerts.quietWindow);
-  const said = new Map<string, Said>();
+  const { memory } = deps;
+  const said = new Map<string, Said>(memory === undefined ? [] : recalled(memory));
   let tail: Promise<void> = Promise.resolve();
   const raised = deps.metrics?.counter('alerts_total', 'Alerts that were said, by state.', ['state']);
 
@@ -92,6 +102,7 @@ export function createAlerts(deps: {
       repeated,
     };
     raised?.inc({ state });
+    if (memory !== undefined) tail = tail.then(() => remember(memory, said)).catch(() => undefined);
     log[state === 'raised' ? 'warn' : 'info']({ alert: notice }, `alert ${state}: ${notice.title}`);
     // One after the other, so that a resolved notice never overtakes its alert.
     tail = tail.then(() => deliver(notice)).catch((error: unknown) => complain(notice, error));
@@ -145,4 +156,21 @@ function chatText(environment: string, { state, title, detail, repeated }: Notic
   const head = `[billsync ${environment}] ${state === 'resolved' ? 'Resolved: ' : ''}${title}`;
   const again = repeated > 0 ? ` (${repeated} more since the last notice)` : '';
   return state === 'resolved' || detail === '' ? head + again : `${head}${again}\n${detail}`;
+}
+
+/** What an earlier life of the process had said; nothing when there was none, or when the file makes no sense. */
+function recalled(path: string): [string, Said][] {
+  try {
+    const lines = JSON.parse(readFileSync(path, 'utf8')) as Said[];
+    return lines.map((line) => [line.alert.key, line]);
+  } catch {
+    return [];
+  }
+}
+
+async function remember(path: string, said: ReadonlyMap<string, Said>): Promise<void> {
+  const draft = `${path}.${process.pid}.tmp`;
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await writeFile(draft, `${JSON.stringify([...said.values()].slice(-MOST_REMEMBERED))}\n`, { mode: 0o600 });
+  await rename(draft, path);
 }

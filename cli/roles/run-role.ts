@@ -77,7 +77,8 @@ export function createRoleContext(
 ): RoleContext {
   const { settings, role, log } = base;
   const metrics = createMetrics(role);
-  const alerts = createAlerts({ settings, log, metrics, scrub: createScrub(settings) });
+  const memory = join(settings.dataDir, 'run', `alerts-${role}.json`);
+  const alerts = createAlerts({ settings, log, metrics, memory, scrub: createScrub(settings) });
   return { ...base, metrics, health: createHealth(), alerts };
 }
 

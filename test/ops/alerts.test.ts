@@ -33,7 +33,7 @@ async function aChat(...codes: number[]): Promise<{ url: string; posts: { text: 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?key=chat-secret`, posts };
 }
 
-async function alertsWith(sinks: { webhookUrl?: string; file?: string }) {
+async function alertsWith(sinks: { webhookUrl?: string; file?: string; memory?: string }) {
   const logged: string[] = [];
   const settings = {
     ...testSettings('/nowhere'),
@@ -46,6 +46,7 @@ async function alertsWith(sinks: { webhookUrl?: string; file?: string }) {
     scrub: createScrub(settings),
     now: () => new Date(nowMs),
     retryAfterMs: 10,
+    ...(sinks.memory === undefined ? {} : { memory: sinks.memory }),
   });
   const wait = (duration: string): void => {
     nowMs += durationMs(duration);
@@ -54,6 +55,26 @@ async function alertsWith(sinks: { webhookUrl?: string; file?: string }) {
 }
 
 describe('alerts', () => {
+  test('a restart neither repeats what is said already nor forgets to say that it is over', async () => {
+    const { url, posts } = await aChat();
+    const memory = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'run', 'alerts-worker.json');
+    const life = async (live: (alerts: Awaited<ReturnType<typeof alertsWith>>['alerts']) => void) => {
+      const { alerts } = await alertsWith({ webhookUrl: url, memory });
+      live(alerts);
+      await alerts.close();
+    };
+    const alert = { key: 'attention/1', title: 'Invoice 1 needs attention', detail: 'why' };
+    await life((alerts) => alerts.raise(alert));
+    await life((alerts) => alerts.raise(alert));
+    expect(posts).toHaveLength(1);
+    await life((alerts) => alerts.resolve(alert.key));
+    await life((alerts) => alerts.resolve(alert.key));
+    expect(posts.map(({ text }) => text.split('\n')[0])).toEqual([
+      expect.stringContaining('Invoice 1 needs attention'),
+      expect.stringContaining('Resolved: Invoice 1 needs attention'),
+    ]);
+  });
+
   test('every sink hears of it once per quiet window, then how often it happened meanwhile', async () => {
     const { url, posts } = await aChat();
     const file = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'alerts.ndjson');
