@@ -117,6 +117,7 @@ const BY_NAME: Readonly<Record<string, Verdict>> = {
   HashMismatchError: { exitCode: EXIT.rejected },
   SizeMismatchError: { exitCode: EXIT.rejected },
   DiskFullError: { exitCode: EXIT.checkFailed },
+  NoRoomError: { exitCode: EXIT.checkFailed },
 
   TemporalUnreachableError: { exitCode: EXIT.unreachable },
   TemporalServerMissingError: { exitCode: EXIT.unreachable },

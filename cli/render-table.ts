@@ -1,6 +1,5 @@
 /** Rows as a table for eyes: aligned, without frames, no wider than the terminal when words can be cut. */
 
-import Table from 'cli-table3';
 import stringWidth from 'string-width';
 import { paint, printable } from './terminal-text.js';
 
@@ -17,18 +16,18 @@ export function renderTable<T>(rows: readonly T[], columns: readonly Column<T>[]
   const cells = rows.map((row) => columns.map(({ value }) => printable(value(row))));
   const terminal = process.stdout.isTTY ? process.stdout.columns : undefined;
   const fitted = terminal === undefined ? cells : shrunk(cells, columns, terminal);
-  const table = new Table({
-    head: columns.map(({ title }) => paint('bold', title)),
-    colAligns: columns.map(({ align }) => align ?? 'left'),
-    chars: NO_FRAME,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2, compact: true },
-  });
-  for (const row of fitted) table.push([...row]);
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
+  const titles = columns.map(({ title }) => title);
+  const widths = widthsOf(titles, fitted);
+  const line = (texts: readonly string[], style: (text: string) => string): string =>
+    texts
+      .map((text, at) => {
+        const room = ' '.repeat((widths[at] ?? 0) - stringWidth(text));
+        return columns[at]?.align === 'right' ? `${room}${style(text)}` : `${style(text)}${room}`;
+      })
+      .join(' '.repeat(GAP))
+      .trimEnd();
+  const head = line(titles, (title) => paint('bold', title));
+  return [head, ...fitted.map((row) => line(row, (text) => text))].join('\n');
 }
 
 const GAP = 2;
@@ -40,9 +39,8 @@ function shrunk<T>(
   columns: readonly Column<T>[],
   terminal: number,
 ): readonly (readonly string[])[] {
-  const widths = columns.map(({ title }, at) =>
-    cells.reduce((widest, row) => Math.max(widest, stringWidth(row[at] ?? '')), stringWidth(title)),
-  );
+  const titles = columns.map(({ title }) => title);
+  const widths = [...widthsOf(titles, cells)];
   const words = columns.map((_, at) => at).filter((at) => columns[at]?.canShrink === true);
   for (;;) {
     const excess = widths.reduce((sum, width) => sum + width + GAP, -GAP) - terminal;
@@ -59,6 +57,14 @@ function shrunk<T>(
   }
 }
 
+function widthsOf(titles: readonly string[], cells: readonly (readonly string[])[]): readonly number[] {
+  const widths = titles.map((title) => stringWidth(title));
+  for (const row of cells) {
+    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, stringWidth(cell));
+  }
+  return widths;
+}
+
 function cutTo(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let kept = '';
@@ -68,21 +74,3 @@ function cutTo(text: string, width: number): string {
   }
   return `${kept}…`;
 }
-
-const NO_FRAME = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '',
-};

@@ -1,6 +1,9 @@
 /** `billsync demo`: the whole story on this machine, in under a minute, with the proof that every cent is right. */
 
 import type { Command } from 'commander';
+import { demoFolder } from '../demo/demo-folder.js';
+import { FEWEST_INVOICES } from '../demo/fates.js';
+import { CliError, EXIT } from '../errors.js';
 import { positiveInteger, verb } from '../verb.js';
 
 interface DemoFlags {
@@ -14,8 +17,8 @@ interface DemoFlags {
 export function demoCommand(): Command {
   return verb(
     'demo',
-    'Plays the whole story on this machine: a billing service with the faults of real life, Temporal, endpoint and\n' +
-      'worker; then the reports, and the proof that they equal what the service billed.',
+    'Plays the whole story on this machine: a billing service with the faults of real life, Temporal, endpoint ' +
+      'and worker; then the reports, and the proof that they equal what the service billed.',
     'billsync demo\nbillsync demo --invoices 60 --seed 7 --keep',
   )
     .option('--invoices <number>', 'how many invoices are billed', positiveInteger, 36)
@@ -23,13 +26,19 @@ export function demoCommand(): Command {
     .option('--keep', 'leave everything up afterwards, until Ctrl-C')
     .action(async (_flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<DemoFlags>();
+      if (flags.invoices < FEWEST_INVOICES) {
+        throw new CliError(EXIT.usage, `the story needs at least ${FEWEST_INVOICES} invoices`, {
+          hint: `billsync demo --invoices ${FEWEST_INVOICES}`,
+        });
+      }
+      const dataDir = demoFolder(flags.dataDir ?? (process.env.BILLSYNC_DATA_DIR || null));
       const { playDemo } = await import('../demo/play-demo.js');
       await playDemo({
         invoices: flags.invoices,
         seed: flags.seed,
         keep: flags.keep === true,
         quiet: flags.quiet === true,
-        dataDir: flags.dataDir ?? (process.env.BILLSYNC_DATA_DIR || null),
+        dataDir,
       });
     });
 }

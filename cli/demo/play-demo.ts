@@ -10,7 +10,6 @@ import { pause } from '../../temporal/connect.js';
 import { retryOne } from '../ask-temporal.js';
 import { CliError, EXIT } from '../errors.js';
 import { openPublished, publishedPath } from '../published.js';
-import { FEWEST_INVOICES } from './fates.js';
 import { type Happening, tellHappenings } from './happenings.js';
 import { createNarrator, type Narrator, renderHappenings, renderProof, renderReports } from './present.js';
 import { type ProvedReport, proveReports } from './proof.js';
@@ -22,8 +21,7 @@ export interface DemoOptions {
   readonly seed: number;
   readonly keep: boolean;
   readonly quiet: boolean;
-  /** null: a fresh temporary folder. */
-  readonly dataDir: string | null;
+  readonly dataDir: string;
 }
 
 /** Longer than any pause that billsync makes between two attempts of the story, on a slow machine too. */
@@ -31,11 +29,6 @@ const PATIENCE_MS = 90_000;
 
 /** @throws CliError (exit 1) when anything is not as it must be */
 export async function playDemo(options: DemoOptions): Promise<void> {
-  if (options.invoices < FEWEST_INVOICES) {
-    throw new CliError(EXIT.usage, `the story needs at least ${FEWEST_INVOICES} invoices`, {
-      hint: `billsync demo --invoices ${FEWEST_INVOICES}`,
-    });
-  }
   const narrator = createNarrator(options);
   const stopping = untilSignal();
   try {

@@ -1,14 +1,12 @@
 /** What the demo plays on: a billing service of its own, everything of `billsync up`, and one registration between them. */
 
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { loadSettings } from '../../config/load-settings.js';
 import type { Settings } from '../../config/settings.js';
 import { createLogger } from '../../ops/log.js';
 import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { CliError, EXIT, printError } from '../errors.js';
+import { printError } from '../errors.js';
 import { createRoleContext, type RunningRole } from '../roles/run-role.js';
 import { startUpRole } from '../roles/up-role.js';
 import { basicAuth, sandboxSettings } from '../roles/up-with-sandbox.js';
@@ -16,8 +14,7 @@ import type { Narrator } from './present.js';
 
 export interface TheatreOptions {
   readonly seed: number;
-  /** null: a fresh temporary folder. */
-  readonly dataDir: string | null;
+  readonly dataDir: string;
   /** Aborts when somebody wants the demo to end. */
   readonly stopping: AbortSignal;
 }
@@ -32,9 +29,8 @@ export interface Theatre {
 
 const WEBHOOK_USER = 'billing-service';
 
-/** @throws CliError (exit 2) the folder holds what is not the demo's */
 export async function openTheatre(options: TheatreOptions, narrator: Narrator): Promise<Theatre> {
-  const dataDir = demoFolder(options.dataDir);
+  const { dataDir } = options;
   narrator.done('data folder', dataDir);
   const sandbox = await startSandbox({
     dataDir: join(dataDir, 'sandbox'),
@@ -70,20 +66,6 @@ export async function openTheatre(options: TheatreOptions, narrator: Narrator): 
     await sandbox.close();
     throw error;
   }
-}
-
-/** A folder in which somebody else's invoices lie is left alone: the demo's must never be added to them. */
-function demoFolder(wanted: string | null): string {
-  if (wanted === null) return mkdtempSync(join(tmpdir(), 'billsync-demo-'));
-  const folder = resolve(wanted);
-  if (existsSync(join(folder, 'environment')) && !existsSync(join(folder, 'sandbox'))) {
-    throw new CliError(EXIT.usage, 'this data folder is in use, and not by a demo', {
-      subject: folder,
-      hint: 'name an empty folder with --data-dir, or unset BILLSYNC_DATA_DIR for a temporary one',
-    });
-  }
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  return folder;
 }
 
 /** Nothing of the caller's settings reaches the demo but where logs go: it must never touch a real service. */

@@ -87,5 +87,5 @@ async function checkCa(caFile: string | null): Promise<void> {
 
 function duration(seconds: number): string {
   if (seconds < 120) return `${seconds} s`;
-  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
+  return seconds < 5_400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
 }

@@ -1,0 +1,47 @@
+/** Runs the checks of `doctor` in their order and turns what they throw into what a person can act on. */
+
+import type { Settings } from '../../config/settings.js';
+import { describeError, EXIT } from '../errors.js';
+import { CHECKS } from './checks.js';
+import type { Finding } from './finding.js';
+
+export interface Diagnosis extends Finding {
+  readonly check: string;
+  readonly exit_code: number;
+}
+
+/** Each as soon as it is known: a connection that hangs must not hold back what was found before it. */
+export async function* diagnose(settings: Settings): AsyncGenerator<Diagnosis> {
+  let isFolderOurs = true;
+  for (const { name, isInFolder, run } of CHECKS) {
+    const diagnosis = await diagnoseOne(name, isInFolder && !isFolderOurs ? notTried : () => run(settings));
+    if (name === 'data folder') isFolderOurs = diagnosis.result !== 'failed';
+    yield diagnosis;
+  }
+}
+
+/** Nothing is made in a folder that is another's, or that cannot be written. */
+async function notTried(): Promise<Finding> {
+  return { result: 'note', detail: 'not tried: the data folder comes first', hint: null };
+}
+
+async function diagnoseOne(check: string, run: () => Promise<Finding>): Promise<Diagnosis> {
+  try {
+    const finding = await run();
+    return { check, ...finding, exit_code: finding.result === 'failed' ? EXIT.checkFailed : EXIT.done };
+  } catch (error) {
+    const { what, subject, hint, exitCode } = describeError(error);
+    const detail = subject === null ? what : `${what}: ${subject}`;
+    return { check, result: 'failed', detail, hint, exit_code: exitCode };
+  }
+}
+
+/** The one kind of trouble when all that failed is of that kind, else "a check failed". */
+export function exitCodeOf(diagnoses: readonly Diagnosis[]): number {
+  const codes = new Set(
+    diagnoses.filter(({ result }) => result === 'failed').map(({ exit_code }) => exit_code),
+  );
+  const [only] = codes;
+  if (only === undefined) return EXIT.done;
+  return codes.size === 1 && only !== EXIT.bug ? only : EXIT.checkFailed;
+}

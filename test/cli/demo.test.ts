@@ -1,0 +1,108 @@
+/** The demo's own arithmetic and patience: a proof that could not fail would prove nothing. */
+
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { totalsOf } from '../../cli/demo/billed.js';
+import { demoFolder } from '../../cli/demo/demo-folder.js';
+import { FEWEST_INVOICES, fatesOf } from '../../cli/demo/fates.js';
+import { settled } from '../../cli/demo/story.js';
+import type { BilledRow } from '../../sandbox/service.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'billsync-demo-test-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function billedRow(row: Partial<BilledRow>): BilledRow {
+  return {
+    ...{ invoiceId: 'i1', invoiceNumber: 'INV-1', status: 'APPROVED', level: 'tenant', tenant: 'T' },
+    ...{ tenantId: 't1', invoiceDate: '2026-03-01', shipDate: '2026-03-01', origin: null },
+    ...{ currencyCode: 'USD', billingCost: '1', billableWeight: '1', unit: 'LB', trackingNumber: 'N' },
+    ...{ carrier: 'ups', zone: '2', carrierInvoiceDate: null, serviceLevel: null },
+    ...row,
+  } as BilledRow;
+}
+
+describe('totalsOf', () => {
+  test('adds what is approved, by key and currency, and rounds each quotient once, half away from zero', () => {
+    const rows = [
+      billedRow({ billingCost: '-0.0001' }),
+      billedRow({ billingCost: '-0.0002', billableWeight: null, unit: null }),
+      billedRow({ billingCost: '9', currencyCode: 'EUR', billableWeight: '1', unit: 'KG' }),
+      billedRow({ billingCost: '100', status: 'CANCELED' }),
+      billedRow({ billingCost: '100', status: 'DRAFT' }),
+      billedRow({ billingCost: '100', level: 'partner' }),
+    ];
+    expect(totalsOf(rows, { by: 'tenant', level: 'tenant' })).toEqual([
+      {
+        ...{ key: 'T', currency_code: 'USD', invoices: '1', shipments: '2', billing_cost: '-0.0003' },
+        ...{ cost_per_shipment: '-0.0002', billable_weight_lb: '1.0000', cost_per_lb: '-0.0003' },
+      },
+      {
+        ...{ key: 'T', currency_code: 'EUR', invoices: '1', shipments: '1', billing_cost: '9.0000' },
+        ...{ cost_per_shipment: '9.0000', billable_weight_lb: '2.2046', cost_per_lb: '4.0824' },
+      },
+    ]);
+  });
+
+  test('refuses an amount of more than four decimals instead of rounding it', () => {
+    expect(() =>
+      totalsOf([billedRow({ billingCost: '1.00001' })], { by: 'carrier', level: 'tenant' }),
+    ).toThrow(/1\.00001/);
+  });
+});
+
+describe('fatesOf', () => {
+  test('gives every fate an invoice, and leaves plain ones, however few there are', () => {
+    const fates = fatesOf(FEWEST_INVOICES);
+    expect(fates).toHaveLength(FEWEST_INVOICES);
+    expect(new Set(fates).size).toBe(13);
+    expect(fatesOf(200).filter((fate) => fate !== 'plain')).toHaveLength(
+      fates.filter((fate) => fate !== 'plain').length,
+    );
+  });
+});
+
+describe('settled', () => {
+  const stopping = new AbortController().signal;
+
+  test('waits as long as something changes', async () => {
+    let left = 4;
+    const ask = async () => {
+      left -= 1;
+      return { answer: 'done', open: Array.from({ length: left }, (_, at) => `INV-${at}`) };
+    };
+    // Each of the looks is half of the patience after the last.
+    expect(await settled({ patienceMs: 500, stopping }, ask)).toBe('done');
+  });
+
+  test('names what is open once nothing changes', async () => {
+    const ask = async () => ({ answer: null, open: ['INV-7 (plain) is draft'] });
+    await expect(settled({ patienceMs: 300, stopping }, ask)).rejects.toMatchObject({
+      exitCode: 1,
+      subject: 'INV-7 (plain) is draft',
+    });
+  });
+
+  test('ends at once when it is asked to', async () => {
+    const abort = new AbortController();
+    abort.abort(new Error('stopping'));
+    const ask = async () => ({ answer: null, open: ['INV-7'] });
+    await expect(settled({ patienceMs: 60_000, stopping: abort.signal }, ask)).rejects.toThrow('stopping');
+  });
+});
+
+describe('demoFolder', () => {
+  test('is a fresh one when none is wanted, and never one in which other invoices lie', () => {
+    const fresh = demoFolder(null);
+    expect(readdirSync(fresh)).toEqual([]);
+    rmSync(fresh, { recursive: true });
+    const used = join(folder, 'used');
+    mkdirSync(used);
+    writeFileSync(join(used, 'environment'), 'test\n');
+    expect(() => demoFolder(used)).toThrow(/in use, and not by a demo/);
+    // A demo's own folder can be played in again.
+    mkdirSync(join(used, 'sandbox'));
+    expect(demoFolder(used)).toBe(used);
+  });
+});

@@ -1,0 +1,214 @@
+/** `doctor` with each thing broken on purpose: it names what is wrong and what to do, and makes nothing worse. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmod, mkdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { generate } from 'selfsigned';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { CHECKS } from '../../cli/doctor/checks.js';
+import { type Diagnosis, diagnose, exitCodeOf } from '../../cli/doctor/diagnose.js';
+import type { Finding } from '../../cli/doctor/finding.js';
+import { describeError } from '../../cli/errors.js';
+import { loadSettings } from '../../config/load-settings.js';
+import { type ForeignService, startForeignService } from '../support/foreign-service.js';
+
+const HOLD = `
+import { DuckDBInstance } from '@duckdb/node-api';
+await DuckDBInstance.create(process.argv[1]);
+console.log('held');
+process.stdin.resume();
+`;
+const folder = mkdtempSync(join(tmpdir(), 'billsync-doctor-'));
+let service: ForeignService;
+
+beforeAll(async () => {
+  service = await startForeignService();
+});
+afterAll(async () => {
+  await service?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+type Env = Readonly<Record<string, string>>;
+
+/** What one check says; what it throws is told as the command tells it. */
+async function check(name: string, env: Env = {}): Promise<Finding & { exitCode: number }> {
+  const settings = loadSettings({ env: { BILLSYNC_DATA_DIR: join(folder, 'data'), ...env }, cwd: folder });
+  const found = CHECKS.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`There is no check "${name}".`);
+  await mkdir(settings.dataDir, { recursive: true, mode: 0o700 });
+  try {
+    return { ...(await found.run(settings)), exitCode: 0 };
+  } catch (error) {
+    const { what, subject, hint, exitCode } = describeError(error);
+    return { result: 'failed', detail: `${what} ${subject ?? ''}`, hint, exitCode };
+  }
+}
+
+function serviceEnv(): Env {
+  return {
+    BILLSYNC_BASE_URL: service.baseUrl,
+    BILLSYNC_AUTH_URL: service.authUrl,
+    BILLSYNC_CLIENT_ID: service.clientId,
+    BILLSYNC_CLIENT_SECRET: service.clientSecret,
+    BILLSYNC_CA_FILE: service.caFile,
+    BILLSYNC_ALLOW_PRIVATE_HOSTS: 'true',
+  };
+}
+
+describe('the billing service', () => {
+  test('answers with the right settings', async () => {
+    expect(await check('billing service', serviceEnv())).toMatchObject({ result: 'ok', exitCode: 0 });
+  });
+
+  test.each([
+    [
+      'a wrong secret',
+      { BILLSYNC_CLIENT_SECRET: 'wrong' },
+      4,
+      /refused the client id/,
+      /client id and secret/,
+    ],
+    ['no CA', { BILLSYNC_CA_FILE: '' }, 5, /cannot be reached/, /BILLSYNC_CA_FILE/],
+    ['a CA that is not there', { BILLSYNC_CA_FILE: '/nowhere.pem' }, 2, /nowhere\.pem/, /BILLSYNC_CA_FILE/],
+    ['nobody there', { BILLSYNC_AUTH_URL: 'https://127.0.0.1:9' }, 5, /ECONNREFUSED/, /address/],
+    [
+      'private addresses forbidden',
+      { BILLSYNC_ALLOW_PRIVATE_HOSTS: '' },
+      5,
+      /no public/,
+      /ALLOW_PRIVATE_HOSTS/,
+    ],
+    ['half of the credentials', { BILLSYNC_CLIENT_ID: '' }, 2, /BILLSYNC_CLIENT_ID is not set/, /init/],
+  ] as const)('fails with %s', async (_what, env, exitCode, detail, hint) => {
+    const found = await check('billing service', { ...serviceEnv(), ...env });
+    expect(found).toMatchObject({ result: 'failed', exitCode });
+    expect(found.detail).toMatch(detail);
+    expect(found.hint).toMatch(hint);
+  });
+
+  test('fails with a CA file that holds no certificate', async () => {
+    const path = join(folder, 'junk.pem');
+    writeFileSync(path, 'junk');
+    const found = await check('billing service', { ...serviceEnv(), BILLSYNC_CA_FILE: path });
+    expect(found).toMatchObject({ result: 'failed', exitCode: 2 });
+    expect(found.detail).toMatch(/holds no certificate/);
+  });
+});
+
+describe('the clock', () => {
+  test("is compared with the service's", async () => {
+    expect(await check('clock', serviceEnv())).toMatchObject({ result: 'ok', detail: "as the service's" });
+    for (const [hours, words] of [
+      [2, /2 h ahead of/],
+      [-2, /2 h behind/],
+    ] as const) {
+      const real = Date.now;
+      const spy = vi.spyOn(Date, 'now').mockImplementation(() => real() + hours * 3_600_000);
+      const found = await check('clock', serviceEnv()).finally(() => spy.mockRestore());
+      expect(found.result).toBe('note');
+      expect(found.detail).toMatch(words);
+    }
+  });
+});
+
+describe('the data folder', () => {
+  test('is read-only for nobody else, and not the other environment’s', async () => {
+    const open = join(folder, 'open');
+    await mkdir(open);
+    await chmod(open, 0o755);
+    expect(await check('data folder', { BILLSYNC_DATA_DIR: open })).toMatchObject({
+      result: 'note',
+      hint: `chmod 700 ${open}`,
+    });
+    const other = join(folder, 'other');
+    await mkdir(other);
+    writeFileSync(join(other, 'environment'), 'production\n');
+    const diagnoses: Diagnosis[] = [];
+    const settings = loadSettings({ env: { BILLSYNC_DATA_DIR: other }, cwd: folder });
+    for await (const diagnosis of diagnose(settings)) diagnoses.push(diagnosis);
+    expect(exitCodeOf(diagnoses)).toBe(2);
+    expect(diagnoses[0]).toMatchObject({ check: 'data folder', result: 'failed' });
+    expect(diagnoses.find(({ check: name }) => name === 'inbox')?.detail).toMatch(/not tried/);
+    expect(existsSync(join(other, 'inbox'))).toBe(false);
+  });
+});
+
+describe('Temporal', () => {
+  test('fails when nobody answers at TEMPORAL_ADDRESS', async () => {
+    vi.stubEnv('TEMPORAL_ADDRESS', '127.0.0.1:9');
+    const found = await check('temporal', { TEMPORAL_ADDRESS: '127.0.0.1:9' }).finally(() =>
+      vi.unstubAllEnvs(),
+    );
+    expect(found).toMatchObject({ result: 'failed', exitCode: 5 });
+    expect(found.detail).toMatch(/127\.0\.0\.1:9/);
+  });
+});
+
+describe('the endpoint', () => {
+  test('is heard by this machine only without credentials', async () => {
+    const found = await check('endpoint');
+    expect(found).toMatchObject({ result: 'note' });
+    expect(found.detail).toMatch(/this machine only/);
+    expect(found.hint).toMatch(/BILLSYNC_WEBHOOK_BASIC_AUTH/);
+  });
+
+  test('needs a certificate and key that belong together, and says when the certificate ends', async () => {
+    const pair = await generate([{ name: 'commonName', value: 'localhost' }], {
+      notAfterDate: new Date(Date.now() + 5 * 86_400_000),
+    });
+    const strange = await generate([{ name: 'commonName', value: 'localhost' }]);
+    const [cert, key, otherKey] = ['cert.pem', 'key.pem', 'other.pem'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    writeFileSync(cert, pair.cert);
+    writeFileSync(key, pair.private);
+    writeFileSync(otherKey, strange.private);
+    const env = { BILLSYNC_WEBHOOK_BASIC_AUTH: 'u:p', BILLSYNC_WEBHOOK_TLS_CERT: cert };
+    expect((await check('endpoint', { ...env, BILLSYNC_WEBHOOK_TLS_KEY: key })).detail).toMatch(
+      /certificate ends/,
+    );
+    for (const [path, words] of [
+      [otherKey, /no pair/],
+      [join(folder, 'none.pem'), /TLS_KEY cannot be read .*none\.pem/],
+    ] as const) {
+      const found = await check('endpoint', { ...env, BILLSYNC_WEBHOOK_TLS_KEY: path });
+      expect(found).toMatchObject({ result: 'failed', exitCode: 2 });
+      expect(found.detail).toMatch(words);
+    }
+  });
+});
+
+describe('the warehouse', () => {
+  test('names a program that has it open, and a file that is none', async () => {
+    const dataDir = join(folder, 'held');
+    await mkdir(dataDir);
+    const path = join(dataDir, 'warehouse.duckdb');
+    writeFileSync(path, 'no database');
+    expect(await check('warehouse', { BILLSYNC_DATA_DIR: dataDir })).toMatchObject({
+      result: 'failed',
+      exitCode: 7,
+      hint: expect.stringMatching(/rebuild/),
+    });
+    rmSync(path);
+    // The lock is between processes, so another one has to hold it.
+    const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLD, path], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    });
+    try {
+      await once(holder.stdout, 'data');
+      const found = await check('warehouse', { BILLSYNC_DATA_DIR: dataDir });
+      expect(found).toMatchObject({ result: 'failed', exitCode: 8 });
+      expect(found.detail).toMatch(new RegExp(`process ${holder.pid}`));
+    } finally {
+      holder.kill('SIGKILL');
+    }
+  });
+});

@@ -1,0 +1,84 @@
+/** What a terminal shows: tables that fit, colour only where it is seen, nothing that moves the cursor. */
+
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { counted } from '../../cli/output.js';
+import { type Column, renderTable } from '../../cli/render-table.js';
+import { paint, printable } from '../../cli/terminal-text.js';
+
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly cost: string;
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: 'id', value: ({ id }) => id },
+  { title: 'name', value: ({ name }) => name, canShrink: true },
+  { title: 'cost', value: ({ cost }) => cost, align: 'right' },
+];
+const ROWS = [
+  { id: '0b8e2a1c-6f2e-4c57', name: 'A name that goes on and on, 北海道 and further', cost: '1,234.5000' },
+  { id: '1', name: 'Short', cost: '-1.0000' },
+];
+
+function terminal(columns: number): void {
+  vi.spyOn(process.stdout, 'isTTY', 'get').mockReturnValue(true);
+  vi.spyOn(process.stdout, 'columns', 'get').mockReturnValue(columns);
+}
+
+/** A stream of a test runner has neither property of its own. */
+for (const property of ['isTTY', 'columns'] as const) {
+  if (!(property in process.stdout))
+    Object.defineProperty(process.stdout, property, { get: () => undefined, configurable: true });
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+describe('renderTable', () => {
+  test('cuts words, never figures, to fit a terminal', () => {
+    vi.stubEnv('NO_COLOR', '1');
+    terminal(60);
+    const lines = renderTable(ROWS, COLUMNS).split('\n');
+    expect(lines[1]).toMatch(/^0b8e2a1c-6f2e-4c57 {2}A name that goes .*… {2}1,234\.5000$/);
+    for (const line of lines) expect([...line].length).toBeLessThanOrEqual(60);
+  });
+
+  test('cuts nothing where it would not help, and nothing elsewhere than on a terminal', () => {
+    vi.stubEnv('NO_COLOR', '1');
+    terminal(30);
+    expect(renderTable(ROWS, COLUMNS)).toContain('北海道 and further');
+    vi.restoreAllMocks();
+    expect(renderTable(ROWS, COLUMNS)).toContain('北海道 and further');
+  });
+
+  test('takes a hundred thousand rows', () => {
+    terminal(60);
+    const many = Array.from({ length: 150_000 }, (_, at) => ({ id: String(at), name: 'x', cost: '1' }));
+    expect(() => renderTable(many.slice(0, 1), COLUMNS)).not.toThrow();
+    expect(renderTable(many, COLUMNS).length).toBeGreaterThan(150_000);
+  });
+});
+
+describe('paint', () => {
+  test('colours a terminal, and nothing else', () => {
+    expect(paint('bold', 'x', { isTTY: true })).toBe('\u001b[1mx\u001b[22m');
+    expect(paint('bold', 'x', {})).toBe('x');
+    vi.stubEnv('NO_COLOR', '1');
+    expect(paint('bold', 'x', { isTTY: true })).toBe('x');
+  });
+});
+
+describe('printable', () => {
+  test('shows a line break as one sign, and control characters as text', () => {
+    expect(printable('Two\r\nlines\nand three')).toBe('Two⏎lines⏎and three');
+    expect(printable('\u001b[2Jgone\u202e')).toBe('\\u001b[2Jgone\\u202e');
+    expect(printable(null)).toBe('–');
+  });
+});
+
+test('counted says one thing, and more things', () => {
+  expect([counted(1, 'invoice'), counted(2, 'invoice')]).toEqual(['1 invoice', '2 invoices']);
+});
