@@ -154,7 +154,9 @@ function describeByName(error: Error): DescribedError {
   const network = typeof code === 'string' && BY_NETWORK_CODE.has(code) ? EXIT.unreachable : null;
   const system =
     typeof code === 'string' && /^(ENOENT|EACCES|EISDIR|ENOTDIR|EROFS)$/.test(code) ? EXIT.usage : null;
-  const chosen = own ?? addressTaken ?? verdict?.exitCode ?? network ?? system ?? EXIT.bug;
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+  const full = isFull ? EXIT.checkFailed : null;
+  const chosen = own ?? addressTaken ?? verdict?.exitCode ?? network ?? system ?? full ?? EXIT.bug;
   return {
     exitCode: chosen,
     what: system === null ? error.message || error.name : systemMessage(error),

@@ -15,6 +15,7 @@ import type { LockFile } from './lock-file.js';
 import type { WarehousePaths } from './paths.js';
 import { publish } from './publish.js';
 import { readInvoices } from './read-invoices.js';
+import { requireRoom, sizeOf } from './room.js';
 import { takeEvents } from './take-ledger-lines.js';
 import { KeyedMutex, type Turnstile } from './turnstile.js';
 import { verifyWarehouse } from './verify.js';
@@ -73,6 +74,7 @@ export class DuckDbWarehouse implements Warehouse {
 
   async ingestArchive(): Promise<{ readonly events: number }> {
     const { database, archive, log, turnstile } = this.#parts;
+    await requireRoom(database.path);
     const ingested = await this.#locks.run(INGEST, () =>
       ingest({
         database,
@@ -104,9 +106,9 @@ export class DuckDbWarehouse implements Warehouse {
     const file = await archive.file(request.sha256);
     if (file === null) throw new FileNotArchivedError(request.sha256, 'it is not there');
     const csvPath = await archive.localPath(request.sha256);
-    const outcome = await this.#write([invoiceId], () =>
-      this.#loadLocked({ ...request, invoiceId }, { file, csvPath }),
-    );
+    const load = () => this.#loadLocked({ ...request, invoiceId }, { file, csvPath });
+    // Its rows stage outside the file first, then go into the log.
+    const outcome = await this.#write([invoiceId], load, 2 * file.sizeBytes);
     if (outcome.outcome === 'loaded') this.#changed();
     return outcome;
   }
@@ -166,7 +168,11 @@ export class DuckDbWarehouse implements Warehouse {
         publishedPath: paths.published,
         temporaryFolder: paths.temporaryFolder,
         now: now(),
-        alone: (work) => turnstile.exclusive(work),
+        alone: (work) =>
+          turnstile.exclusive(async () => {
+            await requireRoom(database.path, await sizeOf(database.path));
+            return work();
+          }),
       }),
     );
   }
@@ -241,7 +247,8 @@ export class DuckDbWarehouse implements Warehouse {
     await this.ingestArchive();
   }
 
-  #write<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
+  async #write<T>(keys: readonly string[], work: () => Promise<T>, needBytes = 0): Promise<T> {
+    await requireRoom(this.#parts.database.path, needBytes);
     return this.#parts.turnstile.shared(() => this.#locks.runAll(keys, work));
   }
 

@@ -79,6 +79,19 @@ export class PublicationError extends WarehouseError {
   }
 }
 
+/** The disk has too little room for what was about to be written; nothing was. Goes on by itself once there is some. */
+export class NoRoomError extends WarehouseError {
+  override readonly name = 'NoRoomError';
+  readonly code = 'no_room';
+
+  constructor(folder: string, bytes: { readonly freeBytes: number; readonly needBytes: number }) {
+    const mib = (count: number): string => (count / 1024 ** 2).toFixed(0);
+    super(
+      `The disk of ${folder} has ${mib(bytes.freeBytes)} MiB free, ${mib(bytes.needBytes)} MiB are needed. Make room; it then goes on by itself.`,
+    );
+  }
+}
+
 /** COMMIT answered, the rows are not there (hazard of a commit behind a failed statement). */
 export class LoadLostError extends WarehouseError {
   override readonly name = 'LoadLostError';

@@ -28,7 +28,8 @@ export interface Publisher {
 
 /** A tenth of the time at most. */
 const LEAST_PAUSE_FACTOR = 10;
-const LONGEST_RETRY_MS = 60_000;
+const LONGEST_RETRY_MS = 30_000;
+const COMPLAIN_EVERY_MS = 60_000;
 
 export function startPublisher(warehouse: Warehouse, options: PublisherOptions): Publisher {
   const { log, quietMs = 400, longestMs = 4_000, ingestEveryMs = 1_000 } = options;
@@ -89,12 +90,18 @@ export function startPublisher(warehouse: Warehouse, options: PublisherOptions):
   changed();
   const ingesting = ingestEveryMs > 0 ? setInterval(ingest, ingestEveryMs) : undefined;
   let isIngesting = false;
+  let complainedAt = 0;
   function ingest(): void {
     if (isIngesting || running !== null) return;
     isIngesting = true;
     warehouse
       .ingestArchive()
-      .catch((error: unknown) => log.error({ err: error }, 'the archive could not be read on'))
+      .catch((error: unknown) => {
+        // Asked every second: what goes on for long, as a full disk does, is said once a minute.
+        if (Date.now() - complainedAt < COMPLAIN_EVERY_MS) return;
+        complainedAt = Date.now();
+        log.error({ err: error }, 'the archive could not be read on');
+      })
       .finally(() => {
         isIngesting = false;
       });

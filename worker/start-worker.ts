@@ -26,6 +26,7 @@ import { openOrRebuild } from './open-or-rebuild.js';
 import { pollTemporal } from './poll-temporal.js';
 import { readGaps } from './read-gaps.js';
 import { installRuntime } from './runtime.js';
+import { watchDisk } from './watch-disk.js';
 
 export interface WorkerOptions {
   readonly settings: Settings;
@@ -82,6 +83,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       setTimeout(() => options.onFatal?.(error), ENDS_AFTER_MS).unref();
     });
     closers.push(async () => stopListening());
+    const disk = watchDisk({ dataDir: settings.dataDir, health, alerts, metrics });
+    closers.push(async () => disk.close());
     const archive = await openArchive(settings);
     closers.push(() => archive.close());
     const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));

@@ -1,0 +1,43 @@
+/** A full disk is said before it hurts; `/proc` is a file system that has no room. */
+
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Alert } from '../../ops/alerts.js';
+import { createHealth } from '../../ops/health.js';
+import { createMetrics } from '../../ops/metrics.js';
+import { NoRoomError } from '../../warehouse/errors.js';
+import { requireRoom } from '../../warehouse/room.js';
+import { watchDisk } from '../../worker/watch-disk.js';
+import { eventually } from '../support/eventually.js';
+
+async function watched(dataDir: string) {
+  const said: string[] = [];
+  const health = createHealth();
+  const alerts = {
+    raise: ({ key }: Alert) => void said.push(`raised ${key}`),
+    resolve: (key: string) => void said.push(`resolved ${key}`),
+    close: async () => {},
+  };
+  const disk = watchDisk({ dataDir, health, alerts, metrics: createMetrics('worker') });
+  const component = await eventually(async () => health.report().components.disk ?? null);
+  disk.close();
+  return { component, said };
+}
+
+test.runIf(process.platform === 'linux')('a full disk is said in health and by an alert', async () => {
+  const { component, said } = await watched('/proc');
+  expect(component).toMatchObject({ isHealthy: false, detail: expect.stringMatching(/^0 MiB are free/) });
+  expect(said).toEqual(['raised disk/full']);
+});
+
+test('a disk with room is well', async () => {
+  const { component, said } = await watched(tmpdir());
+  expect(component.isHealthy).toBe(true);
+  expect(said).toEqual(['resolved disk/full']);
+});
+
+test('nothing is written to the warehouse that the disk has no room for', async () => {
+  await requireRoom(join(tmpdir(), 'warehouse.duckdb'));
+  await expect(requireRoom(join(tmpdir(), 'warehouse.duckdb'), 2 ** 60)).rejects.toThrow(NoRoomError);
+});
