@@ -1,7 +1,7 @@
 /** kill -9 of the writer in the middle of loads, voids and publications, again and again, then the judgement. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aWorkshop, type Judgement, judge, kill, startWriter } from '../warehouse/chaos.js';
+import { aWorkshop, isSound, type Judgement, judge, kill, startWriter } from '../warehouse/chaos.js';
 
 export const summary = 'kill -9 in the middle of loads [kills] [seed]: nothing lost, halved or doubled';
 
@@ -38,10 +38,6 @@ export async function runKills(options: {
 async function expectSound(workshop: Parameters<typeof judge>[0]): Promise<void> {
   const found = await judge(workshop);
   if (!isSound(found)) throw new Error(`A promise broke: ${JSON.stringify(found)}`);
-}
-
-function isSound(found: Judgement): boolean {
-  return found.lost.length + found.partial + found.doubled + found.voidedInReports + found.drift.length === 0;
 }
 
 export async function main([kills = '200', seed = '1']: readonly string[]): Promise<void> {

@@ -1,0 +1,13 @@
+/** The short forms of what `npm run chaos` proves at length with real processes (docs/proofs.md). */
+
+import { expect, test } from 'vitest';
+import { runWorkerPoints } from '../chaos/worker-points.js';
+
+test('a worker killed -9 around archive, commit and publication loses nothing, doubles nothing', async () => {
+  const points = ['archive-told before', 'committed before', 'committed after', 'renamed before'] as const;
+  const result = await runWorkerPoints({ rounds: 1, points });
+  expect(Object.keys(result.deaths)).toEqual(points);
+  expect(result.invoices).toBe(points.length);
+  expect(result.violations).toEqual([]);
+  expect(result.complaints).toEqual([]);
+}, 180_000);
