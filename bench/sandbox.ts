@@ -1,7 +1,8 @@
 /**
  * Is the sandbox fast enough to rehearse against? A burst of finalized invoices has to reach an endpoint that answers
  * at once in no more than twice the time that the endpoint needs for a load generator, and a file of millions of
- * rows has to be served in little memory.
+ * rows has to be served in little memory. Bursts and load take turns, and the best of each are compared: what else
+ * runs on the machine can only make either slower.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -15,8 +16,9 @@ export const summary = 'burst of deliveries against a load generator; memory of 
 
 const INVOICES = 1_000;
 const ROWS = 500;
-const BURSTS = 3;
-const FLOOR_ROUNDS = 9;
+const TURNS = 6;
+/** Rounds of load in each turn. */
+const ROUNDS = 3;
 const LEAST_SHARE = 0.5;
 const LARGE_ROWS = 5_000_000;
 const MOST_MEMORY = 200 * 1024 * 1024;
@@ -37,12 +39,18 @@ async function measureBurst(): Promise<readonly string[]> {
   try {
     await sandbox.post('/registrations', { name: 'burst', url: receiver.url, active: true });
     const bursts: number[] = [];
-    for (let round = 0; round < BURSTS; round += 1) bursts.push(await burst(sandbox, receiver));
-    const [event] = (await sandbox.get('/events?limit=1')) as [{ readonly body: string }];
-    const floors = await loadRounds(receiver, event.body);
-    const share = median(floors) / median(bursts);
-    say(`load generator   ${rate(median(floors))} (rounds of ${INVOICES}: ${list(floors)})`);
-    say(`finalized burst  ${rate(median(bursts))} (bursts of ${INVOICES} x ${ROWS} rows: ${list(bursts)})`);
+    const loads: number[] = [];
+    for (let turn = 0; turn < TURNS; turn += 1) {
+      bursts.push(await burst(sandbox, receiver));
+      const [event] = (await sandbox.get('/events?limit=1')) as [{ readonly body: string }];
+      loads.push(...(await loadRounds(receiver, event.body)));
+    }
+    const [bestLoad, bestBurst] = [Math.min(...loads), Math.min(...bursts)];
+    const share = bestLoad / bestBurst;
+    say(`load generator   ${rate(bestLoad)} at best (rounds of ${INVOICES}: ${list(loads)})`);
+    say(
+      `finalized burst  ${rate(bestBurst)} at best (bursts of ${INVOICES} x ${ROWS} rows: ${list(bursts)})`,
+    );
     say(`share            ${share.toFixed(2)} of what the endpoint takes; least ${LEAST_SHARE}`);
     return share < LEAST_SHARE ? [`the burst reached ${share.toFixed(2)} of the load generator`] : [];
   } finally {
@@ -69,14 +77,14 @@ async function burst(sandbox: ServedSandbox, receiver: Receiver): Promise<number
   return elapsedMs;
 }
 
-/** What the endpoint takes from a generator that does nothing but send, after rounds to warm both up. */
+/** What the endpoint takes from a generator that does nothing but send. */
 async function loadRounds(receiver: Receiver, body: string): Promise<readonly number[]> {
   const { origin, pathname } = new URL(receiver.url);
   const connect = { rejectUnauthorized: false };
   const pool = new Pool(origin, { connections: CONNECTIONS, pipelining: 1, connect });
   const headers = { 'content-type': 'application/json' };
   const rounds: number[] = [];
-  for (let round = 0; round < FLOOR_ROUNDS; round += 1) {
+  for (let round = 0; round < ROUNDS; round += 1) {
     const { reached } = await receiver.expect(INVOICES);
     const start = performance.now();
     await Promise.all(
@@ -91,7 +99,7 @@ async function loadRounds(receiver: Receiver, body: string): Promise<readonly nu
     rounds.push(performance.now() - start);
   }
   await pool.destroy();
-  return rounds.slice(-Math.ceil(FLOOR_ROUNDS / 2));
+  return rounds;
 }
 
 async function measureFile(): Promise<readonly string[]> {
@@ -145,10 +153,6 @@ async function startReceiver(): Promise<Receiver> {
       return { reached: once(child, 'message') };
     },
   };
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 function rate(elapsedMs: number): string {

@@ -34,7 +34,7 @@ const STATUS_WORDS: Readonly<Record<InternalStatus, string>> = {
   CANCELED: 'Canceled',
 };
 
-const HELPERS = { statusWord, instant, amount, count, bytes, plural };
+const HELPERS = { statusWord, instant, duration, amount, count, bytes, plural };
 
 export function renderPage(page: Page, { base, account, notice, problem }: Surroundings): string {
   const { environment, partner } = account;
@@ -50,6 +50,17 @@ function statusWord(status: InternalStatus): string {
 /** `2026-11-21 12:15:03` in UTC, as the column heads say. */
 function instant(iso: string): string {
   return iso.slice(0, 19).replace('T', ' ');
+}
+
+/** The largest unit that a number of seconds is a whole number of: `2 h`, `90 s`. */
+function duration(seconds: number): string {
+  const units = [
+    ['d', 86_400],
+    ['h', 3_600],
+    ['min', 60],
+  ] as const;
+  const unit = units.find(([, length]) => seconds >= length && seconds % length === 0);
+  return unit === undefined ? `${seconds} s` : `${seconds / unit[1]} ${unit[0]}`;
 }
 
 /** Exact decimal text with its thousands grouped. */
