@@ -38,6 +38,8 @@ export interface WarehouseParts {
   readonly lock: LockFile;
   readonly lastLoadId: number;
   readonly memoryBytes: number;
+  /** Of the disk, left to others. */
+  readonly reservedBytes: number;
 }
 
 /** Locks are taken in the order of these words, `#` before any invoice id. */
@@ -74,7 +76,7 @@ export class DuckDbWarehouse implements Warehouse {
 
   async ingestArchive(): Promise<{ readonly events: number }> {
     const { database, archive, log, turnstile } = this.#parts;
-    await requireRoom(database.path);
+    await this.#requireRoom();
     const ingested = await this.#locks.run(INGEST, () =>
       ingest({
         database,
@@ -170,7 +172,7 @@ export class DuckDbWarehouse implements Warehouse {
         now: now(),
         alone: (work) =>
           turnstile.exclusive(async () => {
-            await requireRoom(database.path, await sizeOf(database.path));
+            await this.#requireRoom(await sizeOf(database.path));
             return work();
           }),
       }),
@@ -248,8 +250,13 @@ export class DuckDbWarehouse implements Warehouse {
   }
 
   async #write<T>(keys: readonly string[], work: () => Promise<T>, needBytes = 0): Promise<T> {
-    await requireRoom(this.#parts.database.path, needBytes);
+    await this.#requireRoom(needBytes);
     return this.#parts.turnstile.shared(() => this.#locks.runAll(keys, work));
+  }
+
+  async #requireRoom(needBytes = 0): Promise<void> {
+    const { database, reservedBytes } = this.#parts;
+    await requireRoom(database.path, needBytes + reservedBytes);
   }
 
   #at(): string {

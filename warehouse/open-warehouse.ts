@@ -20,6 +20,7 @@ import type { WarehouseCorruptError } from './errors.js';
 import { takeLock } from './lock-file.js';
 import { migrate } from './migrate.js';
 import { warehousePaths } from './paths.js';
+import { RESERVED_BYTES } from './room.js';
 import { Turnstile } from './turnstile.js';
 import type { Warehouse } from './warehouse.js';
 
@@ -36,6 +37,8 @@ export interface OpenWarehouseOptions {
   readonly role?: string;
   /** How long a living owner of the lock is waited for; 0 unless told. */
   readonly lockPatienceMs?: number;
+  /** Of the disk, left to the inbox; 32 MiB unless told. */
+  readonly reservedBytes?: number;
   /** DuckDB cannot go on (disk full at a checkpoint, damage): every later call fails; end the process. */
   readonly onFatal?: (error: WarehouseCorruptError) => void;
   readonly onCatchUp?: (progress: CatchUpProgress) => void;
@@ -78,7 +81,11 @@ export async function openWarehouse(options: OpenWarehouseOptions): Promise<Ware
       log,
       ...(options.onCatchUp === undefined ? {} : { onProgress: options.onCatchUp }),
     });
-    return new DuckDbWarehouse({ database, archive, log, now, paths, turnstile, lock, ...caughtUp });
+    const reservedBytes = options.reservedBytes ?? RESERVED_BYTES;
+    return new DuckDbWarehouse({
+      ...{ database, archive, log, now, paths, turnstile, lock, reservedBytes },
+      ...caughtUp,
+    });
   } catch (error) {
     database?.close();
     await lock.release();

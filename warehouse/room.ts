@@ -8,14 +8,13 @@ import { dirname } from 'node:path';
 import { NoRoomError } from './errors.js';
 
 /** Above what a checkpoint writes at once, which DuckDB makes when its log has 16 MB. */
-const RESERVED_BYTES = 32 * 1024 * 1024;
+export const RESERVED_BYTES = 32 * 1024 * 1024;
 
-/** @throws NoRoomError `needBytes` would leave less than our reserve */
-export async function requireRoom(database: string, needBytes = 0): Promise<void> {
+/** @throws NoRoomError fewer bytes are free */
+export async function requireRoom(database: string, needBytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(dirname(database));
   const freeBytes = bavail * bsize;
-  if (freeBytes < needBytes + RESERVED_BYTES)
-    throw new NoRoomError(dirname(database), { freeBytes, needBytes: needBytes + RESERVED_BYTES });
+  if (freeBytes < needBytes) throw new NoRoomError(dirname(database), { freeBytes, needBytes });
 }
 
 /** What a copy of the database takes, its log folded in. */

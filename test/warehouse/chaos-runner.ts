@@ -29,6 +29,8 @@ const warehouse = await openWarehouse({
   settings: settingsFor(dataDir),
   archive,
   log,
+  // Without the reserve that keeps DuckDB from a full disk: here it has to meet one.
+  reservedBytes: 0,
   onFatal: () => process.exit(9),
 });
 const publisher = startPublisher(warehouse, { log, quietMs: 20, longestMs: 200 });

@@ -38,6 +38,6 @@ test('a disk with room is well', async () => {
 });
 
 test('nothing is written to the warehouse that the disk has no room for', async () => {
-  await requireRoom(join(tmpdir(), 'warehouse.duckdb'));
+  await requireRoom(join(tmpdir(), 'warehouse.duckdb'), 1);
   await expect(requireRoom(join(tmpdir(), 'warehouse.duckdb'), 2 ** 60)).rejects.toThrow(NoRoomError);
 });
