@@ -1,11 +1,13 @@
 /** What every command has in common: streams, exit codes, help, suggestions. */
 
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { VERBS } from '../../cli/verbs.js';
-import { BILLSYNC, billsync } from '../support/billsync.js';
+import { takeLock } from '../../warehouse/lock-file.js';
+import { BILLSYNC, billsync, cleanEnvironment } from '../support/billsync.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-cli-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -16,6 +18,7 @@ describe('billsync', () => {
   test('shows every verb with --help on stdout, and ends with 2 when no verb is given', async () => {
     const [help, nothing] = await Promise.all([billsync(['--help']), billsync([])]);
     expect(help.exitCode).toBe(0);
+    expect((await billsync(['-h'])).stdout).toBe(help.stdout);
     expect(help.stderr).toBe('');
     for (const { name, summary } of VERBS)
       expect(help.stdout).toMatch(new RegExp(`^  ${name} +${summary.slice(0, 20)}`, 'm'));
@@ -35,6 +38,12 @@ describe('billsync', () => {
           })
           .outputHelp();
         expect(help, `${name} ${each.name()}`).toMatch(/Example/);
+        // What the verb has of its own comes before what all have.
+        expect(help.indexOf('\nOptions:'), `${name} ${each.name()}`).toBeLessThan(
+          help.includes('Options of every command:')
+            ? help.indexOf('Options of every command:')
+            : help.length,
+        );
         expect(each.description(), each.name()).not.toBe('');
       }
     }
@@ -83,7 +92,6 @@ describe('billsync', () => {
   test('ends with 3 while nothing is published, and with 2 in the folder of the other environment', async () => {
     const nothing = await billsync(['report', 'tenants', '--json'], { env });
     expect(nothing).toMatchObject({ exitCode: 3, stdout: '' });
-    const { mkdirSync } = await import('node:fs');
     const other = join(folder, 'production');
     mkdirSync(other);
     writeFileSync(join(other, 'environment'), 'production\n');
@@ -99,7 +107,57 @@ describe('billsync', () => {
     ]);
     expect(away.exitCode).toBe(5);
     expect(unconfigured.exitCode).toBe(2);
-    expect(unconfigured.stderr).toMatch(/BILLSYNC_BASE_URL .*BILLSYNC_CLIENT_SECRET/s);
+    expect(unconfigured.stderr.trim().split('\n')).toEqual([
+      'billsync: 4 settings are missing',
+      '  BILLSYNC_BASE_URL, BILLSYNC_AUTH_URL, BILLSYNC_CLIENT_ID, BILLSYNC_CLIENT_SECRET are not set',
+      expect.stringMatching(/billsync init.*billsync up --sandbox/),
+    ]);
+  });
+
+  test('ends with 8 and names the process that has the warehouse, also when it is a role that does not start', async () => {
+    const held = join(folder, 'held');
+    mkdirSync(held, { mode: 0o700 });
+    const lock = await takeLock(join(held, 'warehouse.lock'), { role: 'import', now: new Date() });
+    const service = {
+      BILLSYNC_BASE_URL: 'https://127.0.0.1:9',
+      BILLSYNC_AUTH_URL: 'https://127.0.0.1:9',
+      BILLSYNC_CLIENT_ID: 'a',
+      BILLSYNC_CLIENT_SECRET: 'b',
+      BILLSYNC_ADMIN_PORT: '0',
+    };
+    const [verified, worked] = await Promise.all([
+      billsync(['verify'], { env: { BILLSYNC_DATA_DIR: held } }),
+      billsync(['worker'], { env: { BILLSYNC_DATA_DIR: held, ...service } }),
+    ]).finally(() => lock.release());
+    for (const { exitCode, stderr } of [verified, worked]) {
+      expect(exitCode).toBe(8);
+      expect(stderr).toMatch(new RegExp(`process ${process.pid} \\(import\\)`));
+    }
+  }, 90_000);
+
+  test('says in words that a file is not there, with 2, and shows the stack to who asks for it only', async () => {
+    const [plain, verbose] = await Promise.all([
+      billsync(['backfill', '--ids', '/nowhere/ids.csv'], { env }),
+      billsync(['backfill', '--ids', '/nowhere/ids.csv', '--verbose'], { env }),
+    ]);
+    expect(plain).toMatchObject({
+      exitCode: 2,
+      stderr: 'billsync: /nowhere/ids.csv: there is no such file or folder\n',
+    });
+    expect(verbose.stderr).toMatch(/^ {4}at /m);
+  });
+
+  test('takes no harm when the reader of a pipe goes away', () => {
+    const script = `"${BILLSYNC}" "$@" | head -1; exit "\${PIPESTATUS[0]}"`;
+    for (const args of [['--help'], ['report', '--json'], ['config', 'show']]) {
+      const finished = spawnSync('bash', ['-c', script, 'bash', ...args], {
+        env: cleanEnvironment(env),
+        encoding: 'utf8',
+      });
+      expect(finished.status, args.join(' ')).toBe(0);
+      expect(finished.stdout.split('\n')).toHaveLength(2);
+      expect(finished.stderr).not.toMatch(/EPIPE|^ {4}at /m);
+    }
   });
 
   test('asks before what cannot be undone: elsewhere than on a terminal only --yes is an answer', async () => {
@@ -114,13 +172,20 @@ describe('billsync config show', () => {
     writeFileSync(file, 'overdue_after: [2h]\nclient_secret: hunter2\n');
     const finished = await billsync(
       ['config', 'show', '--json', '--config', file, '--setting', 'admin_port=1234'],
-      { env },
+      { env: { ...env, TEMPORAL_ADDRESS: 'temporal.example.com:7233', TEMPORAL_API_KEY: 'hunter3' } },
     );
     expect(finished.exitCode).toBe(0);
-    expect(finished.stdout).not.toMatch(/hunter2/);
-    const { settings } = JSON.parse(finished.stdout) as {
+    expect(finished.stdout).not.toMatch(/hunter/);
+    const { settings, temporal, temporal_variables } = JSON.parse(finished.stdout) as {
       settings: Record<string, { value: string; origin: string }>;
+      temporal: string;
+      temporal_variables: Record<string, string>;
     };
+    expect(temporal).toBe('configured');
+    expect(temporal_variables).toEqual({
+      TEMPORAL_ADDRESS: 'temporal.example.com:7233',
+      TEMPORAL_API_KEY: '********',
+    });
     expect(settings.overdue_after).toMatchObject({ value: '2h', origin: 'file' });
     expect(settings.data_dir).toMatchObject({ value: dataDir, origin: 'environment' });
     expect(settings.admin_port).toMatchObject({ value: '1234', origin: 'flag' });
@@ -142,6 +207,12 @@ describe('billsync init', () => {
 });
 
 describe('billsync report', () => {
+  test('does not take filters for a report whose name was forgotten', async () => {
+    const finished = await billsync(['report', '--from', '2026-03-01'], { env });
+    expect(finished).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(finished.stderr).toMatch(/--from needs the name of a report/);
+  });
+
   test('lists the catalogue as an array of name, title, grain and parameters', async () => {
     const finished = await billsync(['report', '--json'], { env });
     const catalogue = JSON.parse(finished.stdout) as Record<string, unknown>[];

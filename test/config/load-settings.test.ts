@@ -168,6 +168,11 @@ describe('loadSettings', () => {
     expect(problems.join('\n')).toMatch(/keep one/);
   });
 
+  test('refuses a client id that HTTP Basic cannot carry', () => {
+    const problems = problemsOf(() => loadSettings({ cwd: folder(), env: { BILLSYNC_CLIENT_ID: 'a:b' } }));
+    expect(problems).toEqual([expect.stringMatching(/^BILLSYNC_CLIENT_ID must not contain a colon/)]);
+  });
+
   test('knows that Temporal is configured by address, profile or file', () => {
     const cwd = folder();
     for (const variable of ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE']) {
