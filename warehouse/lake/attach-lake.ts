@@ -1,6 +1,6 @@
 /** Attaches a lake to a connection of DuckDB: rows as `lake`, ledgers as `ledger`, both of one generation. */
 
-import type { CatalogAddress } from './catalog-address.js';
+import { type CatalogAddress, providePassword } from './catalog-address.js';
 import { extensionsFor, loadExtensions } from './extensions.js';
 import { ledgerSchema, unreachable } from './ledger.js';
 import { quoted, type RunStatement } from './run-statement.js';
@@ -22,7 +22,7 @@ export function lakeSchema(generation: number): string {
   return `billsync_lake_${generation}`;
 }
 
-/** Statements that any DuckDB understands; `libpq` is for those who give the password another way. */
+/** Statements that any DuckDB understands; the password comes from where libpq looks. */
 export function attachStatements(
   place: Omit<LakePlace, 'address'>,
   { libpq, readOnly }: { readonly libpq: string; readonly readOnly: boolean },
@@ -45,6 +45,7 @@ export async function attachLake(
 ): Promise<void> {
   await loadExtensions(run, extensionsFor(place.dataPath));
   await giveS3Credentials(run, place.dataPath);
+  providePassword(place.address);
   const { libpq } = place.address;
   for (const statement of attachStatements(place, { libpq, readOnly })) {
     try {

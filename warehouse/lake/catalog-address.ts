@@ -3,11 +3,11 @@
 import type { PoolConfig } from 'pg';
 
 export interface CatalogAddress {
-  /** As libpq takes it, which DuckDB asks. Carries the password: never for people or files. */
+  /** As libpq takes it, which DuckDB asks; without the password. */
   readonly libpq: string;
-  /** As `pg` takes it. */
+  /** As `pg` takes it. Carries the password: never for people or files. */
   readonly pool: PoolConfig;
-  /** Without the password. */
+  /** For people. */
   readonly shown: string;
   /** What must not be seen in a message; empty when the address carries none. */
   readonly password: string;
@@ -25,6 +25,14 @@ export function readCatalogAddress(catalog: string): CatalogAddress {
   return fromKeywords(rest);
 }
 
+/**
+ * Gives libpq the password where it looks by itself. DuckDB writes the whole address into the messages of its errors, so
+ * the password is no part of it.
+ */
+export function providePassword({ password }: CatalogAddress): void {
+  if (password !== '') process.env.PGPASSWORD = password;
+}
+
 /** One text for the message, whichever library wrote it. */
 export function withoutPassword(text: string, { password }: CatalogAddress): string {
   return password === '' ? text : text.replaceAll(password, '***');
@@ -36,7 +44,7 @@ function fromUrl(text: string): CatalogAddress {
   const shown = new URL(url);
   shown.password = '';
   url.searchParams.set('uselibpqcompat', 'true');
-  return { libpq: text, pool: { connectionString: url.href }, shown: shown.href, password };
+  return { libpq: shown.href, pool: { connectionString: url.href }, shown: shown.href, password };
 }
 
 /** Keywords that have a place of their own in a URL; all others go behind the question mark. */
@@ -55,13 +63,19 @@ function fromKeywords(text: string): CatalogAddress {
   url.pathname = encodeURIComponent(words.get('dbname') ?? '');
   for (const [word, value] of words) if (!PLACED.includes(word)) url.searchParams.set(word, value);
   url.searchParams.set('uselibpqcompat', 'true');
-  const shown = [...words].filter(([word]) => word !== 'password').map(([word, value]) => `${word}=${value}`);
+  const shown = [...words]
+    .filter(([word]) => word !== 'password')
+    .map(([word, value]) => `${word}=${asWord(value)}`);
   return {
-    libpq: text.trim(),
+    libpq: shown.join(' '),
     pool: { connectionString: url.href },
     shown: shown.join(' '),
     password: words.get('password') ?? '',
   };
+}
+
+function asWord(value: string): string {
+  return /^[^\s'\\]+$/.test(value) ? value : `'${value.replaceAll(/['\\]/g, '\\$&')}'`;
 }
 
 /** `host=a password='it''s \'quoted\''`: values in quotes may hold spaces, a backslash takes the next as it is. */

@@ -41,5 +41,8 @@ export function viewScripts(): readonly string[] {
   return [rowStatement('base-views'), ...views.map(({ text }) => text), rowStatement('publication-view')];
 }
 
-/** The migration that makes the base tables; those that follow it make views and macros of them. */
+/**
+ * The migration that makes the base tables; those that follow it make views and macros of them. One that changes a table
+ * needs its like in `migrations/` here, and is left out above.
+ */
 const BASE_TABLES = 1;

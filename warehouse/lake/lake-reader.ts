@@ -14,11 +14,14 @@ import { readCatalogAddress } from './catalog-address.js';
 import { CatalogUnreachableError } from './errors.js';
 import { knownGeneration } from './generation.js';
 import { quoted, type RunStatement } from './run-statement.js';
+import { GIVE_AGAIN_MS, giveS3Credentials } from './s3-credentials.js';
 
 interface Opened {
   /** Of the file and the generation; a rebuild changes both. */
   readonly stamp: string;
   readonly instance: Promise<DuckDBInstance>;
+  /** When a bucket's credentials were given; milliseconds of the clock. */
+  givenAt: number;
 }
 
 const opened = new Map<string, Opened>();
@@ -30,9 +33,13 @@ const opened = new Map<string, Opened>();
  * @throws CatalogUnreachableError, ExtensionMissingError
  */
 export async function connectToLake(path: string, lake: LakeSettings): Promise<DuckDBConnection> {
-  const instance = await sharedInstance(path, lake);
-  const connection = await instance.connect();
+  const shared = await sharedInstance(path, lake);
+  const connection = await (await shared.instance).connect();
   try {
+    if (Date.now() - shared.givenAt > GIVE_AGAIN_MS) {
+      await giveS3Credentials((statement) => connection.run(statement), lake.dataPath);
+      shared.givenAt = Date.now();
+    }
     await connection.run('begin transaction');
     await connection.runAndReadAll('select max(sequence) from publication_log');
     return connection;
@@ -56,20 +63,21 @@ async function placeOf(lake: LakeSettings) {
   return { address, generation };
 }
 
-async function sharedInstance(path: string, lake: LakeSettings): Promise<DuckDBInstance> {
+async function sharedInstance(path: string, lake: LakeSettings): Promise<Opened> {
   const { generation } = await placeOf(lake);
   const { dev, ino } = await stat(path, { bigint: true });
   const stamp = `${dev}/${ino}/${generation}`;
   const known = opened.get(path);
-  if (known?.stamp === stamp) return known.instance;
+  if (known?.stamp === stamp) return known;
   const instance = openInstance(path, lake);
-  opened.set(path, { stamp, instance });
+  const fresh: Opened = { stamp, instance, givenAt: Date.now() };
+  opened.set(path, fresh);
   instance.catch(() => {
-    if (opened.get(path)?.instance === instance) opened.delete(path);
+    if (opened.get(path) === fresh) opened.delete(path);
   });
   // Who still reads the instance before keeps it: DuckDB closes it with its last connection.
   known?.instance.then((before) => before.closeSync()).catch(() => undefined);
-  return instance;
+  return fresh;
 }
 
 async function openInstance(path: string, lake: LakeSettings): Promise<DuckDBInstance> {

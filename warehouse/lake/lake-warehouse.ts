@@ -36,6 +36,7 @@ import { lakePlaces } from './lake-places.js';
 import type { Ledger } from './ledger.js';
 import { removeLeftovers } from './leftovers.js';
 import { touchPointerFile } from './pointer-file.js';
+import { GIVE_AGAIN_MS, giveS3Credentials } from './s3-credentials.js';
 import { tidyLake } from './tidy-lake.js';
 
 export interface LakeParts {
@@ -45,6 +46,8 @@ export interface LakeParts {
   readonly log: Logger;
   readonly now: () => Date;
   readonly publishedPath: string;
+  /** A folder, or `s3://…`. */
+  readonly dataPath: string;
   readonly memoryBytes: number;
   /** Says to a rebuild that nobody writes here any more. */
   readonly leave: () => Promise<void>;
@@ -56,11 +59,14 @@ export class LakeWarehouse implements Warehouse {
   /** Closing waits for what is at work. */
   readonly #turnstile = new Turnstile();
   readonly #listeners: (() => void)[] = [];
+  readonly #givingAgain: NodeJS.Timeout;
   #sequence = 0;
   #closed: Promise<void> | null = null;
 
   constructor(parts: LakeParts) {
     this.#parts = parts;
+    this.#givingAgain = setInterval(() => this.#giveCredentials(), GIVE_AGAIN_MS);
+    this.#givingAgain.unref();
   }
 
   async recordEvents(events: readonly ArchivedEvent[]): Promise<{ readonly fresh: readonly string[] }> {
@@ -201,6 +207,7 @@ export class LakeWarehouse implements Warehouse {
 
   close(): Promise<void> {
     const { database, ledger, leave } = this.#parts;
+    clearInterval(this.#givingAgain);
     this.#closed ??= this.#turnstile.exclusive(async () => {
       database.close();
       await leave();
@@ -260,6 +267,13 @@ export class LakeWarehouse implements Warehouse {
     if (Number(sequence) === this.#sequence) return;
     this.#sequence = Number(sequence);
     await touchPointerFile(publishedPath, now());
+  }
+
+  #giveCredentials(): void {
+    const { database, dataPath, log } = this.#parts;
+    database
+      .use((session) => giveS3Credentials((statement) => session.script(statement), dataPath))
+      .catch((error: unknown) => log.error({ err: error }, 'no new credentials for the bucket of the lake'));
   }
 
   #write<T>(invoiceIds: readonly string[], work: () => Promise<T>): Promise<T> {

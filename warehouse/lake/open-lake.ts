@@ -43,7 +43,10 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LakeWareh
       prepareLake({ options, ledger, place: { ...address, generation }, now }),
     );
     const publishedPath = warehousePaths(settings).published;
-    return new LakeWarehouse({ database, ledger, archive, log, now, publishedPath, memoryBytes, leave });
+    return new LakeWarehouse({
+      ...{ database, ledger, archive, log, now, publishedPath, memoryBytes, leave },
+      dataPath: address.dataPath,
+    });
   } catch (error) {
     await ledger.close();
     throw error;

@@ -1,22 +1,25 @@
 /**
  * Tells DuckDB how to reach a bucket: from AWS's own variables, files and roles, as the archive's client does.
  *
- * Credentials of a role end after a while; they are given again before that, on the connection that needs them.
+ * Credentials of a role end after an hour or so, long before a worker does: they are given again now and then.
  */
 
 import { quoted, type RunStatement } from './run-statement.js';
 
-/** When they end; null: never, or there is no bucket. */
+/** Well below the shortest life that a role's credentials can have (15 min). */
+export const GIVE_AGAIN_MS = 300_000;
+
+/** Nothing to do for a folder. @throws Error AWS's client finds no credentials or no region */
 export async function giveS3Credentials(
   run: RunStatement,
   dataPath: string,
   env: Readonly<Record<string, string | undefined>> = process.env,
-): Promise<Date | null> {
-  if (!dataPath.startsWith('s3://')) return null;
+): Promise<void> {
+  if (!dataPath.startsWith('s3://')) return;
   const { S3Client } = await import('@aws-sdk/client-s3');
   const client = new S3Client({});
   try {
-    const { accessKeyId, secretAccessKey, sessionToken, expiration } = await client.config.credentials();
+    const { accessKeyId, secretAccessKey, sessionToken } = await client.config.credentials();
     const parts = [
       `key_id ${quoted(accessKeyId)}`,
       `secret ${quoted(secretAccessKey)}`,
@@ -25,7 +28,6 @@ export async function giveS3Credentials(
       ...endpoint(env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL),
     ];
     await run(`create or replace secret billsync_lake_data (type s3, ${parts.join(', ')})`);
-    return expiration ?? null;
   } finally {
     client.destroy();
   }

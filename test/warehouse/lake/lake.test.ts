@@ -2,7 +2,7 @@
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { runReport } from '../../../reports/run-report.js';
 import { EnvironmentMismatchError, WarehouseLockedError } from '../../../warehouse/errors.js';
 import { explainTracking } from '../../../warehouse/explain.js';
@@ -30,9 +30,13 @@ import {
   type LakeServer,
   type LakeTestSettings,
   lookAtLake,
+  PASSWORD,
   shownPath,
   startLakeServer,
 } from './support.js';
+
+// Every opening loads extensions of 80 MB; on a busy machine that alone takes seconds.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let server: LakeServer;
 let settings: LakeTestSettings;
@@ -287,5 +291,24 @@ describe('the warehouse over a lake', () => {
     const opening = openWarehouse({ settings: production, archive: t.archive, log: silent });
     await expect(opening).rejects.toBeInstanceOf(EnvironmentMismatchError);
     rmSync(dataDir, { recursive: true });
+  });
+
+  test('says so when PostgreSQL is away, tells no password, and goes on living', async () => {
+    await server.stop();
+    const invoiceId = '88888888-8888-4888-8888-888888888888';
+    const attempts = [
+      () => loadCsv(t, aCsv([{}], invoiceId), { invoiceId }),
+      () => t.warehouse.verify({ full: true }),
+      () => t.warehouse.publish(),
+      () => askLake(settings, 'from shipments'),
+      () => openWarehouse({ settings, archive: t.archive, log: silent }),
+    ];
+    for (const attempt of attempts) {
+      const error: unknown = await attempt().catch((problem: unknown) => problem);
+      expect(error).toBeInstanceOf(Error);
+      expect(`${error} ${(error as Error).stack} ${(error as Error).cause}`).not.toContain(PASSWORD);
+    }
+    const { CatalogUnreachableError } = await import('../../../warehouse/lake/errors.js');
+    await expect(attempts[0]?.()).rejects.toBeInstanceOf(CatalogUnreachableError);
   });
 });

@@ -22,19 +22,26 @@ export interface LakeServer {
 
 export type LakeTestSettings = OpenWarehouseOptions['settings'] & { readonly warehouse: LakeSettings };
 
+/** The server takes any; no message may tell it. */
+export const PASSWORD = 'unheard-of';
+
 export async function startLakeServer(): Promise<LakeServer> {
   await installDuckDbExtensions();
   const postgres = await startPostgres();
+  let stopped: Promise<void> | null = null;
   return {
     async aLake(dataDir, dataPath = join(dataDir, 'lake')) {
       const name = `lake_${randomBytes(6).toString('hex')}`;
       await ask(urlOf(postgres, 'postgres'), `create database ${name}`);
-      const catalog = `postgres:host=127.0.0.1 port=${postgres.port} user=lake dbname=${name}`;
+      const catalog = `postgres:host=127.0.0.1 port=${postgres.port} user=lake password=${PASSWORD} dbname=${name}`;
       return { ...settingsFor(dataDir), warehouse: { kind: 'ducklake', catalog, dataPath } };
     },
     query: ({ warehouse }, text) =>
       ask(urlOf(postgres, /dbname=(\w+)/.exec(warehouse.catalog)?.[1] ?? ''), text),
-    stop: () => postgres.stop(),
+    stop() {
+      stopped ??= postgres.stop();
+      return stopped;
+    },
   };
 }
 

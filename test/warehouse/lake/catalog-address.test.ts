@@ -1,0 +1,79 @@
+/** Where the catalogue is, told to two libraries; and that no message ever tells the password. */
+
+import { describe, expect, test } from 'vitest';
+import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.js';
+import { extensionsFor, loadExtensions } from '../../../warehouse/lake/extensions.js';
+import { currentGeneration } from '../../../warehouse/lake/generation.js';
+
+describe('readCatalogAddress', () => {
+  test('takes libpq keywords, quoted ones too', () => {
+    const address = readCatalogAddress(
+      String.raw`postgres:host=db.example port=5433 dbname='the lake' user=w password='it\'s: @/?' sslmode=require`,
+    );
+    const url = new URL(String(address.pool.connectionString));
+    expect([url.hostname, url.port, decodeURIComponent(url.pathname)]).toEqual([
+      'db.example',
+      '5433',
+      '/the lake',
+    ]);
+    expect([url.username, decodeURIComponent(url.password)]).toEqual(['w', "it's: @/?"]);
+    expect(url.searchParams.get('sslmode')).toBe('require');
+    expect(address.libpq).toContain('host=db.example');
+    expect(address.shown).toBe("host=db.example port=5433 dbname='the lake' user=w sslmode=require");
+  });
+
+  test.each(['postgres://w:secret@db.example/lake', 'postgres:postgresql://w:secret@db.example/lake'])(
+    'takes a URL: %s',
+    (catalog) => {
+      const address = readCatalogAddress(catalog);
+      expect(address.libpq).toBe('postgresql://w@db.example/lake');
+      expect(address.pool.connectionString).toContain('w:secret@db.example/lake');
+      expect(address.shown).toBe('postgresql://w@db.example/lake');
+      expect(address.password).toBe('secret');
+    },
+  );
+
+  test('reaches a socket by its folder', () => {
+    const url = new URL(
+      String(readCatalogAddress('postgres:host=/run/pg dbname=lake').pool.connectionString),
+    );
+    expect(url.searchParams.get('host')).toBe('/run/pg');
+  });
+
+  test('refuses what is neither', () => {
+    expect(() => readCatalogAddress('postgres:the lake, please')).toThrow(/neither/);
+  });
+});
+
+test('a catalogue that does not answer is named without its password', async () => {
+  const address = readCatalogAddress('postgres:host=127.0.0.1 port=1 dbname=lake user=w password=geheim');
+  const asking = currentGeneration(address, 'test');
+  await expect(asking).rejects.toMatchObject({
+    name: 'CatalogUnreachableError',
+    message: expect.stringContaining('host=127.0.0.1 port=1'),
+  });
+  await expect(asking).rejects.not.toMatchObject({ message: expect.stringContaining('geheim') });
+});
+
+describe('loadExtensions', () => {
+  test('asks DuckDB first, and for a bucket one more', async () => {
+    const asked: string[] = [];
+    await loadExtensions(async (statement) => asked.push(statement), extensionsFor('s3://bucket/lake'));
+    expect(asked).toEqual(['load ducklake', 'load postgres_scanner', 'load httpfs']);
+  });
+
+  test('says what was tried and what to do when an extension cannot be had', async () => {
+    const loading = loadExtensions(
+      async (statement) => {
+        throw new Error(`no such thing: ${statement}\nand a long explanation`);
+      },
+      ['ducklake'],
+    );
+    await expect(loading).rejects.toMatchObject({
+      code: 'extension_missing',
+      message: expect.stringMatching(
+        /ducklake for v1\.5\.5 .*load ducklake; .*; extensions\.duckdb\.org: no such thing: install ducklake\. Install it/,
+      ),
+    });
+  });
+});
