@@ -11,6 +11,8 @@ export interface ServedSandbox {
   readonly agent: Agent;
   post(path: string, body?: object): Promise<unknown>;
   get(path: string): Promise<unknown>;
+  /** CPU time that its process has used so far, in milliseconds (Linux). */
+  cpuTime(): number;
   /** Most memory that its process ever held, in bytes (Linux). */
   peakMemory(): number;
   close(): Promise<void>;
@@ -42,6 +44,7 @@ export async function serveSandbox(): Promise<ServedSandbox> {
     agent,
     post: (path, body) => call('POST', path, body),
     get: (path) => call('GET', path),
+    cpuTime: () => cpuOf(child.pid ?? 0),
     peakMemory: () => peakOf(child.pid ?? 0),
     close: async () => {
       await agent.destroy();
@@ -57,6 +60,14 @@ async function readyLine(child: ChildProcess): Promise<{ admin_url: string; ca_f
   if (child.stdout === null) throw new Error('The sandbox has no output to read.');
   const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   return JSON.parse(line) as { admin_url: string; ca_file: string };
+}
+
+/** Of user and system, in the clock ticks of a hundredth of a second that Linux counts in. */
+function cpuOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 function peakOf(pid: number): number {

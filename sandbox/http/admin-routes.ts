@@ -17,6 +17,7 @@ export interface AdminRoutesOptions {
 }
 
 export function adminRoutes(app: FastifyInstance, { account, connection }: AdminRoutesOptions): void {
+  acceptJson(app);
   app.addHook('onRequest', async (request, reply) => {
     const { origin, host } = request.headers;
     if (origin !== undefined && origin !== `https://${host}`) {
@@ -50,6 +51,18 @@ export function adminRoutes(app: FastifyInstance, { account, connection }: Admin
   app.get('/openapi.json', async () => openapiDocument(OPERATIONS));
   app.get('/billed-shipments', (_request, reply) => streamLines(reply, billedRows(account)));
   app.get('/activity/follow', (_request, reply) => followActivity(account, reply));
+}
+
+/** Every body is JSON, whatever its content type says; an empty one is an empty object. */
+function acceptJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
+    try {
+      done(null, body === '' ? {} : JSON.parse(String(body)));
+    } catch (error) {
+      done(new RefusalError('invalid_request', `The body is no JSON: ${(error as Error).message}`));
+    }
+  });
 }
 
 /** Words of the query as the operation wants them; unknown ones are refused, so a misspelt filter is noticed. */

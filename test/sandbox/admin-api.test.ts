@@ -33,6 +33,28 @@ async function createInvoice(body: object = {}): Promise<string> {
   return (await call('POST', '/invoices', body)).body.invoiceId;
 }
 
+describe('bodies', () => {
+  test.each([
+    ['an empty body that is called JSON', { 'content-type': 'application/json' }, ''],
+    [
+      'JSON that curl calls a form',
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      '{"shipments":1}',
+    ],
+  ])('%s is taken', async (_, headers, body) => {
+    const answer = await client.send(`${sandbox.adminUrl}/invoices`, { method: 'POST', headers, body });
+    expect(answer.status).toBe(201);
+  });
+
+  test('one that is no JSON is refused with the reason', async () => {
+    const answer = await client.send(`${sandbox.adminUrl}/invoices`, { method: 'POST', body: 'shipments=1' });
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([
+      400,
+      { error: 'invalid_request', error_description: expect.stringContaining('no JSON') },
+    ]);
+  });
+});
+
 describe('invoices', () => {
   test('are generated, submitted, approved and canceled', async () => {
     const id = await createInvoice({ tenant: '000417', shipments: 3, set: { invoiceNumber: 'A-1' } });
