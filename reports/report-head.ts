@@ -1,5 +1,6 @@
 /** Decides which level of invoices a report counts, and says in sentences what a reader must know about the choice. */
 
+import { grouped } from './render/labels.js';
 import type { AppliedFilters, ReportLevel } from './report-filters.js';
 import type { ReportHead } from './report-result.js';
 
@@ -61,6 +62,8 @@ export function headNotes(about: {
   readonly readsInvoices: boolean;
   /** Invoices of another level that pass the filters, where the report lists invoices. */
   readonly invoicesLeftOut: number;
+  /** true: as many rows as the limit that was asked for, so there may be more. */
+  readonly isCut: boolean;
 }): string[] {
   const { counts, level } = about;
   const of = (name: string): LevelCount | undefined =>
@@ -69,6 +72,7 @@ export function headNotes(about: {
   const tenant = of('tenant');
   const unknown = of('unknown');
   const notes: string[] = [];
+  if (about.isCut) notes.push('Cut at the limit that was asked for: there may be more rows.');
   if (level === 'tenant' && partner) {
     notes.push(
       `Left out: ${amount(partner)} at partner level. A partner-level invoice sums the shipments of all tenants, and adding both counts twice; the level partner or all shows them.`,
@@ -126,5 +130,5 @@ function amount(...counts: readonly (LevelCount | undefined)[]): string {
 }
 
 function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+  return `${grouped(String(count))} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -78,6 +78,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
         weighed: weighedIn(selected),
         provedPercent: provedPercent(selected),
         notes: headNotes({
+          isCut: values.shown.limit === String(rows.length),
           counts,
           level,
           chosen: filters.level !== null,

@@ -8,7 +8,9 @@ import { ask, frame, type PageContext, sendPage, withReports } from '../page-con
 const CHARTED = ['summary', 'carriers', 'tenants', 'carrier-zones'];
 
 /** Two stand side by side, so they are drawn at about the size they are shown in. */
-const CHART_WIDTH = 600;
+const CHART = { width: 600, mostBars: 10 };
+
+const MOST_GAPS = 10;
 
 export function registerOverview(app: FastifyInstance, context: PageContext): void {
   app.get('/', async (_request, reply) => {
@@ -33,14 +35,14 @@ async function publishedPart(context: PageContext): Promise<Record<string, unkno
     contradicted: await asking('contradicted'),
   }));
   return withReports(context, undefined, async (session) => {
-    const gaps = (await session.run('gaps')).rows.length;
+    const gaps = (await session.run('gaps')).rows;
     const charts = [];
     let notes: readonly string[] = [];
     for (const name of CHARTED) {
       const result = await session.run(name);
       notes = result.head.notes;
-      charts.push(...drawCharts(result, { width: CHART_WIDTH }).map((chart) => ({ ...chart, report: name })));
+      charts.push(...drawCharts(result, CHART).map((chart) => ({ ...chart, report: name })));
     }
-    return { ...asked, gaps, charts, notes };
+    return { ...asked, gaps: gaps.length, firstGaps: gaps.slice(0, MOST_GAPS), charts, notes };
   });
 }

@@ -56,7 +56,8 @@ async function reportPage(
   let problem: string | null = null;
   let status = 200;
   try {
-    body = renderReportBody(await answer(context, report, query), { rowLimit: MOST_ROWS_ON_A_PAGE });
+    const result = await answer(context, { report, query, parameters: shownParameters(report, query) });
+    body = renderReportBody(result, { rowLimit: MOST_ROWS_ON_A_PAGE });
   } catch (error) {
     if (error instanceof ReportFilterError) status = 400;
     else if (error instanceof ReportInterruptedError) status = 503;
@@ -71,7 +72,10 @@ async function reportPage(
     values: {
       ...{ report, body, problem, bases: DATE_BASES, levels: REPORT_LEVELS },
       filters: filtersOf(query),
-      parameters: parametersOf(report, query),
+      parameters: shownParameters(report, query),
+      // A field for dates takes nothing else; what was typed stands in the sentence that refuses it.
+      day: (typed: string | undefined) => (/^\d{4}-\d\d-\d\d$/.test(typed ?? '') ? typed : ''),
+      label: (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`.replaceAll('_', ' '),
       choices: CHOICES.map(({ filter, name, label }) => ({
         ...{ name, label },
         chosen: all(query, name),
@@ -94,17 +98,31 @@ async function download(
   const report = await findReport(asked.name);
   const format = REPORT_FORMATS.find((each) => each === one(asked.query, 'format'));
   if (!format) throw new ReportFilterError('format', `Take one of ${REPORT_FORMATS.join(', ')} as format.`);
-  const rendered = await renderReport(await answer(context, report, asked.query), format);
+  const parameters = parametersOf(report, asked.query);
+  const rendered = await renderReport(
+    await answer(context, { report, query: asked.query, parameters }),
+    format,
+  );
   return asked.reply
     .type(rendered.contentType)
     .header('content-disposition', `attachment; filename="${report.name}.${rendered.extension}"`)
     .send(typeof rendered.body === 'string' ? rendered.body : Buffer.from(rendered.body));
 }
 
-function answer(context: PageContext, report: ReportDefinition, query: Query): Promise<ReportResult> {
-  return withReports(context, filtersOf(query), (session) =>
-    session.run(report.name, parametersOf(report, query)),
-  );
+interface Asked {
+  readonly report: ReportDefinition;
+  readonly query: Query;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+function answer(context: PageContext, { report, query, parameters }: Asked): Promise<ReportResult> {
+  return withReports(context, filtersOf(query), (session) => session.run(report.name, parameters));
+}
+
+/** On a page a list that may be long is limited and says so, its downloads are whole unless a limit was typed. */
+function shownParameters(report: ReportDefinition, query: Query): Record<string, string> {
+  const isLong = report.parameters.some(({ name }) => name === 'limit');
+  return { ...(isLong ? { limit: String(MOST_ROWS_ON_A_PAGE) } : {}), ...parametersOf(report, query) };
 }
 
 /** The report's own parameters are sent as `p_name`, so that none is taken for a filter. */

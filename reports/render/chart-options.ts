@@ -1,24 +1,35 @@
-/** What ECharts is told for each kind of chart; colours and marks that colour-blind people can tell apart. */
+/** What ECharts is told for each kind of chart. */
 
 import type { EChartsCoreOption } from 'echarts/core';
 import stringWidth from 'string-width';
 import type { ChartSpec } from '../catalogue.js';
+import {
+  amountLabel,
+  categoryAxis,
+  cut,
+  frame,
+  INK,
+  LETTER_WIDTH,
+  PALETTE,
+  roomFor,
+  short,
+  valueAxis,
+} from './chart-look.js';
 import { groupBy, type Point } from './chart-points.js';
 import { grouped } from './labels.js';
 
-/** Okabe and Ito's palette: told apart by colour-blind people, and in grey by order of lightness. */
-const PALETTE = ['#0072B2', '#E69F00', '#009E73', '#D55E00', '#CC79A7', '#56B4E9', '#7A5C00', '#595959'];
+const [, , LESS, MORE, , , , TOTAL] = PALETTE;
 export const MOST_BARS = 25;
 const MOST_SERIES = 8;
-/** The drawing replaces these by the page's own colours, so that one SVG serves light and dark. */
-export const INK = '#123456';
-export const GRID_LINE = '#654321';
 
 export interface Drawing {
   readonly title: string;
   readonly unit: string;
   readonly spec: ChartSpec;
   readonly points: readonly Point[];
+  /** In pixels; names beside an axis and legends have to fit. */
+  readonly width: number;
+  readonly mostBars: number;
 }
 
 export function optionOf(drawing: Drawing): [EChartsCoreOption, number] {
@@ -35,14 +46,15 @@ export function optionOf(drawing: Drawing): [EChartsCoreOption, number] {
 }
 
 /** Lying bars, in the order of the report, with the amounts written at their ends. */
-function barOption({ points, unit }: Drawing): [EChartsCoreOption, number] {
-  const shown = points.slice(0, MOST_BARS);
+function barOption({ points, unit, width, mostBars }: Drawing): [EChartsCoreOption, number] {
+  const shown = points.slice(0, mostBars);
   const height = 62 + shown.length * 26;
-  const names = shown.map((point) => point.key);
+  const names = shown.map((point) => cut(point.key, width));
+  const amounts = shown.map((point) => amountLabel(point.value ?? ''));
   const option = {
     ...frame(),
-    grid: { left: roomFor(names), right: 110, top: 10, bottom: 50, outerBoundsMode: 'none' },
-    xAxis: { ...valueAxis(unit), axisLabel: { color: INK, formatter: short } },
+    grid: { left: roomFor(names), right: roomFor(amounts), top: 10, bottom: 50, outerBoundsMode: 'none' },
+    xAxis: { ...valueAxis(unit), axisLabel: { color: INK, formatter: short, hideOverlap: true } },
     yAxis: { ...categoryAxis(names), inverse: true },
     series: [
       {
@@ -53,7 +65,7 @@ function barOption({ points, unit }: Drawing): [EChartsCoreOption, number] {
           show: true,
           position: 'right',
           color: INK,
-          formatter: ({ dataIndex }: { dataIndex: number }) => grouped(shown[dataIndex]?.value ?? ''),
+          formatter: ({ dataIndex }: { dataIndex: number }) => amounts[dataIndex] ?? '',
         },
       },
     ],
@@ -61,14 +73,24 @@ function barOption({ points, unit }: Drawing): [EChartsCoreOption, number] {
   return [option, height];
 }
 
-function lineOption({ points, unit, spec }: Drawing): [EChartsCoreOption, number] {
+function lineOption({ points, unit, spec, width }: Drawing): [EChartsCoreOption, number] {
   const hasLegend = spec.roles.series !== undefined;
   const keys = [...new Set(points.map((point) => point.key))].sort();
-  const series = largestFirst(points).slice(0, MOST_SERIES);
+  const series = largestFirst(points)
+    .slice(0, MOST_SERIES)
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+  const top =
+    30 +
+    (hasLegend
+      ? legendHeight(
+          series.map(([name]) => name),
+          width,
+        )
+      : 0);
   const option = {
     ...frame(),
-    legend: { show: hasLegend, top: 0, textStyle: { color: INK }, type: 'plain', itemGap: 24 },
-    grid: { left: 24, right: 40, top: hasLegend ? 64 : 30, bottom: 18 },
+    legend: { show: hasLegend, top: 0, textStyle: { color: INK }, type: 'plain', itemGap: LEGEND_GAP },
+    grid: { left: 24, right: 40, top, bottom: 18 },
     xAxis: categoryAxis(keys),
     yAxis: { ...valueAxis(unit), nameLocation: 'end', axisLabel: { color: INK, formatter: short } },
     series: series.map(([name, members], index) => {
@@ -87,8 +109,26 @@ function lineOption({ points, unit, spec }: Drawing): [EChartsCoreOption, number
       };
     }),
   };
-  return [option, 340];
+  return [option, 260 + top];
 }
+
+/** Pixels of a legend whose entries stand side by side as long as they fit. */
+function legendHeight(names: readonly string[], width: number): number {
+  let rows = 1;
+  let used = 0;
+  for (const name of names) {
+    const size = LEGEND_MARK + stringWidth(name) * LETTER_WIDTH + LEGEND_GAP;
+    if (used > 0 && used + size > width) {
+      rows += 1;
+      used = 0;
+    }
+    used += size;
+  }
+  return rows * 24;
+}
+
+const LEGEND_MARK = 30;
+const LEGEND_GAP = 24;
 
 /** Lines are told apart by their marks as well, for those who do not see the colours. */
 const SYMBOLS = [
@@ -102,7 +142,7 @@ const SYMBOLS = [
   'emptyDiamond',
 ];
 
-function heatmapOption({ points, unit }: Drawing): [EChartsCoreOption, number] {
+function heatmapOption({ points, unit, width }: Drawing): [EChartsCoreOption, number] {
   const columns = [...new Set(points.map((point) => point.key))].slice(0, MOST_BARS);
   const lines = [...new Set(points.map((point) => point.series))].slice(0, MOST_BARS);
   const cells = points
@@ -110,18 +150,21 @@ function heatmapOption({ points, unit }: Drawing): [EChartsCoreOption, number] {
     .map((point) => [columns.indexOf(point.key), lines.indexOf(point.series), Number(point.value)])
     .filter(([x, line]) => (x ?? -1) >= 0 && (line ?? -1) >= 0);
   const sizes = cells.map((cell) => cell[2] ?? 0);
+  const [least, most] = [Math.min(0, ...sizes), Math.max(...sizes)];
+  const names = lines.map((line) => cut(line, width));
+  const cellWidth = (width - roomFor(names) - 20) / columns.length;
   const option = {
     ...frame(),
-    grid: { left: roomFor(lines), right: 20, top: 10, bottom: 80, outerBoundsMode: 'none' },
-    xAxis: categoryAxis(columns),
-    yAxis: { ...categoryAxis(lines), inverse: true },
+    grid: { left: roomFor(names), right: 20, top: 10, bottom: 80, outerBoundsMode: 'none' },
+    xAxis: categoryAxis(columns.map((column) => cut(column, width))),
+    yAxis: { ...categoryAxis(names), inverse: true },
     visualMap: {
-      min: Math.min(0, ...sizes),
-      max: Math.max(1, ...sizes),
+      min: least,
+      max: most > least ? most : least + 1,
       orient: 'horizontal',
       left: 'center',
       bottom: 0,
-      text: [unit === '' ? 'more' : `more ${unit}`, 'less'],
+      text: [`${short(most)} ${unit}`.trim(), short(least)],
       textStyle: { color: INK },
       formatter: short,
       // Cividis: even in lightness, the same to colour-blind eyes.
@@ -133,7 +176,7 @@ function heatmapOption({ points, unit }: Drawing): [EChartsCoreOption, number] {
         data: cells,
         itemStyle: { borderColor: '#ffffff', borderWidth: 1 },
         label: {
-          show: columns.length <= 12,
+          show: cellWidth >= LEAST_LABELLED_CELL,
           formatter: ({ value: cell }: { value: number[] }) => short(cell[2] ?? 0),
           color: '#000000',
           backgroundColor: 'rgba(255,255,255,0.75)',
@@ -145,6 +188,8 @@ function heatmapOption({ points, unit }: Drawing): [EChartsCoreOption, number] {
   };
   return [option, 110 + lines.length * 30];
 }
+
+const LEAST_LABELLED_CELL = 48;
 
 /** Bars that stand on the sum of those before them; the first and the last stand on the ground. */
 function waterfallOption({ points, unit }: Drawing): [EChartsCoreOption, number] {
@@ -181,7 +226,7 @@ function waterfallOption({ points, unit }: Drawing): [EChartsCoreOption, number]
         barMaxWidth: 70,
         data: bars.map((bar) => ({
           value: bar.size,
-          itemStyle: { color: bar.isTotal ? '#595959' : bar.signed < 0 ? '#009E73' : '#D55E00' },
+          itemStyle: { color: bar.isTotal ? TOTAL : bar.signed < 0 ? LESS : MORE },
         })),
         label: {
           show: true,
@@ -195,70 +240,14 @@ function waterfallOption({ points, unit }: Drawing): [EChartsCoreOption, number]
   return [option, 340];
 }
 
-/** Pixels that the names beside an axis take; without a screen ECharts measures them too small. */
-function roomFor(names: readonly string[]): number {
-  return (
-    16 + Math.max(...names.map((name) => Math.min(stringWidth(name), MOST_LABEL_LETTERS))) * LETTER_WIDTH
-  );
-}
-
-const MOST_LABEL_LETTERS = 32;
-const LETTER_WIDTH = 7;
-
 function signed(bar: { readonly isTotal: boolean; readonly signed: number } | undefined): string {
   if (!bar) return '';
   const sign = !bar.isTotal && bar.signed > 0 ? '+' : '';
   return `${sign}${grouped(bar.signed.toFixed(2))}`;
 }
 
-function frame(): EChartsCoreOption {
-  return {
-    animation: false,
-    color: PALETTE,
-    backgroundColor: 'transparent',
-    textStyle: { fontFamily: FONT, color: INK },
-  };
-}
-
-const FONT = 'system-ui, sans-serif';
-
-function valueAxis(unit: string): EChartsCoreOption {
-  return {
-    type: 'value',
-    name: unit,
-    nameLocation: 'middle',
-    nameGap: 26,
-    nameTextStyle: { color: INK },
-    splitLine: { lineStyle: { color: GRID_LINE } },
-  };
-}
-
-function categoryAxis(names: readonly string[]): EChartsCoreOption {
-  return {
-    type: 'category',
-    data: names.map((name) =>
-      name.length > MOST_LABEL_LETTERS ? `${name.slice(0, MOST_LABEL_LETTERS - 1)}…` : name,
-    ),
-    axisLabel: { color: INK, hideOverlap: true },
-    axisLine: { lineStyle: { color: INK } },
-    axisTick: { show: false },
-  };
-}
-
 function largestFirst(points: readonly Point[]): [string, Point[]][] {
   const total = (members: readonly Point[]): number =>
     members.reduce((sum, point) => sum + Math.abs(Number(point.value ?? 0)), 0);
   return groupBy(points, (point) => point.series).sort(([, one], [, other]) => total(other) - total(one));
-}
-
-/** Axis labels: 1.2 M instead of 1200000. The exact number stands in the table. */
-function short(value: number | string): string {
-  const size = Number(value);
-  if (Math.abs(size) >= 1_000_000) return `${trimmed(size / 1_000_000)} M`;
-  if (Math.abs(size) >= 10_000) return `${trimmed(size / 1000)} k`;
-  return trimmed(size);
-}
-
-function trimmed(size: number): string {
-  return String(Number(size.toFixed(2)));
 }

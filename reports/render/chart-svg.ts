@@ -6,7 +6,8 @@ import { type EChartsCoreOption, init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
 import type { ChartSpec } from '../catalogue.js';
 import type { ReportColumn, ReportResult, ReportRow } from '../report-result.js';
-import { type Drawing, GRID_LINE, INK, MOST_BARS, optionOf } from './chart-options.js';
+import { GRID_LINE, INK, PALETTE } from './chart-look.js';
+import { type Drawing, MOST_BARS, optionOf } from './chart-options.js';
 import { groupBy, type Point, pointsOf } from './chart-points.js';
 import { columnLabel, grouped } from './labels.js';
 
@@ -26,24 +27,34 @@ export interface Chart {
   /** One sentence for those who cannot see it. */
   readonly description: string;
   readonly svg: string;
+  /** The same drawn for a telephone, where the wide one could not be read; a page shows one of the two. */
+  readonly narrowSvg: string;
+}
+
+export interface ChartOptions {
+  /** Pixels of the wide drawing. */
+  readonly width?: number;
+  readonly mostBars?: number;
 }
 
 const DEFAULT_WIDTH = 900;
+const NARROW_WIDTH = 350;
 
 /** A chart for each currency, since amounts of two currencies never share an axis. */
 export function drawCharts(
   result: ReportResult,
-  { width = DEFAULT_WIDTH }: { readonly width?: number } = {},
+  { width = DEFAULT_WIDTH, mostBars = MOST_BARS }: ChartOptions = {},
 ): Chart[] {
   if (result.rows.length === 0) return [];
   return result.charts.flatMap((spec) =>
-    groupBy(result.rows, (row) => text(row.currency_code)).map(([currency, rows]) =>
-      drawChart({ result, spec, currency, rows, width }),
+    groupBy(result.rows, (row) => text(row.currency_code)).flatMap(([currency, rows]) =>
+      drawChart({ result, spec, currency, rows, width, mostBars }),
     ),
   );
 }
 
-function drawChart({ result, spec, currency, rows, width }: Wanted): Chart {
+/** Nothing when all is zero or unknown: an empty drawing only takes room. */
+function drawChart({ result, spec, currency, rows, width, mostBars }: Wanted): Chart[] {
   const value = columnsOf(result, spec.roles.value)[0];
   const unit = value?.unit?.replace('money', currency) ?? '';
   const named = value ? `${columnLabel({ ...value, unit: null })}${unit === '' ? '' : ` in ${unit}`}` : '';
@@ -53,9 +64,13 @@ function drawChart({ result, spec, currency, rows, width }: Wanted): Chart {
   const suffix = currency === '' || unit.includes(currency) ? '' : `, shipments billed in ${currency}`;
   const title = `${named} by ${listed([...new Set(by)])}${suffix}`;
   const points = pointsOf(spec, rows);
-  const drawing = { title, unit, spec, points };
-  const [option, height] = optionOf(drawing);
-  return { title, description: describe(drawing), svg: toSvg(option, { width, height, title }) };
+  if (!points.some((point) => Number(point.value ?? 0) !== 0)) return [];
+  const drawn = (size: number): string => {
+    const [option, height] = optionOf({ title, unit, spec, points, mostBars, width: size });
+    return toSvg(option, { width: size, height, title });
+  };
+  const description = describe({ title, unit, spec, points, mostBars, width });
+  return [{ title, description, svg: drawn(width), narrowSvg: drawn(NARROW_WIDTH) }];
 }
 
 function listed(words: readonly string[]): string {
@@ -68,6 +83,7 @@ interface Wanted {
   readonly currency: string;
   readonly rows: readonly ReportRow[];
   readonly width: number;
+  readonly mostBars: number;
 }
 
 function toSvg(
@@ -78,20 +94,29 @@ function toSvg(
   try {
     chart.setOption(option);
     // The viewBox that ECharts writes lets the page scale it; the style block it adds is for animation only.
-    return (
+    return inPageColours(
       chart
         .renderToSVGString()
         .replace(/<svg width="\d+" height="\d+"/, `<svg role="img" aria-label="${escapeXml(title)}"`)
         .replace(/<style[^>]*>[\s\S]*?<\/style>/g, '')
         .replace(/ class="[^"]*"/g, '')
         // A page with a strict content policy ignores style attributes; the same words as attributes are taken.
-        .replace(/ style="([^"]*)"/g, (_, style: string) => attributesOf(style))
-        .replaceAll(new RegExp(INK, 'gi'), 'currentColor')
-        .replaceAll(new RegExp(GRID_LINE, 'gi'), 'var(--line, #d8dee4)')
+        .replace(/ style="([^"]*)"/g, (_, style: string) => attributesOf(style)),
     );
   } finally {
     chart.dispose();
   }
+}
+
+/** The page decides what a colour is, so that one drawing serves light and dark. */
+function inPageColours(svg: string): string {
+  return PALETTE.reduce(
+    (drawn, colour, index) =>
+      drawn.replaceAll(new RegExp(colour, 'gi'), `var(--chart-${index + 1}, ${colour})`),
+    svg
+      .replaceAll(new RegExp(INK, 'gi'), 'currentColor')
+      .replaceAll(new RegExp(GRID_LINE, 'gi'), 'var(--line, #d8dee4)'),
+  );
 }
 
 function attributesOf(style: string): string {
@@ -103,14 +128,14 @@ function attributesOf(style: string): string {
     .join('');
 }
 
-function describe({ title, points, unit, spec }: Drawing): string {
+function describe({ title, points, unit, spec, mostBars }: Drawing): string {
   const known = points.filter((point) => point.value !== null);
   const largest = known.reduce<Point | undefined>(
     (most, point) => (most === undefined || Number(point.value) > Number(most.value) ? point : most),
     undefined,
   );
   const cut =
-    spec.kind === 'bar' && points.length > MOST_BARS ? ` The first ${MOST_BARS} of ${points.length}.` : '';
+    spec.kind === 'bar' && points.length > mostBars ? ` The first ${mostBars} of ${points.length}.` : '';
   const place = largest ? [largest.key, largest.series].filter((part) => part !== '').join(', ') : '';
   const most = largest
     ? ` The largest is ${place} with ${grouped(largest.value ?? '')}${unit === '' ? '' : ` ${unit}`}.`

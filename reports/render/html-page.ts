@@ -31,6 +31,7 @@ export function renderReportBody(result: ReportResult, options: { readonly rowLi
   return eta.render('./report-body.eta', {
     result: { ...result, means: sentence(result.means), cannotSay: sentence(result.cannotSay) },
     head: headLines(result.head),
+    grain: result.grain.replace(/, ([^,]+)$/, ' and $1'),
     charts: drawCharts(result),
     columns: result.columns.map((column) => ({ label: columnLabel(column), number: number(column.align) })),
     rows: result.rows.slice(0, limit).map((row) =>

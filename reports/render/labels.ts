@@ -66,7 +66,7 @@ export function headLines(head: ReportHead): [string, string][] {
 }
 
 /** Both units are named, whatever was weighed in them. */
-function weighedLabel({ weighed }: ReportHead): string {
+export function weighedLabel({ weighed }: ReportHead): string {
   const amounts = [
     `${grouped(String(weighed.inPounds))} in lb`,
     `${grouped(String(weighed.inKilograms))} in kg (1 kg = 2.2046226218 lb)`,

@@ -1,0 +1,195 @@
+/** Every page and every HTML report as a browser shows it: nothing fetched, nothing logged, readable by all. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import axe from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { RunningDashboard } from '../../dashboard/server.js';
+import { listReports } from '../../reports/catalogue.js';
+import { renderReport } from '../../reports/render/render-report.js';
+import { runReport } from '../../reports/run-report.js';
+import { launchChromium } from '../support/chromium.js';
+import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+import { seededInvoices } from '../support/seeded-invoices.js';
+import { dashboardOver } from './support.js';
+
+const reports = await listReports();
+const parked = anInvoice([], { number: 'INV-STUCK', state: 'needs_attention', reason: 'Line 7 is no line.' });
+const twice = ['Acme', 'Beta'].map((tenant) =>
+  anInvoice([aShipment({ tenant, tracking: 'TWICE', cost: '12.3456' })]),
+);
+const NARROW = { width: 390, height: 800 };
+const PAGES = [
+  '/',
+  '/invoices',
+  `/invoices/${parked.id}`,
+  '/events',
+  '/quarantine',
+  '/health',
+  '/reports',
+  '/invoices/nobody',
+  '/reports/tenants?from=yesterday',
+];
+
+let fixture: ReportsFixture;
+let dashboard: RunningDashboard;
+let browser: Browser;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billsync-pages-'));
+  // Few rows: every cell is checked for its contrast, which is most of the time these tests take.
+  fixture = await reportsFixture([...seededInvoices(8, 8), ...twice, parked]);
+  dashboard = await dashboardOver(fixture.path);
+  browser = await launchChromium();
+}, 180_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await dashboard?.close();
+  await fixture?.remove();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Watched {
+  readonly page: Page;
+  /** Whatever was asked for that is neither the page itself nor its style. */
+  readonly strangers: string[];
+  readonly logged: string[];
+}
+
+/** A fresh page; what it asks for and logs is written down. */
+async function watchedPage(): Promise<Watched> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    javaScriptEnabled: true,
+  });
+  const page = await context.newPage();
+  const strangers: string[] = [];
+  const logged: string[] = [];
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(dashboard.url) && !url.startsWith('data:') && !url.startsWith('file:'))
+      strangers.push(url);
+  });
+  page.on('console', (message) => {
+    // The browser itself remarks on an answer that is an error; such a page is asked for on purpose.
+    if (!message.text().startsWith('Failed to load resource')) logged.push(message.text());
+  });
+  page.on('pageerror', (error) => logged.push(String(error)));
+  return { page, strangers, logged };
+}
+
+/** What axe finds wrong, each with the first places; all rules, or only those that are named. */
+async function barriers(page: Page, rules?: readonly string[]): Promise<unknown> {
+  await page.evaluate(axe.source);
+  const options = { resultTypes: ['violations'], ...(rules ? { runOnly: rules } : {}) };
+  return page.evaluate(
+    `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) =>
+      violations.map(({ id, nodes }) => [id, ...nodes.slice(0, 3).map((node) => node.html)]))`,
+  );
+}
+
+/** Pixels by which a page is wider than its window. */
+function overhang(page: Page): Promise<unknown> {
+  return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+}
+
+describe('the dashboard in a browser', () => {
+  let watched: Watched;
+
+  beforeEach(async () => {
+    watched = await watchedPage();
+  });
+  afterEach(() => watched.page.context().close());
+
+  test.each([...PAGES, ...reports.map(({ name }) => `/reports/${name}`)])(
+    'shows %s without barriers, requests elsewhere or words on the console',
+    async (path) => {
+      const { page, strangers, logged } = watched;
+      await page.goto(dashboard.url + path);
+      expect(await page.locator('h1').count()).toBe(1);
+      expect(await barriers(page)).toEqual([]);
+      await page.setViewportSize(NARROW);
+      expect(await overhang(page)).toBe(0);
+      expect([strangers, logged]).toEqual([[], []]);
+    },
+  );
+
+  test.each(['/', '/invoices', '/health', '/reports', '/reports/bridge', '/reports/carrier-zones'])(
+    'keeps %s as readable on a narrow, dark screen',
+    async (path) => {
+      const { page } = watched;
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await page.setViewportSize(NARROW);
+      await page.goto(dashboard.url + path);
+      expect(await barriers(page, ['color-contrast'])).toEqual([]);
+    },
+  );
+
+  test('is used with the keyboard alone, and shows where one is', async () => {
+    const { page } = watched;
+    await page.goto(dashboard.url);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+    const seen = new Set<string>();
+    for (let step = 0; step < 8; step += 1) {
+      await page.keyboard.press('Tab');
+      const [name, outline] = (await page.evaluate(
+        '[document.activeElement.textContent, getComputedStyle(document.activeElement).outlineStyle]',
+      )) as [string, string];
+      expect(outline, name).toBe('solid');
+      seen.add(name);
+      if (name === 'Reports') break;
+    }
+    expect([...seen]).toContain('Reports');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/reports');
+  });
+
+  test('filters by its form without a script and keeps the choice in the address', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(`${dashboard.url}/reports/carriers`);
+    await page.getByText('Carriers: all').click();
+    await page.getByLabel('fedex', { exact: true }).check();
+    await page.getByRole('button', { name: 'Show' }).click();
+    expect(new URL(page.url()).searchParams.getAll('carrier')).toEqual(['fedex']);
+    const carriers = await page.locator('tbody tr td:first-child').allTextContents();
+    expect(new Set(carriers)).toEqual(new Set(['fedex']));
+    await context.close();
+  });
+
+  test('shows one drawing of each chart, the one that fits', async () => {
+    const { page } = watched;
+    await page.goto(`${dashboard.url}/reports/carriers`);
+    const shown = (): Promise<number> => page.locator('figure').first().locator('svg:visible').count();
+    expect(await shown()).toBe(1);
+    await page.setViewportSize(NARROW);
+    expect(await shown()).toBe(1);
+    const box = await page.locator('figure').first().locator('svg:visible').boundingBox();
+    expect(box?.width ?? 0).toBeLessThanOrEqual(NARROW.width);
+  });
+});
+
+describe('a report as HTML file', () => {
+  test.each(reports.map(({ name }) => name))(
+    '%s opens from the disk, whole, quiet and readable',
+    async (name) => {
+      const { page, strangers, logged } = await watchedPage();
+      const result = await runReport({ databasePath: fixture.path, name, timeLimitMs: 600_000 });
+      const path = join(folder, `${name}.html`);
+      await writeFile(path, (await renderReport(result, 'html')).body);
+      await page.goto(pathToFileURL(path).href);
+      expect(await page.title()).toBe(result.title);
+      expect(await page.locator('tbody tr').count()).toBe(result.rows.length);
+      expect(await overhang(page)).toBe(0);
+      expect(await barriers(page)).toEqual([]);
+      expect([strangers, logged]).toEqual([[], []]);
+      await page.context().close();
+    },
+  );
+});
