@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { createBillingActivities, createWarehouseActivities } from '../activities/create-activities.js';
 import type { ForwardWaiting } from '../activities/dependencies.js';
+import { createReportActivities } from '../activities/write-report.js';
 import type { Archive } from '../archive/archive.js';
 import { openArchive } from '../archive/open-archive.js';
 import type { BillingService } from '../billing/billing-service.js';
@@ -27,6 +28,7 @@ import { pollTemporal } from './poll-temporal.js';
 import { readGaps } from './read-gaps.js';
 import { installRuntime } from './runtime.js';
 import { watchDisk } from './watch-disk.js';
+import { writeReport } from './write-report.js';
 
 export interface WorkerOptions {
   readonly settings: Settings;
@@ -108,12 +110,19 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const polling = pollTemporal({
       ...{ settings, log, health, queues },
       billing: createBillingActivities({ service, alerts, log }),
-      warehouse: createWarehouseActivities({
-        ...{ warehouse, archive, quarantine, service, alerts, metrics, log, settings },
-        readGaps: () => readGaps(warehousePaths(settings).published),
-        forwardWaiting: options.forwardWaiting ?? nothingWaits,
-        now: () => new Date(),
-      }),
+      warehouse: {
+        ...createWarehouseActivities({
+          ...{ warehouse, archive, quarantine, service, alerts, metrics, log, settings },
+          readGaps: () => readGaps(warehousePaths(settings).published),
+          forwardWaiting: options.forwardWaiting ?? nothingWaits,
+          now: () => new Date(),
+        }),
+        ...createReportActivities({
+          alerts,
+          writeReport: (scheduled) =>
+            writeReport(scheduled, { databasePath: warehousePaths(settings).published, now: new Date() }),
+        }),
+      },
       // Not worth refusing work for: an account may be without the right to make schedules.
       onConnected: (client) =>
         applySchedule(client, settings, queues).catch((error: unknown) =>

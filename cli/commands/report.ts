@@ -3,14 +3,17 @@
 import { writeFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { listReports } from '../../reports/catalogue.js';
+import { daysOf, RELATIVE_PERIODS, type RelativePeriod } from '../../reports/relative-period.js';
+import { weighedLabel } from '../../reports/render/labels.js';
 import { REPORT_FORMATS, type ReportFormat, renderReport } from '../../reports/render/render-report.js';
-import { DATE_BASES, REPORT_LEVELS } from '../../reports/report-filters.js';
+import { DATE_BASES, REPORT_LEVELS, type ReportFilters } from '../../reports/report-filters.js';
 import type { ReportResult } from '../../reports/report-result.js';
 import { runReport } from '../../reports/run-report.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
 import type { Output } from '../output.js';
 import { publishedPath } from '../published.js';
+import type { ScheduleWord } from '../report-schedule.js';
 import { collect, contextOf, positiveInteger, verb, withJson } from '../verb.js';
 
 interface ReportFlags {
@@ -31,14 +34,21 @@ interface ReportFlags {
   readonly ndjson?: boolean;
   readonly output?: string;
   readonly limit?: number;
+  readonly schedule?: ScheduleWord;
+  readonly period?: RelativePeriod;
+  readonly scheduleName?: string;
 }
+
+/** Said here as well, so that a report needs nothing of Temporal. */
+const SCHEDULE_WORDS = ['daily', 'monthly', 'off', 'show'] as const satisfies readonly ScheduleWord[];
 
 export function reportCommand(): Command {
   const command = verb(
     'report [name]',
     'Answers a question from the published file. Without a name, lists the questions there are.',
     'billsync report tenants --from 2026-03-01 --to 2026-04-01\n' +
-      'billsync report zones --carrier UPS --format html --output zones.html',
+      'billsync report zones --carrier UPS --format html --output zones.html\n' +
+      'billsync report tenants --schedule monthly --period last-month --format xlsx --output /srv/reports',
   )
     .option('--from <date>', 'first day, YYYY-MM-DD')
     .option('--to <date>', 'the day after the last one, YYYY-MM-DD')
@@ -58,10 +68,34 @@ export function reportCommand(): Command {
     .option('--costs <file>', 'CSV of your own costs, for reports that join it')
     .addOption(new Option('--format <format>', 'the form of the answer').choices([...REPORT_FORMATS]))
     .option('--output <file>', 'write there instead of stdout')
-    .option('--limit <seconds>', 'stop after so long', positiveInteger, 60);
+    .option('--limit <seconds>', 'stop after so long', positiveInteger, 60)
+    .addOption(
+      new Option(
+        '--schedule <when>',
+        'let Temporal write it to the folder --output, or end or show that',
+      ).choices([...SCHEDULE_WORDS]),
+    )
+    .addOption(
+      new Option('--period <days>', 'days relative to each run, instead of --from and --to').choices([
+        ...RELATIVE_PERIODS,
+      ]),
+    )
+    .option(
+      '--schedule-name <name>',
+      "to schedule one report several times; the report's own name otherwise",
+    );
   return withJson(command, { ndjson: true }).action(
     async (name: string | undefined, flags: ReportFlags, command: Command) => {
       const { settings, output } = contextOf(command);
+      if (flags.schedule !== undefined) {
+        const { scheduleReport } = await import('../report-schedule.js');
+        const wanted = { word: flags.schedule, report: name ?? null, scheduleName: flags.scheduleName };
+        return await scheduleReport(
+          settings,
+          { ...wanted, ...asked(flags, 'html'), folder: flags.output },
+          output,
+        );
+      }
       if (name === undefined) return await printCatalogue(command, output);
       await checkEnvironment(settings);
       await printReport({ databasePath: publishedPath(settings), name, flags, output });
@@ -105,25 +139,15 @@ interface Wanted {
 }
 
 async function printReport({ databasePath, name, flags, output }: Wanted): Promise<void> {
+  const usual = output.form === 'table' ? 'table' : output.form;
+  const { filters, period, parameters, tables, format } = asked(flags, usual);
   const result = await runReport({
     databasePath,
     name,
-    filters: {
-      from: flags.from,
-      to: flags.to,
-      by: flags.by,
-      tenants: flags.tenant,
-      carriers: flags.carrier,
-      zones: flags.zone,
-      currencies: flags.currency,
-      level: flags.level,
-      asKnownOn: flags.asKnownOn,
-    },
-    parameters: flags.param ?? {},
-    tables: { rates: flags.rates, costs: flags.costs },
+    filters: period === undefined ? filters : { ...filters, ...daysOf(period, new Date()) },
+    ...{ parameters, tables },
     timeLimitMs: (flags.limit ?? 60) * 1000,
   });
-  const format = flags.format ?? (output.form === 'table' ? 'table' : output.form);
   const isTerminal = process.stdout.isTTY === true && flags.output === undefined;
   const rendered = await renderReport(result, format, {
     width: isTerminal ? process.stdout.columns : undefined,
@@ -142,6 +166,31 @@ async function printReport({ databasePath, name, flags, output }: Wanted): Promi
   }
 }
 
+/** The question as the flags ask it, for now or for a schedule. @throws CliError (exit 2) */
+function asked(flags: ReportFlags, usualFormat: ReportFormat) {
+  if (flags.period !== undefined && (flags.from ?? flags.to) !== undefined) {
+    throw new CliError(EXIT.usage, '--period says which days are meant, so --from and --to cannot');
+  }
+  const filters: ReportFilters = {
+    from: flags.from,
+    to: flags.to,
+    by: flags.by,
+    tenants: flags.tenant,
+    carriers: flags.carrier,
+    zones: flags.zone,
+    currencies: flags.currency,
+    level: flags.level,
+    asKnownOn: flags.asKnownOn,
+  };
+  return {
+    filters,
+    period: flags.period,
+    parameters: flags.param ?? {},
+    tables: { rates: flags.rates, costs: flags.costs },
+    format: flags.format ?? usualFormat,
+  };
+}
+
 /** What has to be known to trust the rows; on stderr, so that stdout stays data. */
 function headOf({ title, head }: ReportResult): string {
   const { filters } = head;
@@ -155,10 +204,14 @@ function headOf({ title, head }: ReportResult): string {
     listed('currency', filters.currencies),
     filters.asKnownOn === null ? null : `as known on ${filters.asKnownOn}`,
   ].filter((part) => part !== null);
+  const parameters = Object.entries(head.parameters).flatMap(([key, value]) =>
+    value === null ? [] : [`${key} ${value}`],
+  );
   const proved = head.provedPercent === null ? '' : `, ${head.provedPercent} % of them proved`;
   return [
     title,
-    `  ${applied.length === 0 ? 'everything' : applied.join('; ')}; level ${head.level}; ${head.shipments} shipments${proved}`,
+    `  ${applied.length === 0 ? 'everything' : applied.join('; ')}; level ${head.level}; ${head.shipments} shipments${proved}; ${head.rows} rows`,
+    `  weighed: ${weighedLabel(head)}${parameters.length === 0 ? '' : `; parameters: ${parameters.join(', ')}`}`,
     `  published ${head.asOf} (number ${head.publication}), instants in ${head.timeZone}`,
     ...head.notes.map((note) => `  note: ${note}`),
   ].join('\n');

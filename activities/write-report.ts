@@ -1,0 +1,64 @@
+/** Writes a scheduled report into its folder and tells people that it is there, or why it is not. */
+
+import type { Alerts } from '../ops/alerts.js';
+import { translated } from './failures.js';
+
+/** A report as it is asked for at a terminal, to be made again and again; everything in it is JSON. */
+export interface ScheduledReport {
+  /** Names the schedule: the same name replaces what was scheduled before. */
+  readonly name: string;
+  readonly report: string;
+  /** As `reports/report-filters.ts` has them, with dates as they were typed. */
+  readonly filters: Readonly<Record<string, string | readonly string[]>>;
+  /** Days relative to the run, instead of `from` and `to`. */
+  readonly period: string | null;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly tables: { readonly rates?: string; readonly costs?: string };
+  readonly format: string;
+  /** Absolute, on the worker's machine. */
+  readonly folder: string;
+}
+
+export interface WrittenReport {
+  /** Absolute, on the worker's machine. */
+  readonly path: string;
+  readonly rows: number;
+  /** What the report's head says, in a line. */
+  readonly about: string;
+}
+
+export interface ReportDependencies {
+  readonly alerts: Alerts;
+  /** Replaces the file of the same day. @throws whatever refuses it; people are told */
+  readonly writeReport: (scheduled: ScheduledReport) => Promise<WrittenReport>;
+}
+
+/** On the `warehouse` queue: the published file lies on that machine. */
+export function createReportActivities({ alerts, writeReport }: ReportDependencies) {
+  return {
+    writeReport: (scheduled: ScheduledReport): Promise<WrittenReport> =>
+      translated(async () => {
+        const failed = `report-failed/${scheduled.name}`;
+        try {
+          const written = await writeReport(scheduled);
+          alerts.resolve(failed);
+          // Each file is news of its own: its path is part of the key, so that no quiet window swallows it.
+          alerts.raise({
+            key: `report/${written.path}`,
+            title: `The scheduled report ${scheduled.name} is written: ${written.path}`,
+            detail: written.about,
+          });
+          return written;
+        } catch (error) {
+          alerts.raise({
+            key: failed,
+            title: `The scheduled report ${scheduled.name} could not be written`,
+            detail: `${error instanceof Error ? error.message : String(error)} It is tried again for an hour; "billsync report --schedule show" lists what is scheduled.`,
+          });
+          throw error;
+        }
+      }),
+  };
+}
+
+export type ReportActivities = ReturnType<typeof createReportActivities>;

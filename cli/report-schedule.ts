@@ -1,0 +1,119 @@
+/** `billsync report --schedule`: a report that Temporal makes again and again, written to a folder and announced. */
+
+import { access } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { ScheduledReport } from '../activities/write-report.js';
+import type { Settings } from '../config/settings.js';
+import { bindParameters } from '../reports/bind-parameters.js';
+import { findReport } from '../reports/catalogue.js';
+import type { RelativePeriod } from '../reports/relative-period.js';
+import type { ReportFormat } from '../reports/render/render-report.js';
+import { checkFilters, type ReportFilters } from '../reports/report-filters.js';
+import {
+  applyReportSchedule,
+  listReportSchedules,
+  type ReportCadence,
+  removeReportSchedule,
+} from '../temporal/report-schedules.js';
+import { withTemporal } from './ask-temporal.js';
+import { CliError, EXIT } from './errors.js';
+import type { Output } from './output.js';
+
+export type ScheduleWord = ReportCadence | 'off' | 'show';
+
+export interface WantedSchedule {
+  readonly word: ScheduleWord;
+  /** null with `show` only. */
+  readonly report: string | null;
+  readonly scheduleName: string | undefined;
+  readonly filters: ReportFilters;
+  readonly period: RelativePeriod | undefined;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly tables: { readonly rates?: string | undefined; readonly costs?: string | undefined };
+  readonly format: ReportFormat;
+  /** A folder on the worker's machine. */
+  readonly folder: string | undefined;
+}
+
+/** @throws CliError, ReportNotFoundError, ReportFilterError, TemporalUnreachableError (exit 5) */
+export async function scheduleReport(
+  settings: Settings,
+  wanted: WantedSchedule,
+  output: Output,
+): Promise<void> {
+  if (wanted.word === 'show') return showSchedules(settings, output);
+  if (wanted.report === null)
+    throw new CliError(EXIT.usage, `--schedule ${wanted.word} needs the name of a report`);
+  const name = wanted.scheduleName ?? wanted.report;
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) {
+    throw new CliError(EXIT.usage, `"${name}" cannot name a schedule`, {
+      hint: 'it becomes part of a file name: letters, digits, dots and dashes',
+    });
+  }
+  if (wanted.word === 'off') {
+    const isRemoved = await withTemporal(settings, (client) => removeReportSchedule(client, settings, name));
+    if (!isRemoved) throw new CliError(EXIT.nothingMatched, `no report is scheduled as ${name}`);
+    return output.note(`${name} is not written any more; what was written stays.`);
+  }
+  const { word } = wanted;
+  const scheduled = await checked(wanted, { name, report: wanted.report });
+  await withTemporal(settings, (client) =>
+    applyReportSchedule(client, settings, { cadence: word, scheduled }),
+  );
+  output.note(
+    `${name} is written ${word} at 05:00 UTC into ${scheduled.folder}, and announced as alerts are.`,
+  );
+}
+
+/** Everything a run would refuse is refused now, while somebody is there to mend it. */
+async function checked(
+  wanted: WantedSchedule,
+  { name, report }: { readonly name: string; readonly report: string },
+): Promise<ScheduledReport> {
+  if (wanted.folder === undefined) {
+    throw new CliError(EXIT.usage, 'a scheduled report needs a folder to be written to', {
+      hint: "add --output FOLDER, on the worker's machine",
+    });
+  }
+  const { filters, period } = wanted;
+  bindParameters(await findReport(report), wanted.parameters);
+  checkFilters(filters);
+  return {
+    ...{ name, report, parameters: wanted.parameters, format: wanted.format, period: period ?? null },
+    filters: given(filters),
+    tables: given({ rates: await readable(wanted.tables.rates), costs: await readable(wanted.tables.costs) }),
+    folder: resolve(wanted.folder),
+  };
+}
+
+async function showSchedules(settings: Settings, output: Output): Promise<void> {
+  const schedules = await withTemporal(settings, (client) => listReportSchedules(client, settings));
+  output.rows(
+    schedules.map(({ name, cadence, nextRun, isPaused }) => ({
+      ...{ name, cadence },
+      next_run: nextRun,
+      paused: isPaused,
+    })),
+    [
+      { title: 'report', value: ({ name }) => name },
+      { title: 'written', value: ({ cadence }) => cadence },
+      { title: 'next', value: ({ next_run: next, paused }) => (paused ? 'paused' : (next ?? '')) },
+    ],
+  );
+}
+
+/** An absolute path, since the worker runs elsewhere. @throws CliError (exit 2) */
+async function readable(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  await access(path).catch(() => {
+    throw new CliError(EXIT.usage, `${path} cannot be read`);
+  });
+  return resolve(path);
+}
+
+/** Without what was not given, because JSON has no word for it. */
+function given<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

@@ -1,0 +1,129 @@
+/** A report that Temporal makes again and again: written whole, announced, replaced by name, ended. */
+
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createReportActivities, type ScheduledReport } from '../../activities/write-report.js';
+import type { Alert } from '../../ops/alerts.js';
+import {
+  applyReportSchedule,
+  listReportSchedules,
+  removeReportSchedule,
+  triggerReportSchedule,
+} from '../../temporal/report-schedules.js';
+import { writeReport } from '../../worker/write-report.js';
+import { eventually } from '../support/eventually.js';
+import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+import {
+  connectForTests,
+  type RunningWorkers,
+  startWorkers,
+  type TemporalForTests,
+} from '../support/temporal.js';
+
+const NOW = new Date('2026-04-02T05:00:00Z');
+const settings = { environment: 'test' } as const;
+const queues = { billing: `reports-b-${randomUUID()}`, warehouse: `reports-w-${randomUUID()}` };
+const name = `tenants-${randomUUID()}`;
+
+let folder: string;
+let fixture: ReportsFixture;
+let temporal: TemporalForTests;
+let workers: RunningWorkers;
+const told: (Alert | string)[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billsync-scheduled-'));
+  fixture = await reportsFixture([
+    anInvoice([
+      aShipment({ shipDate: '2026-02-28', cost: '1' }),
+      aShipment({ shipDate: '2026-03-31', cost: '2' }),
+    ]),
+  ]);
+  temporal = await connectForTests();
+  const activities = createReportActivities({
+    alerts: {
+      raise: (alert) => told.push(alert),
+      resolve: (key) => told.push(key),
+      close: async () => {},
+    },
+    writeReport: (scheduled) => writeReport(scheduled, { databasePath: fixture.path, now: NOW }),
+  });
+  workers = await startWorkers(temporal, queues, { billing: {}, warehouse: activities });
+}, 120_000);
+
+afterAll(async () => {
+  await removeReportSchedule(temporal.client, settings, name);
+  await workers.stop();
+  await temporal.close();
+  await fixture.remove();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const scheduled = (changes: Partial<ScheduledReport> = {}): ScheduledReport => ({
+  ...{
+    name,
+    report: 'tenants',
+    filters: { tenants: ['Acme'] },
+    period: 'last-month',
+    parameters: {},
+    tables: {},
+  },
+  ...{ format: 'json', folder: join(folder, 'new', 'folder') },
+  ...changes,
+});
+
+describe('a scheduled report', () => {
+  test('is written for the days it means, announced, and leaves nothing half', async () => {
+    await applyReportSchedule(
+      temporal.client,
+      settings,
+      { cadence: 'daily', scheduled: scheduled() },
+      queues,
+    );
+    await triggerReportSchedule(temporal.client, settings, name);
+    const path = join(folder, 'new', 'folder', `${name}-2026-04-02.json`);
+    const text = await eventually(() => readFile(path, 'utf8').catch(() => null));
+    const rows = JSON.parse(text) as { billing_cost: string }[];
+    expect(rows.map((row) => row.billing_cost)).toEqual(['2.0000']);
+    expect(await readdir(join(folder, 'new', 'folder'))).toEqual([`${name}-2026-04-02.json`]);
+    const alert = await eventually(() => told.find((each) => (each as Alert).key === `report/${path}`));
+    if (typeof alert === 'string') throw new Error(alert);
+    expect(alert.title).toContain(path);
+    expect(alert.detail).toContain('Period: 2026-03-01 to 2026-04-01 (exclusive)');
+    expect(alert.detail).toContain('Proved: 100.00 % of shipments');
+  });
+
+  test('is listed, replaced under its name, and ended', async () => {
+    const listed = async () =>
+      (await listReportSchedules(temporal.client, settings)).filter((each) => each.name === name);
+    await applyReportSchedule(
+      temporal.client,
+      settings,
+      { cadence: 'monthly', scheduled: scheduled() },
+      queues,
+    );
+    await eventually(async () => (await listed())[0]?.cadence === 'monthly');
+    expect(await listed()).toMatchObject([{ isPaused: false }]);
+    expect((await listed())[0]?.nextRun).toMatch(/-01T05:00:00.000Z$/);
+    expect(await removeReportSchedule(temporal.client, settings, name)).toBe(true);
+    expect(await removeReportSchedule(temporal.client, settings, name)).toBe(false);
+    await eventually(async () => (await listed()).length === 0);
+  });
+
+  test('that cannot be made says so, and that it is well again', async () => {
+    const { writeReport: write } = createReportActivities({
+      alerts: { raise: (alert) => told.push(alert), resolve: (key) => told.push(key), close: async () => {} },
+      writeReport: (wanted) => writeReport(wanted, { databasePath: fixture.path, now: NOW }),
+    });
+    await expect(write(scheduled({ report: 'tenant' }))).rejects.toThrow();
+    expect(told.at(-1)).toMatchObject({
+      key: `report-failed/${name}`,
+      detail: expect.stringContaining('tenants'),
+    });
+    await write(scheduled());
+    expect(told.slice(-2)[0]).toBe(`report-failed/${name}`);
+  });
+});

@@ -1,0 +1,46 @@
+/** Makes a scheduled report from the published file and puts it into its folder, whole or not at all. */
+
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ScheduledReport, WrittenReport } from '../activities/write-report.js';
+import { ReportFilterError } from '../reports/errors.js';
+import { daysOf, RELATIVE_PERIODS } from '../reports/relative-period.js';
+import { headLines } from '../reports/render/labels.js';
+import { REPORT_FORMATS, renderReport } from '../reports/render/render-report.js';
+import { runReport } from '../reports/run-report.js';
+
+/** Nobody waits at a terminal, so a scheduled report may take longer than one that is asked for there. */
+const TIME_LIMIT_MS = 600_000;
+
+/**
+ * @param options.databasePath of the published file
+ * @returns the file `NAME-YYYY-MM-DD.EXTENSION`, named for the day (UTC) on which it was made
+ * @throws NotPublishedError, ReportNotFoundError, ReportFilterError, ReportInterruptedError
+ */
+export async function writeReport(
+  scheduled: ScheduledReport,
+  { databasePath, now }: { readonly databasePath: string; readonly now: Date },
+): Promise<WrittenReport> {
+  const format = REPORT_FORMATS.find((known) => known === scheduled.format);
+  if (!format) throw new ReportFilterError('format', `There is no format "${scheduled.format}".`);
+  const period = RELATIVE_PERIODS.find((known) => known === scheduled.period);
+  const result = await runReport({
+    databasePath,
+    name: scheduled.report,
+    filters: { ...scheduled.filters, ...(period === undefined ? {} : daysOf(period, now)) },
+    parameters: scheduled.parameters,
+    tables: scheduled.tables,
+    timeLimitMs: TIME_LIMIT_MS,
+  });
+  const { body, extension } = await renderReport(result, format);
+  const path = join(scheduled.folder, `${scheduled.name}-${now.toISOString().slice(0, 10)}.${extension}`);
+  await mkdir(scheduled.folder, { recursive: true });
+  await writeFile(`${path}.part`, body);
+  await rename(`${path}.part`, path);
+  const about = [
+    result.title,
+    ...headLines(result.head).map(([label, value]) => `${label}: ${value}`),
+    ...result.head.notes,
+  ];
+  return { path, rows: result.rows.length, about: about.join(' · ') };
+}
