@@ -53,13 +53,10 @@ export async function writeInvoices(
   const held = new Map(
     (await session.all('held-states', { invoice_ids: ids })).map((row) => [String(row.invoice_id), row]),
   );
+  // Forgotten and inserted, never updated: this version of DuckDB can lose an update from null to a text (ADR).
+  if (held.size > 0) await session.all('forget-states', { invoice_ids: ids });
   const rows = [...derived].map(([id, { row }]) => ({ invoice_id: id, ...row }));
-  const [known, fresh] = [
-    rows.filter((row) => held.has(row.invoice_id)),
-    rows.filter((row) => !held.has(row.invoice_id)),
-  ];
-  if (fresh.length > 0) await session.all('insert-states', { states: JSON.stringify(fresh) });
-  if (known.length > 0) await session.all('update-states', { states: JSON.stringify(known) });
+  await session.all('insert-states', { states: JSON.stringify(rows) });
   if ([...held.values()].some((row) => row.has_discrepancies === true)) {
     await session.all('forget-discrepancies', { invoice_ids: ids });
   }

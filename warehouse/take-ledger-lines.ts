@@ -18,9 +18,9 @@ export async function takeEvents(
   if (events.length === 0) return { fresh: [], invoiceIds: [] };
   // One statement must not meet an id twice; the first line is the one the archive has.
   const byId = new Map(events.toReversed().map((event) => [event.eventId, event]));
-  const rows = await session.all('take-events', {
-    events: JSON.stringify([...byId.values()].map(eventLine)),
-  });
+  const told = { events: JSON.stringify([...byId.values()].map(eventLine)) };
+  await session.all('release-events', told);
+  const rows = await session.all('take-events', told);
   const ids = rows.flatMap((row) => (typeof row.invoice_id === 'string' ? [row.invoice_id] : []));
   return { fresh: rows.map((row) => String(row.event_id)), invoiceIds: [...new Set(ids)] };
 }

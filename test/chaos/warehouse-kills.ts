@@ -8,6 +8,8 @@ export const summary = 'kill -9 in the middle of loads [kills] [seed]: nothing l
 export interface KillsResult extends Judgement {
   readonly kills: number;
   readonly promised: number;
+  /** Starts that found the file damaged and made it again. */
+  readonly rebuilds: number;
   readonly seconds: number;
 }
 
@@ -32,7 +34,13 @@ export async function runKills(options: {
   const judgement = await judge(workshop);
   const promised = workshop.promised.loads.size;
   workshop.remove();
-  return { ...judgement, kills: options.kills, promised, seconds: (Date.now() - began) / 1000 };
+  return {
+    ...judgement,
+    kills: options.kills,
+    promised,
+    rebuilds: workshop.rebuilds.length,
+    seconds: (Date.now() - began) / 1000,
+  };
 }
 
 async function expectSound(workshop: Parameters<typeof judge>[0]): Promise<void> {

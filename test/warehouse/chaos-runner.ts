@@ -7,8 +7,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { openFolderArchive } from '../../archive/folder-archive.js';
-import { openWarehouse } from '../../warehouse/open-warehouse.js';
 import { startPublisher } from '../../warehouse/publisher.js';
+import { openOrRebuild } from './open-or-rebuild.js';
 import { settingsFor } from './support.js';
 
 interface Plan {
@@ -25,7 +25,7 @@ const below = (limit: number): number => {
 
 const log = pino({ level: 'error' }, process.stderr);
 const archive = await openFolderArchive(join(dataDir, 'archive'));
-const warehouse = await openWarehouse({
+const { warehouse, wasDamaged } = await openOrRebuild({
   settings: settingsFor(dataDir),
   archive,
   log,
@@ -34,6 +34,7 @@ const warehouse = await openWarehouse({
   onFatal: () => process.exit(9),
 });
 const publisher = startPublisher(warehouse, { log, quietMs: 20, longestMs: 200 });
+if (wasDamaged) process.stdout.write('rebuilt\n');
 process.stdout.write('ready\n');
 
 const loader = async (): Promise<void> => {

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { openFolderArchive } from '../../archive/folder-archive.js';
-import { openWarehouse } from '../../warehouse/open-warehouse.js';
 import type { Verification } from '../../warehouse/warehouse.js';
+import { openOrRebuild } from './open-or-rebuild.js';
 import { aCsv, archiveCsv, ask, makeDataDir, settingsFor, silent } from './support.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -17,6 +17,8 @@ export interface Workshop {
   readonly dataDir: string;
   /** What the writers said they had committed. */
   readonly promised: { readonly loads: Set<string>; readonly voids: Set<string> };
+  /** Starts that found the file damaged and made it again from the archive. */
+  readonly rebuilds: string[];
   remove(): void;
 }
 
@@ -24,8 +26,10 @@ export interface Workshop {
 export async function aWorkshop(options: {
   readonly invoices: number;
   readonly rows: number;
+  /** A folder to make it in, else the system's for temporary files. */
+  readonly under?: string;
 }): Promise<Workshop> {
-  const dataDir = makeDataDir();
+  const dataDir = makeDataDir(options.under);
   const archive = await openFolderArchive(join(dataDir, 'archive'));
   const invoices = [];
   for (let number = 0; number < options.invoices; number += 1) {
@@ -42,6 +46,7 @@ export async function aWorkshop(options: {
   return {
     dataDir,
     promised: { loads: new Set(), voids: new Set() },
+    rebuilds: [],
     remove: () => rmSync(dataDir, { recursive: true, force: true }),
   };
 }
@@ -72,6 +77,7 @@ export async function startWriter(
     lines.on('line', (line) => {
       const [word, invoiceId = '', sha256 = ''] = line.split(' ');
       if (word === 'ready') resolve();
+      if (word === 'rebuilt') workshop.rebuilds.push('writer');
       if (word === 'loaded' || word === 'already_loaded')
         workshop.promised.loads.add(`${invoiceId} ${sha256}`);
       if (word === 'voided') workshop.promised.voids.add(invoiceId);
@@ -104,7 +110,9 @@ export interface Judgement {
 /** Opens the warehouse as the next start would and holds it against what was promised. */
 export async function judge(workshop: Workshop): Promise<Judgement> {
   const archive = await openFolderArchive(join(workshop.dataDir, 'archive'));
-  const warehouse = await openWarehouse({ settings: settingsFor(workshop.dataDir), archive, log: silent });
+  const settings = settingsFor(workshop.dataDir);
+  const { warehouse, wasDamaged } = await openOrRebuild({ settings, archive, log: silent });
+  if (wasDamaged) workshop.rebuilds.push('judge');
   const { drift } = await warehouse.verify({ full: true });
   const { path } = await warehouse.publish();
   await warehouse.close();
@@ -137,6 +145,10 @@ export async function judgeFile(path: string, workshop: Workshop | null): Promis
       (select invoice_id from invoices where state = 'voided') as v on v.invoice_id = shipments.invoice_id`),
     loads: here.size,
   };
+}
+
+export function isSound(found: Judgement): boolean {
+  return found.lost.length + found.partial + found.doubled + found.voidedInReports + found.drift.length === 0;
 }
 
 /** Nothing lost, partial, doubled, drifting or voided in a report. */

@@ -48,8 +48,8 @@ export function settingsFor(dataDir: string): OpenWarehouseOptions['settings'] {
   };
 }
 
-export function makeDataDir(): string {
-  return mkdtempSync(join(tmpdir(), 'billsync-warehouse-'));
+export function makeDataDir(under = tmpdir()): string {
+  return mkdtempSync(join(under, 'billsync-warehouse-'));
 }
 
 export async function aWarehouse(

@@ -1,5 +1,5 @@
--- Rows of invoices that had none, as derive-invoice.ts made them from the ledgers. Not an upsert: its plan costs three
--- times an insert's. Two connections that insert one invoice meet at the primary key.
+-- Invoices' rows as derive-invoice.ts made them from the ledgers; what there was of them is forgotten already. Not an
+-- upsert: its plan costs three times an insert's. Two connections that insert one invoice meet at the primary key.
 insert into invoice_state
 select
     invoice_id::uuid, state, reason_code, reason, state_since::timestamp, service_status, current_load_id, proof, partner_id,

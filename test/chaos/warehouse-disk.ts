@@ -1,0 +1,84 @@
+/**
+ * A disk that gets full during loads, voids and publications: a small tmpfs, filled again and again. Nothing may be
+ * partial or lost, and with room the next start goes on by itself. Needs root, since only root may mount.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { aWorkshop, isSound, type Judgement, judge, kill, startWriter } from '../warehouse/chaos.js';
+
+export const summary =
+  'a small tmpfs gets full during loads [times] [seed]: nothing partial or lost, work resumes';
+
+export interface DiskResult extends Judgement {
+  /** Rounds in which the disk was full and the writer ended because of it. */
+  readonly timesFull: number;
+  readonly promised: number;
+  /** Starts that found the file damaged and made it again. */
+  readonly rebuilds: number;
+  readonly seconds: number;
+}
+
+const MIB = 2 ** 20;
+
+export async function runFullDisk(options: {
+  readonly times: number;
+  readonly seed: number;
+  readonly onProgress?: (text: string) => void;
+}): Promise<DiskResult> {
+  const began = Date.now();
+  const disk = mkdtempSync(join(tmpdir(), 'billsync-disk-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1g', 'billsync-disk', disk]);
+  let timesFull = 0;
+  try {
+    const workshop = await aWorkshop({ invoices: 400 + options.times * 150, rows: 300, under: disk });
+    for (let round = 0; round < options.times; round += 1) {
+      // A little more room each time, so that another place in the work is hit.
+      leaveFree(disk, 6 * MIB + round * MIB);
+      const writer = await startWriter(workshop, { seed: options.seed + round });
+      const deadline = Date.now() + 60_000;
+      while (writer.exitCode === null && Date.now() < deadline) await sleep(20);
+      if (writer.exitCode === 9) timesFull += 1;
+      await kill(writer);
+      leaveFree(disk, 512 * MIB);
+      const found = await judge(workshop);
+      options.onProgress?.(
+        `${round + 1} of ${options.times}: ended ${writer.exitCode}, ${found.loads} loads`,
+      );
+      if (!isSound(found)) throw new Error(`A promise broke: ${JSON.stringify(found)}`);
+    }
+    const judgement = await judge(workshop);
+    const promised = workshop.promised.loads.size;
+    return {
+      ...judgement,
+      timesFull,
+      promised,
+      rebuilds: workshop.rebuilds.length,
+      seconds: (Date.now() - began) / 1000,
+    };
+  } finally {
+    execFileSync('umount', [disk]);
+    rmSync(disk, { recursive: true, force: true });
+  }
+}
+
+/** Makes the disk as large as what lies on it, and so much more. */
+function leaveFree(disk: string, bytes: number): void {
+  const { blocks, bfree, bsize } = statfsSync(disk);
+  execFileSync('mount', ['-o', `remount,size=${(blocks - bfree) * bsize + bytes}`, disk]);
+}
+
+export async function main([times = '20', seed = '1']: readonly string[]): Promise<void> {
+  if (process.getuid?.() !== 0) throw new Error('Only root may mount the small disk that this needs.');
+  const result = await runFullDisk({
+    times: Number(times),
+    seed: Number(seed),
+    onProgress: (text) => process.stderr.write(`${text}\n`),
+  });
+  process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+  if (!isSound(result) || result.timesFull === 0)
+    throw new Error('a promise broke, or the disk never got full');
+}

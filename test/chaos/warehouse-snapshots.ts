@@ -1,0 +1,113 @@
+/** Copies for readers, one after the other while a writer loads: each by itself consistent, none disturbs a reader. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { linkSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { aWorkshop, judgeFile, kill, startWriter } from '../warehouse/chaos.js';
+import { ask } from '../warehouse/support.js';
+
+export const summary =
+  'snapshots during loads [snapshots] [seed]: each consistent, readers in other processes hold the old one';
+
+export interface SnapshotsResult {
+  /** Different publications that were judged. */
+  readonly snapshots: number;
+  readonly inconsistent: readonly string[];
+  /** Times that a reader of another process held a copy to the end while newer ones were published. */
+  readonly held: number;
+  readonly readersThatFailed: readonly string[];
+  readonly loads: number;
+  readonly seconds: number;
+}
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+export async function runSnapshots(options: {
+  readonly snapshots: number;
+  readonly seed: number;
+  readonly onProgress?: (text: string) => void;
+}): Promise<SnapshotsResult> {
+  const began = Date.now();
+  const workshop = await aWorkshop({ invoices: 200 + options.snapshots * 8, rows: 200 });
+  const published = join(workshop.dataDir, 'reports.duckdb');
+  const writer = await startWriter(workshop, { seed: options.seed });
+  const [inconsistent, seen]: [string[], Set<number>] = [[], new Set()];
+  let [loads, lastInode] = [0, 0];
+  const readers = [];
+  const deadline = Date.now() + 60_000 + options.snapshots * 3_000;
+  while (seen.size < options.snapshots && Date.now() < deadline) {
+    const inode = inodeOf(published);
+    if (inode === lastInode) {
+      await sleep(10);
+      continue;
+    }
+    lastInode = inode;
+    // A name of its own: the published one may be replaced between two questions.
+    const held = join(workshop.dataDir, 'judged.duckdb');
+    linkSync(published, held);
+    const judged = await judgeFile(held, null);
+    const [line] = await ask(held, 'select sequence from publication');
+    rmSync(held);
+    if (judged.partial + judged.doubled + judged.voidedInReports > 0)
+      inconsistent.push(JSON.stringify({ ...line, ...judged }));
+    seen.add(Number(line?.sequence));
+    loads = judged.loads;
+    if (readers.length < 2) readers.push(startReader(published, 3 + readers.length * 5));
+    options.onProgress?.(`${seen.size} of ${options.snapshots} snapshots, ${loads} loads`);
+  }
+  await kill(writer);
+  const ends = await Promise.all(readers.map((reader) => reader.stop()));
+  workshop.remove();
+  return {
+    snapshots: seen.size,
+    inconsistent,
+    held: ends.reduce((sum, { held }) => sum + held, 0),
+    readersThatFailed: ends.flatMap(({ complaint }) => (complaint === '' ? [] : [complaint])),
+    loads,
+    seconds: (Date.now() - began) / 1000,
+  };
+}
+
+function inodeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
+}
+
+function startReader(path: string, looks: number): { stop(): Promise<{ held: number; complaint: string }> } {
+  const args = ['--import', 'tsx', 'test/warehouse/snapshot-reader.ts', path, `${looks}`];
+  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [held, complaint] = [0, ''];
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    if (line === 'held') held += 1;
+  });
+  child.stderr.on('data', (text: Buffer) => {
+    complaint = (complaint + text.toString()).slice(-2_000);
+  });
+  return {
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) {
+        const ended = once(child, 'exit');
+        child.kill('SIGKILL');
+        await ended;
+      }
+      return { held, complaint };
+    },
+  };
+}
+
+export async function main([snapshots = '200', seed = '1']: readonly string[]): Promise<void> {
+  const result = await runSnapshots({
+    snapshots: Number(snapshots),
+    seed: Number(seed),
+    onProgress: (text) => process.stderr.write(`${text}\n`),
+  });
+  process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+  if (
+    result.inconsistent.length + result.readersThatFailed.length > 0 ||
+    result.snapshots < Number(snapshots)
+  )
+    throw new Error('a snapshot was not what it should be');
+}

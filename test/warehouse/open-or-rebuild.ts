@@ -1,0 +1,18 @@
+/** Opens a warehouse as a worker does: a damaged file is made again from the archive, and that it was is told. */
+
+import { WarehouseCorruptError } from '../../warehouse/errors.js';
+import { type OpenWarehouseOptions, openWarehouse } from '../../warehouse/open-warehouse.js';
+import { rebuildWarehouse } from '../../warehouse/rebuild.js';
+import type { Warehouse } from '../../warehouse/warehouse.js';
+
+export async function openOrRebuild(
+  options: OpenWarehouseOptions,
+): Promise<{ readonly warehouse: Warehouse; readonly wasDamaged: boolean }> {
+  try {
+    return { warehouse: await openWarehouse(options), wasDamaged: false };
+  } catch (error) {
+    if (!(error instanceof WarehouseCorruptError)) throw error;
+    await rebuildWarehouse(options);
+    return { warehouse: await openWarehouse(options), wasDamaged: true };
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * A reader in a process of its own: opens the published copy, holds it while newer ones take its place, and asks the
+ * same again and again. Ends with an error when an answer changes, does not add up, or cannot be had.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DuckDBInstance } from '@duckdb/node-api';
+
+const [path = '', looksText = '5'] = process.argv.slice(2);
+const QUESTION = `select (select max(sequence) from publication)::integer as sequence,
+    (select count(*) from shipment_rows)::integer as stored, (select coalesce(sum(shipments), 0) from loads)::integer as told,
+    (select coalesce(sum(billing_cost), 0) from shipment_rows)::varchar as stored_cost,
+    (select coalesce(sum(billing_cost), 0) from loads)::varchar as told_cost`;
+
+process.stdout.write('ready\n');
+for (;;) {
+  const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
+  const connection = await instance.connect();
+  const answers = new Set<string>();
+  for (let look = 0; look < Number(looksText); look += 1) {
+    const [row] = (await connection.runAndReadAll(QUESTION)).getRowObjectsJson();
+    if (row?.stored !== row?.told || row?.stored_cost !== row?.told_cost)
+      throw new Error(`does not add up: ${JSON.stringify(row)}`);
+    answers.add(JSON.stringify(row));
+    await sleep(100);
+  }
+  if (answers.size !== 1) throw new Error(`a copy that was held changed: ${[...answers].join(' then ')}`);
+  connection.closeSync();
+  instance.closeSync();
+  process.stdout.write('held\n');
+}
