@@ -1,16 +1,18 @@
 /**
- * Set-up's step for what only the tests need: a browser to look at the pages with, the S3 the archive talks to, and the
- * extensions of DuckDB for a warehouse on a lake.
+ * Set-up's step for what only the tests need: a browser to look at the pages with, the S3 the archive talks to, the
+ * extensions of DuckDB for a warehouse on a lake, and DuckDB as analysts have it.
  */
 
 import { installS3Server } from '../test/archive/s3-server.js';
 import { findChromium } from '../test/support/chromium.js';
 import { installDuckDbExtensions } from '../test/support/duckdb-extensions.js';
+import { installDuckDbTools } from '../test/support/duckdb-tools.js';
 
 const tools = [
   { name: 'chromium', install: () => findChromium() },
   { name: 's3', install: () => installS3Server() },
   { name: 'duckdb extensions', install: () => installDuckDbExtensions() },
+  { name: 'duckdb for python', install: () => installDuckDbTools() },
 ];
 
 for (const { name, install } of tools) {

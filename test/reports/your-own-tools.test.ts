@@ -1,0 +1,79 @@
+/** The page for people with their own tools: its examples run as they stand there, and agree with the reports. */
+
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runReport } from '../../reports/run-report.js';
+import { installDuckDbTools, runPython, runShell } from '../support/duckdb-tools.js';
+import { type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+import { seededInvoices } from '../support/seeded-invoices.js';
+
+const page = await readFile(new URL('../../docs/your-own-tools.md', import.meta.url), 'utf8');
+const examples = (language: string): string[] =>
+  [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))].map(
+    ([, text]) => text ?? '',
+  );
+
+let fixture: ReportsFixture;
+
+beforeAll(async () => {
+  fixture = await reportsFixture(seededInvoices(5, 30), { publishedAt: '2026-07-01T00:00:00Z' });
+  await installDuckDbTools();
+}, 300_000);
+afterAll(() => fixture.remove());
+
+const rowsOf = async (name: string) => (await runReport({ databasePath: fixture.path, name })).rows;
+
+describe('the command line', () => {
+  test('answers what the report carriers answers', async () => {
+    const [query = ''] = examples('sh');
+    const out = await runShell(fixture.folder, query.replace('-readonly', '-readonly -csv'));
+    const found = out
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim());
+    const expected = (await rowsOf('carriers')).map((row) =>
+      [row.carrier, row.currency_code, row.shipments, row.billing_cost].join(','),
+    );
+    expect(found.sort()).toEqual(expected.sort());
+  });
+
+  test('writes Parquet', async () => {
+    await runShell(fixture.folder, examples('sh')[1] ?? '');
+    expect((await stat(join(fixture.folder, 'shipments.parquet'))).size).toBeGreaterThan(1000);
+  });
+});
+
+describe('Python', () => {
+  test('answers what the report tenants answers, exactly', async () => {
+    const [first = '', ...lines] = (await runPython(fixture.folder, examples('python')[0] ?? ''))
+      .trim()
+      .split('\n');
+    expect(first).toBe('publication 7 of 2026-07-01 00:00:00');
+    const expected = (await rowsOf('tenants')).map((row) =>
+      [row.tenant, row.currency_code, row.billing_cost].join(' '),
+    );
+    expect(lines.sort()).toEqual(expected.sort());
+  });
+
+  test('asks about the past', async () => {
+    expect(await runPython(fixture.folder, examples('python')[1] ?? '')).toMatch(
+      /^\[\(\d+, Decimal\('[\d.]+'\)\)\]\n$/,
+    );
+  });
+});
+
+test('the query for Evidence answers what the report summary answers', async () => {
+  const program = `import duckdb
+for row in duckdb.connect("reports.duckdb", read_only=True).sql("""${examples('sql')[0]}""").fetchall(): print(str(row[0])[:7], row[1], row[2])`;
+  const found = (await runPython(fixture.folder, program)).trim().split('\n');
+  const expected = (await rowsOf('summary')).map((row) =>
+    [row.month, row.currency_code, row.billing_cost].join(' '),
+  );
+  expect(found.sort()).toEqual(expected.sort());
+});
+
+test('every example is named as tested, or is of a tool that is not here', () => {
+  expect(page.match(/\*\(tested\)\*/g)).toHaveLength(1 + ['sh', 'python', 'sql'].flatMap(examples).length);
+});

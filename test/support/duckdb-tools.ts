@@ -1,0 +1,59 @@
+/** DuckDB as analysts have it, Python module and command line, from PyPI at the version of ours, kept in the ignored cache. */
+
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const PACKAGES = ['duckdb==1.5.5', 'duckdb-cli==1.5.5'];
+const cache = join(import.meta.dirname, '../../.cache');
+const installed = join(cache, 'duckdb-tools-1.5.5');
+const run = promisify(execFile);
+
+/** The folder of the packages; `bin/duckdb` is in it. The first call downloads them. @throws Error python3 or pip is missing */
+export async function installDuckDbTools(): Promise<string> {
+  if (existsSync(installed)) return installed;
+  await mkdir(cache, { recursive: true });
+  const draft = await mkdtemp(join(cache, 'duckdb-tools-'));
+  try {
+    const pip = [
+      '-m',
+      'pip',
+      'install',
+      '--quiet',
+      '--disable-pip-version-check',
+      '--target',
+      draft,
+      ...PACKAGES,
+    ];
+    await run('python3', pip, { timeout: 300_000 });
+    await rename(draft, installed).catch(async (error: unknown) => {
+      // Another process was quicker; what it installed is the same.
+      if (!existsSync(installed)) throw error;
+    });
+    return installed;
+  } catch (error) {
+    throw new Error(
+      'DuckDB for Python cannot be installed: python3 with pip and a package index are needed.',
+      {
+        cause: error,
+      },
+    );
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+/** Runs a Python program in `folder` and answers what it prints. */
+export async function runPython(folder: string, program: string): Promise<string> {
+  const env = { ...process.env, PYTHONPATH: await installDuckDbTools() };
+  return (await run('python3', ['-c', program], { cwd: folder, env })).stdout;
+}
+
+/** Runs a line of shell in `folder`, where `duckdb` is the command line of the same version. */
+export async function runShell(folder: string, line: string): Promise<string> {
+  const tools = await installDuckDbTools();
+  const env = { ...process.env, PATH: `${join(tools, 'bin')}:${process.env.PATH ?? ''}`, PYTHONPATH: tools };
+  return (await run('sh', ['-c', line], { cwd: folder, env })).stdout;
+}
