@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type BackfillOutcome, startBackfill } from '../../temporal/backfill-client.js';
+import { type BackfillOutcome, followBackfill, startBackfill } from '../../temporal/backfill-client.js';
 import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { eventually } from '../support/eventually.js';
 import { anInvoiceRoute } from '../support/quick-route.js';
@@ -179,6 +179,39 @@ describe('backfill', () => {
       invoiceIds: [invoiceId],
     });
     expect(await all(backfill.results({ everyMs: 50 }))).toMatchObject([{ invoiceId, state: 'loaded' }]);
+  });
+
+  test('goes on where it was after the death of the worker', async () => {
+    const own = anInvoiceRoute({ overdueAfter: ['1 h'] });
+    const first = await startWorkers(temporal, own.queues, theatre);
+    const invoiceIds = ids(12);
+    const slow = aWorld({
+      lookUpInvoice: async () => {
+        await new Promise((wake) => setTimeout(wake, 100));
+        return { outcome: 'found', status: 'finalized', header: {} };
+      },
+    });
+    for (const invoiceId of invoiceIds) worlds.set(invoiceId, slow);
+    const request = { partnerId: PARTNER_ID, invoiceIds, concurrency: 3 };
+    const backfill = await startBackfill(temporal.client, own, request);
+    await eventually(async () => (await backfill.status()).done >= 3);
+    await first.stop();
+    const second = await startWorkers(temporal, own.queues, theatre);
+    const results = await all(followBackfill(temporal.client, own, backfill.backfillId).results());
+    expect(results.map(({ state }) => state)).toEqual(Array(12).fill('loaded'));
+    expect(new Set(results.map(({ invoiceId }) => invoiceId)).size).toBe(12);
+    await second.stop();
+  });
+
+  test('hears a wish that is made while it begins', async () => {
+    const request = { partnerId: PARTNER_ID, invoiceIds: ids(3) };
+    const backfill = await startBackfill(temporal.client, route, request);
+    await backfill.control('cancel');
+    const status = await eventually(async () => {
+      const found = await backfill.status();
+      return found.isOver ? found : null;
+    });
+    expect(status).toMatchObject({ control: 'cancel', done: 3 });
   });
 
   test('is over at once without ids', async () => {

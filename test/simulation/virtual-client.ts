@@ -1,0 +1,34 @@
+/** Temporal's client over the Temporal of a simulation. */
+
+import type { VirtualTemporal, WorkflowStart } from './virtual-temporal.js';
+
+/** As much of Temporal's client as `temporal/invoice-client.ts` and the activities use. */
+export function clientOf(temporal: VirtualTemporal): unknown {
+  interface Options {
+    readonly workflowId: string;
+    readonly taskQueue: string;
+    readonly args: readonly unknown[];
+    readonly signal: { readonly name: string };
+    readonly signalArgs: readonly unknown[];
+  }
+  const startOf = (workflowType: string, { workflowId, taskQueue, args }: Options): WorkflowStart => ({
+    ...{ workflowType, workflowId, taskQueue, args },
+  });
+  return {
+    withDeadline: async (_deadline: number, work: () => Promise<unknown>) => work(),
+    withAbortSignal: async (_signal: unknown, work: () => Promise<unknown>) => work(),
+    workflow: {
+      async signalWithStart(workflowType: string, options: Options) {
+        temporal.signalWithStart(startOf(workflowType, options), options.signal.name, options.signalArgs);
+      },
+      async start(workflowType: string, options: Options) {
+        temporal.assertThere();
+        if (!temporal.isOpen(options.workflowId)) temporal.start(startOf(workflowType, options));
+      },
+      async *list() {
+        temporal.assertThere();
+        for (const workflowId of temporal.openIds()) yield { workflowId };
+      },
+    },
+  };
+}

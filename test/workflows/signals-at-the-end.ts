@@ -1,0 +1,89 @@
+/** Signals that arrive just when a workflow ends: each must be taken in, by the run that ends or by the next one. */
+
+import type { Client } from '@temporalio/client';
+import type { InvoiceEvent } from '../../contract/invoice-event.js';
+import { type InvoiceRoute, sendInvoiceEvent } from '../../temporal/invoice-client.js';
+import { eventually } from '../support/eventually.js';
+import { anEvent } from './invoice-builders.js';
+import { aWorld } from './scripted-world.js';
+import type { createTheatre } from './theatre.js';
+
+export interface SignalsFigures {
+  readonly workflows: number;
+  readonly signals: number;
+  /** How many of them an activity was called for. */
+  readonly processed: number;
+  /** Workflow runs that it took: more than workflows, when signals came after an end. */
+  readonly runs: number;
+}
+
+const AROUND_THE_END = 6;
+/** From the finalized event to the end of a run it takes some ten to some hundred milliseconds. */
+const SPREAD_MS = 250;
+const AT_ONCE = 40;
+
+export async function sendSignalsAroundTheEnd(
+  theatre: ReturnType<typeof createTheatre>,
+  {
+    client,
+    route,
+    workflows,
+  }: { readonly client: Client; readonly route: InvoiceRoute; readonly workflows: number },
+): Promise<SignalsFigures> {
+  const taken = new Set<string>();
+  const runs = new Set<string>();
+  const sent: string[] = [];
+  let next = 0;
+
+  async function one(): Promise<void> {
+    const invoiceId = crypto.randomUUID();
+    const world = aWorld();
+    const { recordEvent } = world.activities;
+    theatre.worlds.set(invoiceId, {
+      ...world,
+      activities: {
+        ...world.activities,
+        async recordEvent(request) {
+          taken.add(request.event.eventId);
+          return recordEvent(request);
+        },
+      },
+    });
+    const events = Array.from({ length: 1 + AROUND_THE_END }, (_, i) => ({
+      event: ofInvoice(anEvent(i === 0 ? 'invoice_finalized' : 'invoice_created'), invoiceId),
+      afterMs: i === 0 ? 0 : Math.random() * SPREAD_MS,
+    }));
+    await Promise.all(
+      events.map(async ({ event, afterMs }) => {
+        await new Promise((wake) => setTimeout(wake, afterMs));
+        // As the forwarder does: an answer that did not come in time may have been a yes.
+        await eventually(() => sendInvoiceEvent(client, route, event).then(always, never), {
+          within: 60_000,
+        });
+        sent.push(event.eventId);
+      }),
+    );
+  }
+
+  async function sender(): Promise<void> {
+    for (; next < workflows; await one()) next += 1;
+  }
+
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, workflows) }, sender));
+  await eventually(() => sent.every((eventId) => taken.has(eventId)), { within: 120_000, every: 100 });
+  const query = `TaskQueue = '${route.queues?.billing}'`;
+  for await (const { runId } of client.workflow.list({ query })) runs.add(runId);
+  return {
+    workflows,
+    signals: sent.length,
+    processed: sent.filter((id) => taken.has(id)).length,
+    runs: runs.size,
+  };
+}
+
+const always = (): boolean => true;
+const never = (): boolean => false;
+
+function ofInvoice(event: InvoiceEvent, invoiceId: string): InvoiceEvent {
+  return { ...event, invoice: { ...event.invoice, invoiceId } };
+}
