@@ -5,13 +5,13 @@ import { openArchive } from '../archive/open-archive.js';
 import type { Settings } from '../config/settings.js';
 import { createLogger } from '../ops/log.js';
 import type { ReportRow } from '../reports/report-result.js';
-import { connectTemporal } from '../temporal/connect.js';
-import { type InvoiceAddress, retryInvoice, sendInvoiceEvent } from '../temporal/invoice-client.js';
-import { type ReplayOptions, replayEvents } from '../webhook/replay-events.js';
+import type { InvoiceAddress } from '../temporal/invoice-client.js';
+import type { ReplayOptions } from '../webhook/replay-events.js';
 import { CliError, EXIT } from './errors.js';
 
 /** @throws TemporalUnreachableError (exit 5) */
 export async function withTemporal<T>(settings: Settings, work: (client: Client) => Promise<T>): Promise<T> {
+  const { connectTemporal } = await import('../temporal/connect.js');
   const connection = await connectTemporal(settings, { log: commandLog(settings) });
   try {
     return await work(connection.client);
@@ -26,6 +26,7 @@ export function commandLog(settings: Settings) {
 }
 
 export async function retryOne(settings: Settings, address: InvoiceAddress): Promise<void> {
+  const { retryInvoice } = await import('../temporal/invoice-client.js');
   await withTemporal(settings, (client) => retryInvoice(client, settings, address));
 }
 
@@ -45,6 +46,8 @@ export interface ReplayRequest extends Omit<ReplayOptions, 'archive' | 'send'> {
 
 /** @returns how many events match, and were sent unless it was a dry run */
 export async function replay(settings: Settings, request: ReplayRequest): Promise<number> {
+  const { replayEvents } = await import('../webhook/replay-events.js');
+  const { sendInvoiceEvent } = await import('../temporal/invoice-client.js');
   const archive = await openArchive(settings);
   try {
     if (request.dryRun) return (await replayEvents({ ...request, archive, send: async () => {} })).matched;

@@ -1,7 +1,6 @@
 /** Whose invoices these are: configured, or learned from a token, as every role does. */
 
 import { openArchive } from '../archive/open-archive.js';
-import { createBillingService } from '../billing/client.js';
 import { requireService } from '../config/load-settings.js';
 import type { Settings } from '../config/settings.js';
 import { CliError, EXIT } from './errors.js';
@@ -13,6 +12,7 @@ export async function learnPartnerId(settings: Settings): Promise<string> {
   const known = await knownPartnerId(settings);
   if (known !== null) return known;
   requireService(settings);
+  const { createBillingService } = await import('../billing/client.js');
   const archive = await openArchive(settings);
   const service = createBillingService({ settings, archive });
   try {

@@ -8,7 +8,6 @@ import type { Archive } from '../archive/archive.js';
 import { openArchive } from '../archive/open-archive.js';
 import type { Settings } from '../config/settings.js';
 import { lockOwner } from '../warehouse/lock-file.js';
-import { openWarehouse } from '../warehouse/open-warehouse.js';
 import { warehousePaths } from '../warehouse/paths.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { commandLog, withTemporal } from './ask-temporal.js';
@@ -23,6 +22,7 @@ export interface WriterWork<T> {
 /** @throws WarehouseLockedError (exit 8) a command holds the warehouse, TemporalUnreachableError (exit 5) */
 export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Promise<T> {
   if (await workerIsRunning(settings)) return withTemporal(settings, work.ask);
+  const { openWarehouse } = await import('../warehouse/open-warehouse.js');
   const archive = await openArchive(settings);
   try {
     const warehouse = await openWarehouse({ settings, archive, log: commandLog(settings), role: work.role });

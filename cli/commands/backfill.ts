@@ -3,17 +3,11 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Settings } from '../../config/settings.js';
-import {
-  type BackfillHandle,
-  type BackfillOutcome,
-  followBackfill,
-  startBackfill,
-} from '../../temporal/backfill-client.js';
+import type { BackfillHandle, BackfillOutcome } from '../../temporal/backfill-client.js';
 import { withTemporal } from '../ask-temporal.js';
 import { CliError, EXIT } from '../errors.js';
 import { readInvoiceIds } from '../invoice-ids.js';
 import { counted, type Output } from '../output.js';
-import { learnPartnerId } from '../partner-id.js';
 import { printable } from '../terminal-text.js';
 import { contextOf, positiveInteger, verb, withJson } from '../verb.js';
 
@@ -57,8 +51,10 @@ export function backfillCommand(): Command {
         );
         return;
       }
+      const { learnPartnerId } = await import('../partner-id.js');
       const partnerId = await learnPartnerId(settings);
       const { concurrency } = flags;
+      const { startBackfill } = await import('../../temporal/backfill-client.js');
       await withTemporal(settings, async (client) => {
         const handle = await startBackfill(client, settings, { partnerId, invoiceIds, concurrency });
         output.note(`Backfill ${handle.backfillId} fetches ${counted(invoiceIds.length, 'invoice')}.`);
@@ -94,6 +90,7 @@ async function follow(
       hint: 'take pause, resume or cancel',
     });
   }
+  const { followBackfill } = await import('../../temporal/backfill-client.js');
   await withTemporal(settings, async (client) => {
     const handle = followBackfill(client, settings, backfillId);
     if (control !== undefined) await handle.control(control);

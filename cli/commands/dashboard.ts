@@ -1,8 +1,6 @@
 /** `billsync dashboard`: the read-only pages alone, over the published file. */
 
 import type { Command } from 'commander';
-import { startAdminRole } from '../roles/admin-role.js';
-import { runRole } from '../roles/run-role.js';
 import { verb } from '../verb.js';
 
 export function dashboardCommand(): Command {
@@ -13,10 +11,12 @@ export function dashboardCommand(): Command {
   )
     .option('--host <address>', 'same as BILLSYNC_ADMIN_HOST')
     .option('--port <port>', 'same as BILLSYNC_ADMIN_PORT; 0 takes a free one')
-    .action((flags: { readonly host?: string; readonly port?: string }, command: Command) =>
-      runRole(command, 'dashboard', startAdminRole, {
+    .action(async (flags: { readonly host?: string; readonly port?: string }, command: Command) => {
+      const { runRole } = await import('../roles/run-role.js');
+      const { startAdminRole } = await import('../roles/admin-role.js');
+      await runRole(command, 'dashboard', startAdminRole, {
         ...(flags.host === undefined ? {} : { BILLSYNC_ADMIN_HOST: flags.host }),
         ...(flags.port === undefined ? {} : { BILLSYNC_ADMIN_PORT: flags.port }),
-      }),
-    );
+      });
+    });
 }

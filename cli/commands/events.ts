@@ -6,7 +6,6 @@ import { EVENT_TYPES, type EventType } from '../../contract/names.js';
 import type { ReportRow } from '../../reports/report-result.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
-import { openPublished } from '../published.js';
 import type { Column } from '../render-table.js';
 import { printable } from '../terminal-text.js';
 import { contextOf, group, instant, verb, withJson } from '../verb.js';
@@ -42,6 +41,7 @@ function listCommand(): Command {
     );
   return withJson(command, { ndjson: true }).action(async (flags: EventFilters, command: Command) => {
     const { settings, output } = contextOf(command);
+    const { openPublished } = await import('../published.js');
     const published = await openPublished(settings);
     try {
       const events = await published.ask('events-list', {

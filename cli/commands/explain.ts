@@ -4,10 +4,9 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.js';
 import { NotPublishedError } from '../../reports/errors.js';
-import { type Explanation, explainTracking } from '../../warehouse/explain.js';
+import type { Explanation } from '../../warehouse/explain.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
-import { publishedPath } from '../published.js';
 import { paint, printable } from '../terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
 
@@ -20,8 +19,10 @@ export function explainCommand(): Command {
   return withJson(command).action(async (trackingNumber: string, _flags: unknown, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);
+    const { publishedPath } = await import('../published.js');
     const databasePath = publishedPath(settings);
     if (!existsSync(databasePath)) throw new NotPublishedError(databasePath);
+    const { explainTracking } = await import('../../warehouse/explain.js');
     const archive = await openArchive(settings);
     const found = await explainTracking({ databasePath, archive, trackingNumber }).finally(() =>
       archive.close(),

@@ -3,13 +3,10 @@
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { type Command, Option } from 'commander';
 import { NotPublishedError } from '../../reports/errors.js';
-import { attachBehind } from '../../warehouse/behind-file.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
-import { publishedPath } from '../published.js';
 import { contextOf, verb } from '../verb.js';
 
 interface ExportFlags {
@@ -32,6 +29,7 @@ export function exportCommand(): Command {
     .action(async (flags: ExportFlags, command: Command) => {
       const { settings, output } = contextOf(command);
       await checkEnvironment(settings);
+      const { publishedPath } = await import('../published.js');
       const database = publishedPath(settings);
       if (!existsSync(database)) throw new NotPublishedError(database);
       const target = resolve(flags.output);
@@ -66,6 +64,8 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
   const draft = await mkdtemp(join(dirname(target), `.${basename(target)}-`));
   try {
+    const { DuckDBInstance } = await import('@duckdb/node-api');
+    const { attachBehind } = await import('../../warehouse/behind-file.js');
     const instance = await DuckDBInstance.create(database, {
       access_mode: 'READ_ONLY',
       autoinstall_known_extensions: 'false',

@@ -5,10 +5,8 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Archive } from '../../archive/archive.js';
 import type { BillingService } from '../../billing/billing-service.js';
-import { createBillingService } from '../../billing/client.js';
 import type { Settings } from '../../config/settings.js';
-import { askImport } from '../../temporal/writer-client.js';
-import { type Imported, importFile } from '../../warehouse/import-file.js';
+import type { Imported, importFile } from '../../warehouse/import-file.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { CliError, EXIT } from '../errors.js';
 import { counted, type Output } from '../output.js';
@@ -47,6 +45,7 @@ export function importCommand(): Command {
       const imported = await withWriter(settings, {
         role: 'import',
         async ask(client) {
+          const { askImport } = await import('../../temporal/writer-client.js');
           const results: Imported[] = [];
           for (const request of requests) results.push(await askImport(client, settings, request));
           return results;
@@ -66,6 +65,8 @@ interface Here {
 }
 
 async function importHere({ settings, warehouse, archive, requests }: Here): Promise<readonly Imported[]> {
+  const { createBillingService } = await import('../../billing/client.js');
+  const { importFile } = await import('../../warehouse/import-file.js');
   const service = settings.service.baseUrl === null ? null : createBillingService({ settings, archive });
   try {
     const results: Imported[] = [];

@@ -1,12 +1,11 @@
 /** `billsync invoices`: where each invoice stands and why; one in full; and another try for one that is stuck. */
 
-import { listValue } from '@duckdb/node-api';
 import { type Command, Option } from 'commander';
 import { INVOICE_STATES } from '../../contract/names.js';
 import type { ReportRow } from '../../reports/report-result.js';
 import { CliError, EXIT } from '../errors.js';
 import { renderInvoice } from '../invoice-page.js';
-import { openPublished, type PublishedReader } from '../published.js';
+import type { PublishedReader } from '../published.js';
 import type { Column } from '../render-table.js';
 import { printable } from '../terminal-text.js';
 import { collect, contextOf, group, instant, verb, withJson } from '../verb.js';
@@ -40,6 +39,10 @@ function listCommand(): Command {
     .option('--since <instant>', 'only those whose state changed since then', instant);
   return withJson(command, { ndjson: true }).action(async (flags: ListFlags, command: Command) => {
     const { settings, output } = contextOf(command);
+    const { listValue } = await import('@duckdb/node-api');
+    const listOrNull = (values: readonly string[] | undefined) =>
+      values === undefined ? null : listValue([...values]);
+    const { openPublished } = await import('../published.js');
     const published = await openPublished(settings);
     try {
       const invoices = await published.ask('invoices-list', {
@@ -81,6 +84,7 @@ function showCommand(): Command {
   return withJson(command).action(
     async (wanted: string, flags: { readonly diff?: boolean }, command: Command) => {
       const { settings, output } = contextOf(command);
+      const { openPublished } = await import('../published.js');
       const published = await openPublished(settings);
       try {
         const invoice = await findInvoice(published, wanted);
@@ -110,6 +114,7 @@ function retryCommand(): Command {
     .option('--dry-run', 'say what would be tried')
     .action(async (wanted: string, flags: { readonly dryRun?: boolean }, command: Command) => {
       const { settings, output } = contextOf(command);
+      const { openPublished } = await import('../published.js');
       const published = await openPublished(settings);
       const invoice = await findInvoice(published, wanted).finally(() => published.close());
       const { addressOf, retryOne } = await import('../ask-temporal.js');
@@ -141,10 +146,6 @@ function text(value: unknown): string | null {
 /** Seconds are noise in a list; `--json` has them. */
 function minute(value: unknown): string | null {
   return text(value)?.slice(0, 16).replace('T', ' ') ?? null;
-}
-
-function listOrNull(values: readonly string[] | undefined) {
-  return values === undefined ? null : listValue([...values]);
 }
 
 function stateCollector(value: string, before: readonly string[] | undefined): readonly string[] {

@@ -6,7 +6,6 @@ import { openArchive } from '../../archive/open-archive.js';
 import type { Settings } from '../../config/settings.js';
 import type { Quarantine, QuarantinedThing } from '../../contract/quarantine.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { discardQuarantined } from '../../webhook/requeue-delivery.js';
 import { confirm } from '../confirm.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
@@ -91,6 +90,7 @@ function discardCommand(): Command {
       for (const id of ids) await find(quarantine, id);
       if (flags.dryRun === true) return output.note(`Would forget: ${ids.join(', ')}.`);
       await confirm(`Forget ${ids.length} refused thing(s)?`, flags);
+      const { discardQuarantined } = await import('../../webhook/requeue-delivery.js');
       const archive = await openArchive(settings);
       try {
         for (const id of ids) await discardQuarantined(id, { quarantine, archive, note: flags.note ?? '' });

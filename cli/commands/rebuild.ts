@@ -2,7 +2,6 @@
 
 import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.js';
-import { rebuildWarehouse } from '../../warehouse/rebuild.js';
 import { commandLog } from '../ask-temporal.js';
 import { printable } from '../terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
@@ -17,6 +16,7 @@ export function rebuildCommand(): Command {
     const { settings, output } = contextOf(command);
     if (flags.dryRun === true)
       return output.note('Would make the warehouse again and keep the old file beside it.');
+    const { rebuildWarehouse } = await import('../../warehouse/rebuild.js');
     const archive = await openArchive(settings);
     const progress = output.progress('Rebuilding');
     const rebuilt = await rebuildWarehouse({

@@ -1,7 +1,6 @@
 /** `billsync reconcile`: what the schedule does, now. */
 
 import { type Command, Option } from 'commander';
-import { askReconcile, startReconcile } from '../../temporal/writer-client.js';
 import { withTemporal } from '../ask-temporal.js';
 import { EXIT } from '../errors.js';
 import { contextOf, verb, withJson } from '../verb.js';
@@ -28,6 +27,7 @@ export function reconcileCommand(): Command {
       const { settings, output } = contextOf(command);
       if (flags.dryRun === true) return output.note('Would reconcile.');
       const request = { isFull: flags.quick !== true };
+      const { askReconcile, startReconcile } = await import('../../temporal/writer-client.js');
       if (flags.wait !== true) {
         const workflowId = await withTemporal(settings, (client) =>
           startReconcile(client, settings, request),

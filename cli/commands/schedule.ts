@@ -1,14 +1,7 @@
 /** `billsync schedule`: the Temporal Schedule that reconciles. */
 
 import type { Command } from 'commander';
-import {
-  applySchedule,
-  pauseSchedule,
-  resumeSchedule,
-  type ScheduleState,
-  showSchedule,
-  triggerSchedule,
-} from '../../temporal/schedule.js';
+import type { ScheduleState } from '../../temporal/schedule.js';
 import { withTemporal } from '../ask-temporal.js';
 import { CliError, EXIT } from '../errors.js';
 import { contextOf, group, verb, withJson } from '../verb.js';
@@ -31,6 +24,7 @@ function showCommand(): Command {
   );
   return withJson(command).action(async (_flags: unknown, command: Command) => {
     const { settings, output } = contextOf(command);
+    const { showSchedule } = await import('../../temporal/schedule.js');
     const state = await withTemporal(settings, (client) => showSchedule(client, settings));
     if (state === null) {
       throw new CliError(EXIT.nothingMatched, 'there is no schedule yet', {
@@ -54,6 +48,9 @@ function change(name: Change, summary: string, done: string): Command {
       const { settings, output } = contextOf(command);
       if (flags.dryRun === true)
         return output.note(`Would ${name} the schedule (every ${settings.reconcileEvery}).`);
+      const { applySchedule, pauseSchedule, resumeSchedule, showSchedule, triggerSchedule } = await import(
+        '../../temporal/schedule.js'
+      );
       await withTemporal(settings, async (client) => {
         if (name !== 'apply' && (await showSchedule(client, settings)) === null)
           await applySchedule(client, settings);

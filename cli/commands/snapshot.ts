@@ -1,7 +1,6 @@
 /** `billsync snapshot`: publishes what readers open, now, with everything in it that was committed before. */
 
 import type { Command } from 'commander';
-import { askSnapshot } from '../../temporal/writer-client.js';
 import { counted } from '../output.js';
 import { printable } from '../terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
@@ -18,7 +17,10 @@ export function snapshotCommand(): Command {
     if (flags.dryRun === true) return output.note(`Would publish to ${settings.dataDir}/reports.duckdb.`);
     const published = await withWriter(settings, {
       role: 'snapshot',
-      ask: (client) => askSnapshot(client, settings),
+      async ask(client) {
+        const { askSnapshot } = await import('../../temporal/writer-client.js');
+        return askSnapshot(client, settings);
+      },
       async direct(warehouse) {
         await warehouse.ingestArchive();
         return warehouse.publish();

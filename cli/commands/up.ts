@@ -1,8 +1,6 @@
 /** `billsync up`: endpoint, worker, dashboard and, when none is configured, Temporal, in one process. */
 
 import type { Command } from 'commander';
-import { runRole } from '../roles/run-role.js';
-import { startUpRole } from '../roles/up-role.js';
 import { verb } from '../verb.js';
 import { webhookOverrides } from './webhook.js';
 
@@ -23,7 +21,11 @@ export function upCommand(): Command {
     .option('--port <port>', 'same as BILLSYNC_WEBHOOK_PORT; 0 takes a free one')
     .action(async (flags: UpFlags, command: Command) => {
       const overrides = webhookOverrides(flags);
-      if (flags.sandbox !== true) return runRole(command, 'up', startUpRole, overrides);
+      if (flags.sandbox !== true) {
+        const { runRole } = await import('../roles/run-role.js');
+        const { startUpRole } = await import('../roles/up-role.js');
+        return runRole(command, 'up', startUpRole, overrides);
+      }
       const { runWithSandbox } = await import('../roles/up-with-sandbox.js');
       await runWithSandbox(command, overrides);
     });

@@ -1,7 +1,6 @@
 /** `billsync verify`: proves the warehouse against the archive; drift ends with 1, a recorded discrepancy does not. */
 
 import { type Command, Option } from 'commander';
-import { askVerify } from '../../temporal/writer-client.js';
 import { EXIT } from '../errors.js';
 import { contextOf, verb, withJson } from '../verb.js';
 import { withWriter } from '../writer.js';
@@ -20,7 +19,10 @@ export function verifyCommand(): Command {
     const progress = output.progress('Proving');
     const found = await withWriter(settings, {
       role: 'verify',
-      ask: (client) => askVerify(client, settings, { full }),
+      async ask(client) {
+        const { askVerify } = await import('../../temporal/writer-client.js');
+        return askVerify(client, settings, { full });
+      },
       direct: (warehouse) =>
         warehouse.verify({ full, onProgress: (done, of) => progress.update(done, of, 'invoices') }),
     }).finally(() => progress.end());

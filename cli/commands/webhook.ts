@@ -1,10 +1,6 @@
 /** `billsync webhook`: the endpoint alone; it keeps what it hears whether or not Temporal is there. */
 
 import type { Command } from 'commander';
-import { startParts } from '../roles/parts.js';
-import { startProbesRole } from '../roles/probes-role.js';
-import { type RoleContext, type RunningRole, runRole } from '../roles/run-role.js';
-import { startWebhookRole } from '../roles/webhook-role.js';
 import { verb } from '../verb.js';
 
 export function webhookCommand(): Command {
@@ -15,9 +11,11 @@ export function webhookCommand(): Command {
   )
     .option('--host <address>', 'same as BILLSYNC_WEBHOOK_HOST')
     .option('--port <port>', 'same as BILLSYNC_WEBHOOK_PORT; 0 takes a free one')
-    .action((flags: { readonly host?: string; readonly port?: string }, command: Command) =>
-      runRole(command, 'webhook', startWebhookAlone, webhookOverrides(flags)),
-    );
+    .action(async (flags: { readonly host?: string; readonly port?: string }, command: Command) => {
+      const { runRole } = await import('../roles/run-role.js');
+      const { startWebhookAloneRole } = await import('../roles/webhook-alone-role.js');
+      await runRole(command, 'webhook', startWebhookAloneRole, webhookOverrides(flags));
+    });
 }
 
 export function webhookOverrides(flags: {
@@ -28,15 +26,4 @@ export function webhookOverrides(flags: {
     ...(flags.host === undefined ? {} : { BILLSYNC_WEBHOOK_HOST: flags.host }),
     ...(flags.port === undefined ? {} : { BILLSYNC_WEBHOOK_PORT: flags.port }),
   };
-}
-
-/** The endpoint first: what cannot be heard is lost, who asks how we are asks again. */
-function startWebhookAlone(context: RoleContext): Promise<RunningRole> {
-  return startParts(context.log, async (parts) => {
-    const webhook = await startWebhookRole(context);
-    parts.add('webhook', () => webhook.close());
-    const probes = await startProbesRole(context);
-    parts.add('probes', () => probes.close());
-    return { addresses: { ...webhook.addresses, ...probes.addresses }, close: () => parts.close() };
-  });
 }

@@ -49,6 +49,19 @@ describe('billsync', () => {
     }
   });
 
+  test('loads no engine before a verb is run: help and completion answer at once', async () => {
+    const script = `
+      const { VERBS } = await import(${JSON.stringify(new URL('../../cli/verbs.ts', import.meta.url).href)});
+      const { Module } = await import('node:module');
+      for (const { name, load } of VERBS) if (name !== 'report') await load();
+      const loaded = Object.keys(Module._cache).filter((path) => /@temporalio|@duckdb|echarts|aws-sdk/.test(path));
+      console.log(JSON.stringify(loaded.slice(0, 3)));`;
+    const finished = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
+      encoding: 'utf8',
+    });
+    expect(finished.stdout.trim()).toBe('[]');
+  });
+
   test('suggests the verb or the option that was meant, and ends with 2', async () => {
     const [verb, option] = await Promise.all([
       billsync(['repport']),

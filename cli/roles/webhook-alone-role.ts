@@ -1,0 +1,17 @@
+/** The endpoint with probes beside it, as a process of its own. */
+
+import { startParts } from './parts.js';
+import { startProbesRole } from './probes-role.js';
+import type { RoleContext, RunningRole } from './run-role.js';
+import { startWebhookRole } from './webhook-role.js';
+
+/** The endpoint first: what cannot be heard is lost, who asks how we are asks again. */
+export function startWebhookAloneRole(context: RoleContext): Promise<RunningRole> {
+  return startParts(context.log, async (parts) => {
+    const webhook = await startWebhookRole(context);
+    parts.add('webhook', () => webhook.close());
+    const probes = await startProbesRole(context);
+    parts.add('probes', () => probes.close());
+    return { addresses: { ...webhook.addresses, ...probes.addresses }, close: () => parts.close() };
+  });
+}
