@@ -3,10 +3,13 @@
 import { Command, CommanderError } from 'commander';
 import { didYouMean } from '../config/did-you-mean.js';
 import { CliError, EXIT, printError } from './errors.js';
+import { endOnEarlySignal } from './roles/early-signal.js';
 import { VERBS, type Verb } from './verbs.js';
 import { version } from './version.js';
 
 const LIBRARIES_END_WITHIN_MS = 2_000;
+/** Verbs that run until they are told to stop. */
+const ROLES = new Set(['up', 'webhook', 'worker', 'dashboard', 'temporal']);
 
 // Everything billsync writes is private to its user (decision: files 0600, folders 0700).
 process.umask(0o077);
@@ -38,6 +41,7 @@ async function main(args: readonly string[]): Promise<number> {
       return EXIT.done;
     }
     const [name, rest] = first === 'help' ? [args[1] ?? '', ['--help']] : [first, args.slice(1)];
+    if (ROLES.has(name)) endOnEarlySignal();
     const command = prepare(await findVerb(name).load());
     await command.parseAsync([...rest], { from: 'user' });
     return typeof process.exitCode === 'number' ? process.exitCode : EXIT.done;

@@ -13,6 +13,7 @@ import { startTracing } from '../../temporal/tracing.js';
 import { checkEnvironment } from '../environment-check.js';
 import { EXIT, printError } from '../errors.js';
 import { contextOf } from '../verb.js';
+import { takeOverSignals } from './early-signal.js';
 
 export interface RoleContext {
   /** Names the process in its log, its metrics and the warehouse's lock. */
@@ -106,6 +107,7 @@ function endSoon(): void {
 
 /** The first signal asks to drain, the second does not wait. */
 function untilSignal(stopping: AbortController, log: Logger): Promise<void> {
+  takeOverSignals();
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {

@@ -16,8 +16,8 @@ export interface Stop {
   readonly victim: Role;
   /** What Temporal's server does meanwhile; hung is stopped with SIGSTOP. */
   readonly temporal: 'serves' | 'is gone' | 'hangs';
-  /** Asked to stop this long after it was started, before it is ready. */
-  readonly afterStartMs?: number;
+  /** Asked to stop as soon as it has said a word, long before it is ready. */
+  readonly isStarting?: boolean;
 }
 
 export interface Stopped {
@@ -35,6 +35,7 @@ export interface StopsResult {
 }
 
 const APART: readonly Role[] = ['temporal', 'webhook', 'worker'];
+const UP: readonly Role[] = ['up'];
 
 export const STOPS: readonly Stop[] = [
   { name: 'worker', roles: APART, victim: 'worker', temporal: 'serves' },
@@ -45,9 +46,9 @@ export const STOPS: readonly Stop[] = [
   { name: 'webhook, Temporal hangs', roles: APART, victim: 'webhook', temporal: 'hangs' },
   { name: 'temporal, its server hangs', roles: APART, victim: 'temporal', temporal: 'hangs' },
   { name: 'temporal', roles: APART, victim: 'temporal', temporal: 'serves' },
-  { name: 'up', roles: ['up'], victim: 'up', temporal: 'serves' },
-  { name: 'up, Temporal hangs', roles: ['up'], victim: 'up', temporal: 'hangs' },
-  { name: 'up, starting', roles: ['up'], victim: 'up', temporal: 'serves', afterStartMs: 1_500 },
+  { name: 'up', roles: UP, victim: 'up', temporal: 'serves' },
+  { name: 'up, Temporal hangs', roles: UP, victim: 'up', temporal: 'hangs' },
+  { name: 'up, starting', roles: UP, victim: 'up', temporal: 'serves', isStarting: true },
 ];
 
 /** Interface: drains and exits 0; decided: within a minute. */
@@ -127,13 +128,15 @@ function disturb(product: Product, { temporal }: Stop): void {
 }
 
 async function stopOne(product: Product, stop: Stop): Promise<Stopped> {
-  if (stop.afterStartMs !== undefined) {
+  if (stop.isStarting === true) {
     await product.kill(stop.victim);
+    const { length } = product.log(stop.victim);
     product.start(stop.victim).catch(() => undefined); // It does not get ready: that is the case.
-    await sleep(stop.afterStartMs);
+    while (product.log(stop.victim).length === length) await sleep(10);
+  } else {
+    // A call or two is under way by then.
+    await sleep(stop.temporal === 'serves' ? 300 : 4_000);
   }
-  // A call or two is under way by then.
-  else await sleep(stop.temporal === 'serves' ? 300 : 4_000);
   const { code, seconds } = await product.stop(stop.victim);
   const shouldHaveNoServer = stop.victim === 'up' || stop.victim === 'temporal';
   const orphans = shouldHaveNoServer ? serversOf(product).length : 0;
