@@ -39,6 +39,8 @@ export interface Receiver {
 
 /** Notes nobody waits for (a count, a copy of rubbish) are given up when an archive is slower than its senders. */
 const MOST_NOTES = 1_000;
+/** No network takes so long backwards: one of two clocks is wrong. */
+const SKEW_WORTH_TELLING_MS = 2 * 60_000;
 
 export function createReceiver(deps: ReceiveDeps): Receiver {
   const { inbox, archive, quarantine, log, now = () => new Date() } = deps;
@@ -56,8 +58,20 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
     }
     if (isForeign(parsed.event, deps.partnerIds()))
       return refuse(foreign(parsed.event), parsed.event, body, receivedAt);
+    tellSkew(parsed.event, receivedAt);
     const kept = await keep('event', parsed.event, body, receivedAt, parsed.event.invoice.invoiceId);
     return { statusCode: 200, status: kept, eventId: parsed.event.eventId };
+  }
+
+  /** Nothing is refused for its stamp: an unsigned clock proves nothing, and a lost event would be lost (faults: skew). */
+  function tellSkew({ eventId, eventTimestamp }: InvoiceEvent, receivedAt: string): void {
+    const aheadMs = Date.parse(eventTimestamp) - Date.parse(receivedAt);
+    if (!(aheadMs > SKEW_WORTH_TELLING_MS)) return;
+    const aheadSeconds = Math.round(aheadMs / 1_000);
+    log.warn(
+      { eventId, aheadSeconds },
+      'an event is from the future: our clock or the one of the service is wrong',
+    );
   }
 
   async function keep(
