@@ -9,7 +9,7 @@ const TENANTS = ['Acme', '"Globex, Inc."', '"O""Brien & Sons"', '"Zoë\r\nLogist
 const CARRIERS = ['UPS', 'FedEx', 'USPS', 'DHL'];
 const SERVICES = ['Ground', '2nd Day Air', '"Next Day, AM"', ''];
 
-export async function makeCsv(path: string, rows: number): Promise<void> {
+export async function makeCsv(path: string, rows: number, invoiceId = BENCH_INVOICE): Promise<void> {
   const file = createWriteStream(path, { highWaterMark: 1 << 20 });
   let state = 20_260_301;
   const next = (below: number): number => {
@@ -23,7 +23,7 @@ export async function makeCsv(path: string, rows: number): Promise<void> {
     const cost = `${next(99)}.${`${next(10_000)}`.padStart(4, '0')}`;
     const weight = `${next(70)}.${next(10)}`;
     block +=
-      `${pick(TENANTS)},2026-02-28,${BENCH_INVOICE},2026-02-${day},${`${next(99_999)}`.padStart(5, '0')},USD,${cost},${weight},` +
+      `${pick(TENANTS)},2026-02-28,${invoiceId},2026-02-${day},${`${next(99_999)}`.padStart(5, '0')},USD,${cost},${weight},` +
       `${next(10) === 0 ? 'KG' : 'LB'},1Z${`${row}`.padStart(16, '0')},${pick(CARRIERS)},${2 + next(7)},2026-02-${day},${pick(SERVICES)}\r\n`;
     if (block.length > 1 << 20) {
       if (!file.write(block)) await once(file, 'drain');
