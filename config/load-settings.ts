@@ -196,6 +196,7 @@ function buildSettings({ origins, file, sources, problems }: Building): Settings
       host: text('BILLSYNC_ADMIN_HOST') ?? '127.0.0.1',
       port: must('BILLSYNC_ADMIN_PORT', 0, values.readPort),
       basicAuth: read('BILLSYNC_ADMIN_BASIC_AUTH', values.readOneBasicAuth),
+      temporalUi: read('BILLSYNC_TEMPORAL_UI', values.readHttpUrl),
     },
     overdueAfter: must('BILLSYNC_OVERDUE_AFTER', [], values.readDurations),
     reconcileEvery: must('BILLSYNC_RECONCILE_EVERY', '1h', values.readDuration),

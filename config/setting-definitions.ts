@@ -68,6 +68,12 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
   define('BILLSYNC_ADMIN_HOST', 'admin', '127.0.0.1', 'address of health, metrics and the dashboard'),
   define('BILLSYNC_ADMIN_PORT', 'admin', '9090', 'port of health, metrics and the dashboard'),
   secret('BILLSYNC_ADMIN_BASIC_AUTH', 'admin', '`user:password`; needed when the host is not loopback'),
+  define(
+    'BILLSYNC_TEMPORAL_UI',
+    'admin',
+    null,
+    "Temporal's web pages, e.g. `http://temporal-ui:8080/namespaces/default`; the dashboard links an invoice's workflow",
+  ),
 
   define(
     'BILLSYNC_OVERDUE_AFTER',

@@ -49,6 +49,8 @@ export interface Settings {
     readonly port: number;
     /** `user:password` for the dashboard; needed when the host is not loopback. */
     readonly basicAuth: { readonly user: string; readonly password: string } | null;
+    /** Temporal's web pages up to the namespace, for links; null: there are none to link to. */
+    readonly temporalUi?: string | null;
   };
   /** Durations as text, e.g. `1h`; the last repeats. */
   readonly overdueAfter: readonly string[];

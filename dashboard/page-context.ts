@@ -20,8 +20,8 @@ export interface PageContext {
   readonly health: Health;
   /** null: this process has none, the page says so. */
   readonly quarantine: Pick<Quarantine, 'list' | 'show'> | null;
-  /** Where an invoice's workflow can be looked at; null when nobody knows. */
-  readonly workflowUrl: ((invoiceId: string) => string | null) | null;
+  /** Temporal's web pages up to the namespace; null: there are none to link to. */
+  readonly temporalUi: string | null;
 }
 
 export function ask<T>(context: PageContext, work: (ask: Ask) => Promise<T>): Promise<T> {

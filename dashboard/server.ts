@@ -33,8 +33,6 @@ export interface DashboardOptions {
   readonly metrics: Metrics;
   readonly log: Logger;
   readonly quarantine?: Pick<Quarantine, 'list' | 'show'>;
-  /** Where an invoice's workflow can be looked at, e.g. in the Temporal UI. */
-  readonly workflowUrl?: (invoiceId: string) => string | null;
   /** The worker owns the admin port (`fail`); another role takes a free one and says which (decision 23). */
   readonly whenPortIsTaken?: 'fail' | 'take-a-free-one';
   /** After this a page's queries are interrupted; 20 000 unless told. */
@@ -82,7 +80,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     inTurn: createTurns(QUERIES_AT_ONCE),
     health: options.health,
     quarantine: options.quarantine ?? null,
-    workflowUrl: options.workflowUrl ?? null,
+    temporalUi: settings.admin.temporalUi ?? null,
   };
   registerHealth(app, context, { admin: settings.admin, metrics: options.metrics });
   registerOverview(app, context);

@@ -2,7 +2,7 @@
 
 import { listValue } from '@duckdb/node-api';
 import type { FastifyInstance } from 'fastify';
-import { INVOICE_STATES } from '../../contract/names.js';
+import { INVOICE_STATES, invoiceWorkflowId } from '../../contract/names.js';
 import { cellLabel, columnLabel } from '../../reports/render/labels.js';
 import type { ReportColumn, ReportRow } from '../../reports/report-result.js';
 import { all, one, pageNumber, type Query, withQuery } from '../address.js';
@@ -91,9 +91,21 @@ async function invoicePage(context: PageContext, id: string): Promise<string | n
       facts: factsOf(found.row),
       life: found.life,
       discrepancies: found.discrepancies,
-      workflow: context.workflowUrl?.(invoice) ?? null,
+      workflow: workflowOf(context, found.row),
     },
   });
+}
+
+/** The workflow that looks after the invoice, and where it can be looked at; null until its partner is known. */
+function workflowOf(
+  { environment, temporalUi }: PageContext,
+  { partner_id: partnerId, invoice_id: invoiceId }: ReportRow,
+): { readonly id: string; readonly url: string | null } | null {
+  if (typeof partnerId !== 'string') return null;
+  const id = invoiceWorkflowId({ environment, partnerId, invoiceId: String(invoiceId) });
+  const url =
+    temporalUi === null ? null : `${temporalUi.replace(/\/+$/, '')}/workflows/${encodeURIComponent(id)}`;
+  return { id, url };
 }
 
 const FACTS = [

@@ -25,7 +25,9 @@ const parked = anInvoice([], {
 
 beforeAll(async () => {
   fixture = await reportsFixture([...seededInvoices(8, 60), parked]);
-  dashboard = await dashboardOver(fixture.path, { workflowUrl: (id) => `http://temporal.example/${id}` });
+  dashboard = await dashboardOver(fixture.path, {
+    admin: { temporalUi: 'http://temporal.example/namespaces/default/' },
+  });
 });
 afterAll(async () => {
   await dashboard.close();
@@ -91,7 +93,9 @@ describe('invoices', () => {
     const [, id = ''] =
       /href="\/invoices\/([0-9a-f-]{36})"/.exec(await (await get('/invoices?state=loaded')).text()) ?? [];
     const page = await (await get(`/invoices/${id}`)).text();
-    expect(page).toContain(`http://temporal.example/${id}`);
+    expect(page).toContain(
+      `http://temporal.example/namespaces/default/workflows/${encodeURIComponent(`invoice/test/partner-1/${id}`)}`,
+    );
     expect(page).toMatch(/version 1 loaded: \d+ shipments, -?[\d.]+ (USD|EUR) \(current\)/);
     expect((await get('/invoices/nobody')).status).toBe(404);
   });
