@@ -1,6 +1,7 @@
 /** Builds the envelope of spec 2.4 to 2.7 as the exact text that deliveries carry. */
-import { LosslessNumber, stringify } from 'lossless-json';
+import { LosslessNumber } from 'lossless-json';
 import { invoiceFields } from './choices.js';
+import { exactJson } from './exact-json.js';
 import { type Faults, type Moment, numberParam } from './faults.js';
 import type { BillingEvent, EventType, Invoice, Partner, StatedTotals } from './model.js';
 import { moneyText, parseMoney } from './money.js';
@@ -49,7 +50,7 @@ export function buildEvent(parts: EventParts, faults: Faults | null, moment: Mom
     invoiceId: invoice.invoiceId,
     tenantId: invoice.tenantId,
     testEvent,
-    body: stringify({ metadata, payload }) ?? '',
+    body: exactJson({ metadata, payload }),
   };
 }
 

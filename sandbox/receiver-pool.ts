@@ -26,6 +26,8 @@ const GRACE_MS = 5_000;
 
 export class ReceiverPool {
   readonly #lines = new Map<string, Line>();
+  /** A registration that is edited is another object. */
+  readonly #headers = new WeakMap<Registration, Readonly<Record<string, string>>>();
   readonly #timeoutMs: number;
 
   /** @param timeoutMs how long a request may take, connecting included */
@@ -53,7 +55,7 @@ export class ReceiverPool {
     const request = {
       method: DELIVERY_METHOD,
       path,
-      headers: headersOf(registration, bytes.length),
+      headers: { ...this.#headersOf(registration), 'content-length': String(bytes.length) },
       body: cutOff ? Readable.from(firstHalf(bytes), { objectMode: false }) : bytes,
     } as const;
     return postOnce(pool, request, this.#timeoutMs);
@@ -65,6 +67,17 @@ export class ReceiverPool {
     this.#lines.clear();
     for (const { waiting } of lines) for (const go of waiting.splice(0)) go();
     await Promise.all(lines.map(({ pool }) => pool.destroy()));
+  }
+
+  /** Custom headers win over ours, whatever their case (spec 2.3). */
+  #headersOf(registration: Registration): Readonly<Record<string, string>> {
+    const known = this.#headers.get(registration);
+    if (known !== undefined) return known;
+    const own = { 'content-type': DELIVERY_CONTENT_TYPE, 'user-agent': DELIVERY_USER_AGENT };
+    const custom = Object.entries(registration.headers).map(([name, value]) => [name.toLowerCase(), value]);
+    const headers = { ...own, ...(Object.fromEntries(custom) as Record<string, string>) };
+    this.#headers.set(registration, headers);
+    return headers;
   }
 
   #line({ registrationId, url, caPem }: Registration): Line {
@@ -94,13 +107,6 @@ export class ReceiverPool {
       bodyTimeout: timeout,
     });
   }
-}
-
-/** Custom headers win over ours, whatever their case (spec 2.3). */
-function headersOf({ headers }: Registration, length: number): Record<string, string> {
-  const own = { 'content-type': DELIVERY_CONTENT_TYPE, 'user-agent': DELIVERY_USER_AGENT };
-  const custom = Object.fromEntries(Object.entries(headers).map(([k, v]) => [k.toLowerCase(), v]));
-  return { ...own, ...custom, 'content-length': String(length) };
 }
 
 async function* firstHalf(bytes: Buffer): AsyncGenerator<Buffer> {

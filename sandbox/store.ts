@@ -44,6 +44,8 @@ export class Store {
   #pending = '';
   #flushQueued = false;
   #lateFlushQueued = false;
+  /** How many calls of `together` are under way. */
+  #calls = 0;
   #appended = 0;
   #written = 0;
 
@@ -68,6 +70,16 @@ export class Store {
   put<K extends Kind>(kind: K, id: string, value: Kinds[K]): void {
     this.putSoon(kind, id, value);
     this.#flushBeforeOthersGoOn();
+  }
+
+  /** Lets changes of one call be written together; the caller flushes before it tells of them. */
+  async together<T>(work: () => Promise<T>): Promise<T> {
+    this.#calls += 1;
+    try {
+      return await work();
+    } finally {
+      this.#calls -= 1;
+    }
   }
 
   /** Written with what else comes about at the moment: for what nobody was told of, like the end of a delivery. */
@@ -121,7 +133,7 @@ export class Store {
   }
 
   #flushBeforeOthersGoOn(): void {
-    if (this.#flushQueued) return;
+    if (this.#flushQueued || this.#calls > 0) return;
     this.#flushQueued = true;
     queueMicrotask(() => {
       this.#flushQueued = false;

@@ -79,7 +79,9 @@ function move(
   }
   const path = invoiceId === undefined ? '' : `/${encodeURIComponent(invoiceId)}`;
   return ask(options, { method: 'POST', path: `/invoices${path}/${name}` }, (answer) =>
-    invoiceTable(Array.isArray(answer) ? (answer as Invoice[]) : [answer as Invoice]),
+    Array.isArray(answer)
+      ? (answer as Invoice[]).map((one) => `${one.invoiceId}  ${one.invoiceNumber}  ${one.status}`)
+      : invoiceTable([answer as Invoice]),
   );
 }
 

@@ -1,6 +1,5 @@
 /** The endpoints of the API: token, ping, and the three of an invoice (spec 4.1 to 4.5), with their errors (spec 7). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { stringify } from 'lossless-json';
 import type { Account } from '../account.js';
 import {
   API_KEY_HEADER,
@@ -10,6 +9,7 @@ import {
   exportCsvHeaders,
   GRANTED_SCOPES,
 } from '../choices.js';
+import { exactJson } from '../exact-json.js';
 import type { Moment, Place } from '../faults.js';
 import type { Invoice } from '../model.js';
 import { RefusalError } from '../refusal.js';
@@ -175,7 +175,7 @@ function details(account: Account, wirePrefix: string, invoiceId: string): Answe
   const invoice = find(account, invoiceId);
   if (invoice === null) return notFound('The invoice does not exist');
   const partnerTenantId = account.billing.tenantOf(invoice)?.partnerTenantId ?? null;
-  const head = stringify(detailsHead({ invoice, partnerTenantId, wirePrefix })) ?? '';
+  const head = exactJson(detailsHead({ invoice, partnerTenantId, wirePrefix }));
   return { ...json(200, ''), body: detailsChunks(account, invoice, head) };
 }
 
@@ -185,7 +185,7 @@ function* detailsChunks(account: Account, invoice: Invoice, head: string): Gener
   let text = `${head.slice(0, -1)},"lineItems":[`;
   let separator = '';
   for (const row of account.billing.rows(invoice)) {
-    text += `${separator}${stringify(detailsLineItem(row, invoice.currencyCode))}`;
+    text += `${separator}${exactJson(detailsLineItem(row, invoice.currencyCode))}`;
     separator = ',';
     if (text.length < CHUNK_CHARACTERS) continue;
     yield Buffer.from(text);

@@ -113,13 +113,18 @@ export const INVOICE_OPERATIONS: readonly Operation[] = [
 const MOVES_PER_TURN = 16;
 
 /** Moves invoices one by one; the first that may not move ends it with a refusal. */
-async function moveMany({ billing }: Account, verb: 'submit' | 'approve', invoiceIds?: readonly string[]) {
+async function moveMany(
+  { billing, store }: Account,
+  verb: 'submit' | 'approve',
+  invoiceIds?: readonly string[],
+) {
   const ids =
     invoiceIds ?? billing.invoices().flatMap((one) => (one.status === FROM[verb] ? [one.invoiceId] : []));
   const moved: object[] = [];
   for (const id of ids) {
-    moved.push(brief(await billing[verb](id)));
     if (moved.length % MOVES_PER_TURN === 0) await setImmediate();
+    const { invoiceId, invoiceNumber, status } = await store.together(async () => billing[verb](id));
+    moved.push({ invoiceId, invoiceNumber, status });
   }
   return moved;
 }
