@@ -113,7 +113,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       warehouse: {
         ...createWarehouseActivities({
           ...{ warehouse, archive, quarantine, service, alerts, metrics, log, settings },
-          readGaps: () => readGaps(warehousePaths(settings).published),
+          readGaps: () => readGaps(settings),
           forwardWaiting: options.forwardWaiting ?? nothingWaits,
           now: () => new Date(),
         }),
