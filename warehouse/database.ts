@@ -12,7 +12,7 @@ import {
   type DuckDBPreparedStatement,
   type DuckDBValue,
 } from '@duckdb/node-api';
-import { WarehouseCorruptError, WarehouseLockedError } from './errors.js';
+import { WarehouseCorruptError, WarehouseError, WarehouseLockedError } from './errors.js';
 import { sql } from './sql.js';
 
 export type Params = Readonly<Record<string, string | number | bigint | boolean | null>>;
@@ -308,7 +308,8 @@ function isFatal(error: unknown): boolean {
 }
 
 function openingError(path: string, error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
+  // What cannot be attached is not damage of a file.
+  if (!(error instanceof Error) || error instanceof WarehouseError || path === MEMORY) return error;
   if (/could not set lock on file|conflicting lock/i.test(error.message))
     return new WarehouseLockedError(path, null);
   const environment =

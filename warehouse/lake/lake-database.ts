@@ -1,6 +1,7 @@
 /** DuckDB as a writer of a lake uses it: in memory, the lake and the ledgers attached, the readers' views over them. */
 
 import { Database } from '../database.js';
+import type { WarehouseCorruptError } from '../errors.js';
 import { migrations } from '../sql.js';
 import { attachLake, generationPath, type LakePlace } from './attach-lake.js';
 import { rowStatement } from './lake-statements.js';
@@ -14,17 +15,20 @@ export interface LakeDatabaseOptions {
   readonly memoryLimit: string | null;
   /** Runs while everything may still be reached: what the data folder needs from a writer. */
   readonly whenAttached?: (run: RunStatement) => Promise<void>;
+  /** DuckDB cannot go on: every later call fails. */
+  readonly onFatal?: (error: WarehouseCorruptError) => void;
 }
 
 /** @throws ExtensionMissingError, CatalogUnreachableError */
 export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database> {
-  const { place, folders, temporaryFolder, memoryLimit } = options;
+  const { place, folders, temporaryFolder, memoryLimit, onFatal } = options;
   return Database.open({
     path: ':memory:',
     folders: [...folders, generationPath(place)],
     temporaryFolder,
     memoryLimit,
     statements: rowStatement,
+    ...(onFatal === undefined ? {} : { onFatal }),
     async attach(session) {
       const run: RunStatement = (statement) => session.statement(statement);
       await attachLake(run, place, { readOnly: false });

@@ -36,8 +36,9 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LakeWareh
   await claimDataFolder(settings.dataDir, settings.environment);
   const generation = await currentGeneration(address.address, settings.environment);
   const ledger = new Ledger(address.address, { generation });
+  let leave: (() => Promise<void>) | null = null;
   try {
-    const leave = await ledger.presence('shared');
+    leave = await ledger.presence('shared');
     if (leave === null) throw new WarehouseLockedError(address.address.shown, null);
     const { database, memoryBytes } = await ledger.alone('opening', () =>
       prepareLake({ options, ledger, place: { ...address, generation }, now }),
@@ -48,6 +49,7 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LakeWareh
       dataPath: address.dataPath,
     });
   } catch (error) {
+    await leave?.();
     await ledger.close();
     throw error;
   }
@@ -63,7 +65,7 @@ export function lakeAddress(
 }
 
 export interface PrepareLake {
-  readonly options: Pick<OpenWarehouseOptions, 'settings' | 'archive' | 'log' | 'onCatchUp'>;
+  readonly options: Pick<OpenWarehouseOptions, 'settings' | 'archive' | 'log' | 'onCatchUp' | 'onFatal'>;
   readonly ledger: Ledger;
   readonly place: LakePlace;
   readonly now: () => Date;
@@ -93,6 +95,10 @@ export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
     folders: paths.readableFolders,
     temporaryFolder: paths.temporaryFolder,
     memoryLimit: settings.warehouseMemoryLimit,
+    onFatal(error) {
+      options.log.fatal({ err: error }, 'the warehouse cannot go on');
+      options.onFatal?.(error);
+    },
     ...(isShown ? { whenAttached: (run) => writePointerFile(run, paths.published, place) } : {}),
   });
   try {

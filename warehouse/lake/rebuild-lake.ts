@@ -24,35 +24,37 @@ export async function rebuildLake(options: RebuildOptions): Promise<Rebuilt> {
   const next = current + 1;
   const counted = new Ledger(address, { generation: current });
   const made = new Ledger(address, { generation: next, isBeingMade: true });
-  let movedAside: string | null = null;
-  let events = 0;
-  let loads = 0;
+  let rebuilt: Omit<Rebuilt, 'publication'>;
+  let leave: (() => Promise<void>) | null = null;
   try {
-    const leave = await counted.presence('alone');
+    leave = await counted.presence('alone');
     if (leave === null) throw new WarehouseLockedError(address.shown, null);
     const dropped = await dropGenerations(address, (generation) => generation !== current);
     for (const generation of [...dropped, next]) {
       await removeFiles(generationPath({ dataPath, generation }));
     }
-    const prepared = await prepareLake({
+    const { database, events, loadsRepeated } = await prepareLake({
       options: { ...options, ...(onProgress === undefined ? {} : { onCatchUp: onProgress }) },
       ledger: made,
       place: { address, dataPath, generation: next },
       now,
       isShown: false,
     });
-    prepared.database.close();
-    [events, loads] = [prepared.events, prepared.loadsRepeated];
-    movedAside = await continueSequence({ counted, made, now, log });
+    database.close();
+    rebuilt = {
+      events,
+      loads: loadsRepeated,
+      movedAside: await continueSequence({ counted, made, now, log }),
+    };
     await moveTo(address, next);
-    await leave();
   } finally {
+    await leave?.();
     await counted.close();
     await made.close();
   }
   const warehouse = await openLake({ ...options, role: 'rebuild' });
   try {
-    return { events, loads, publication: await warehouse.publish(), movedAside };
+    return { ...rebuilt, publication: await warehouse.publish() };
   } finally {
     await warehouse.close();
   }

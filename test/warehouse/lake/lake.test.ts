@@ -4,10 +4,19 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { runReport } from '../../../reports/run-report.js';
-import { EnvironmentMismatchError, WarehouseLockedError } from '../../../warehouse/errors.js';
+import { Database } from '../../../warehouse/database.js';
+import {
+  EnvironmentMismatchError,
+  WarehouseLockedError,
+  WarehouseTooNewError,
+} from '../../../warehouse/errors.js';
 import { explainTracking } from '../../../warehouse/explain.js';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.js';
+import { CatalogUnreachableError, ExtensionMissingError } from '../../../warehouse/lake/errors.js';
 import { moveTo } from '../../../warehouse/lake/generation.js';
+import { openLakeDatabase } from '../../../warehouse/lake/lake-database.js';
+import { Ledger } from '../../../warehouse/lake/ledger.js';
+import { tidyLake } from '../../../warehouse/lake/tidy-lake.js';
 import { openWarehouse } from '../../../warehouse/open-warehouse.js';
 import { rebuildWarehouse } from '../../../warehouse/rebuild.js';
 import { diffVersions } from '../../../warehouse/version-diff.js';
@@ -224,9 +233,6 @@ describe('the warehouse over a lake', () => {
   test('removes what a dead writer left, merges small files, and changes no answer', async () => {
     const before = await askLake(settings, 'from shipments order by all');
     const [{ generation } = {}] = await server.query(settings, 'select generation from billsync.warehouse');
-    const { tidyLake } = await import('../../../warehouse/lake/tidy-lake.js');
-    const { openLakeDatabase } = await import('../../../warehouse/lake/lake-database.js');
-    const { Ledger } = await import('../../../warehouse/lake/ledger.js');
     const address = readCatalogAddress(settings.warehouse.catalog);
     const ledger = new Ledger(address, { generation: Number(generation) });
     const database = await openLakeDatabase({
@@ -293,6 +299,25 @@ describe('the warehouse over a lake', () => {
     rmSync(dataDir, { recursive: true });
   });
 
+  test('refuses ledgers of a newer billsync', async () => {
+    await server.query(
+      settings,
+      "insert into billsync_2.schema_migrations values (99, 'of tomorrow', now())",
+    );
+    const opening = openWarehouse({ settings, archive: t.archive, log: silent });
+    await expect(opening).rejects.toBeInstanceOf(WarehouseTooNewError);
+    await server.query(settings, 'delete from billsync_2.schema_migrations where number = 99');
+  });
+
+  test('does not call it damage when an extension is missing', async () => {
+    const missing = new ExtensionMissingError('ducklake', { duckdb: 'v1.5.5' }, ['nowhere']);
+    const opening = Database.open({
+      ...{ path: ':memory:', folders: [], temporaryFolder: settings.dataDir, memoryLimit: null },
+      attach: () => Promise.reject(missing),
+    });
+    await expect(opening).rejects.toBe(missing);
+  });
+
   test('says so when PostgreSQL is away, tells no password, and goes on living', async () => {
     await server.stop();
     const invoiceId = '88888888-8888-4888-8888-888888888888';
@@ -308,7 +333,6 @@ describe('the warehouse over a lake', () => {
       expect(error).toBeInstanceOf(Error);
       expect(`${error} ${(error as Error).stack} ${(error as Error).cause}`).not.toContain(PASSWORD);
     }
-    const { CatalogUnreachableError } = await import('../../../warehouse/lake/errors.js');
     await expect(attempts[0]?.()).rejects.toBeInstanceOf(CatalogUnreachableError);
   });
 });
