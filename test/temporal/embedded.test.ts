@@ -27,8 +27,8 @@ async function record(): Promise<{ pid: number; ownerPid: number; address: strin
   return JSON.parse(await readFile(join(dataDir, 'run', 'temporal.json'), 'utf8'));
 }
 
-/** A server whose owner, a process of its own, was killed with -9. */
-async function anOrphan(): Promise<{ readonly pid: number; readonly address: string }> {
+/** A server in the care of another process. */
+async function aServerElsewhere() {
   const owner = spawn(process.execPath, [
     '--import',
     'tsx',
@@ -43,9 +43,20 @@ async function anOrphan(): Promise<{ readonly pid: number; readonly address: str
       () => false,
     ),
   );
-  owner.kill('SIGKILL');
-  await exited;
-  return found;
+  return {
+    ...found,
+    async endOwner(signal: 'SIGKILL' | 'SIGTERM') {
+      owner.kill(signal);
+      await exited;
+    },
+  };
+}
+
+/** A server whose owner was killed with -9. */
+async function anOrphan(): Promise<{ readonly pid: number; readonly address: string }> {
+  const server = await aServerElsewhere();
+  await server.endOwner('SIGKILL');
+  return server;
 }
 
 async function workflowCount(address: string): Promise<number> {
@@ -84,6 +95,29 @@ describe('embedded Temporal', () => {
     expect(second.pid).toBe(first.pid);
     expect((await record()).ownerPid).toBe(process.pid);
     expect(await eventually(() => workflowCount(second.address))).toBe(1);
+    await second.stop();
+  });
+
+  test('leaves a server to its owner, and takes over when that one is gone', async () => {
+    const first = await aServerElsewhere();
+    const second = await startEmbeddedTemporal({ dataDir, log });
+    expect(second.pid).toBe(first.pid);
+    expect((await record()).ownerPid).not.toBe(process.pid);
+    await first.endOwner('SIGKILL');
+    await eventually(async () => (await record()).ownerPid === process.pid);
+    expect(second.pid).toBe(first.pid);
+    await second.stop();
+    expect(isAlive(first.pid)).toBe(false);
+  });
+
+  test('a server whose owner ends it in order is started again by who waits', async () => {
+    const first = await aServerElsewhere();
+    const second = await startEmbeddedTemporal({ dataDir, log });
+    await first.endOwner('SIGTERM');
+    await eventually(() => second.pid !== first.pid && isAlive(second.pid));
+    const { close, address } = await connectTemporal(settings(), { log, wait: true });
+    expect(address).toBe(first.address);
+    await close();
     await second.stop();
   });
 

@@ -1,7 +1,8 @@
-/** A process that looks after an embedded server until it is killed; its argument is the data folder. */
+/** A process that looks after an embedded server until it is killed, or ends it on SIGTERM; its argument is the data folder. */
 
 import { pino } from 'pino';
 import { startEmbeddedTemporal } from '../../temporal/embedded.js';
 
 const [dataDir = ''] = process.argv.slice(2);
-await startEmbeddedTemporal({ dataDir, log: pino({ level: 'silent' }) });
+const server = await startEmbeddedTemporal({ dataDir, log: pino({ level: 'silent' }) });
+process.once('SIGTERM', () => void server.stop().then(() => process.exit(0)));
