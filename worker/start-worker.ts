@@ -19,12 +19,12 @@ import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
 import { createScrub } from '../ops/scrub.js';
 import { applySchedule } from '../temporal/schedule.js';
-import { warehousePaths } from '../warehouse/paths.js';
 import { startPublisher } from '../warehouse/publisher.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { QueueNames } from './create-workers.js';
 import { openOrRebuild } from './open-or-rebuild.js';
 import { pollTemporal } from './poll-temporal.js';
+import { publishedPath } from './published-path.js';
 import { readGaps } from './read-gaps.js';
 import { installRuntime } from './runtime.js';
 import { watchDisk } from './watch-disk.js';
@@ -113,14 +113,14 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       warehouse: {
         ...createWarehouseActivities({
           ...{ warehouse, archive, quarantine, service, alerts, metrics, log, settings },
-          readGaps: () => readGaps(settings),
+          readGaps: () => readGaps(publishedPath(settings)),
           forwardWaiting: options.forwardWaiting ?? nothingWaits,
           now: () => new Date(),
         }),
         ...createReportActivities({
           alerts,
           writeReport: (scheduled) =>
-            writeReport(scheduled, { databasePath: warehousePaths(settings).published, now: new Date() }),
+            writeReport(scheduled, { databasePath: publishedPath(settings), now: new Date() }),
         }),
       },
       // Not worth refusing work for: an account may be without the right to make schedules.

@@ -1,0 +1,18 @@
+/** Where this worker's own reports read: the published file, which over a lake shows rows that lie elsewhere. */
+
+import type { Settings } from '../config/settings.js';
+import { readElsewhere } from '../reports/published-file.js';
+import { warehousePaths } from '../warehouse/paths.js';
+
+/** Whoever asks for the path may then read the file, wherever its rows are. */
+export function publishedPath(settings: Pick<Settings, 'dataDir' | 'warehouse' | 'archive'>): string {
+  const { warehouse } = settings;
+  const { published } = warehousePaths(settings);
+  if (warehouse.kind === 'ducklake') {
+    readElsewhere(published, async () => {
+      const { connectToLake } = await import('../warehouse/lake/lake-reader.js');
+      return connectToLake(published, warehouse);
+    });
+  }
+  return published;
+}
