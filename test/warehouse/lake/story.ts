@@ -1,0 +1,67 @@
+/** A story with a bit of everything for a warehouse to tell again, and all the questions that are asked of it. */
+
+import { runReport } from '../../../reports/run-report.js';
+import { aCsv, anEvent, archiveCsv, INVOICE, loadCsv, type TestWarehouse } from '../support.js';
+
+const SECOND = '22222222-2222-4222-8222-222222222222';
+export const THIRD = '33333333-3333-4333-8333-333333333333';
+
+/** Versions, a void, attention, details, test events and duplicates. */
+export async function tellStory(t: TestWarehouse): Promise<void> {
+  const event = anEvent('invoice_finalized');
+  await t.archive.putEvent(event);
+  await t.archive.putEvent(anEvent('invoice_created', { verdict: 'test' }));
+  await t.archive.putFact({ kind: 'duplicate', at: '2026-03-01T00:00:00.700Z', eventId: event.eventId });
+  await t.warehouse.recordEvents([event]);
+  const file = await archiveCsv(t, aCsv([{ 'Billing Cost': '5' }]));
+  const { sha256, sizeBytes } = file;
+  const from = 'https://storage.example/f.csv';
+  await t.archive.putFact({
+    ...{ kind: 'file', at: '2026-03-01T00:00:00.900Z', invoiceId: INVOICE, sha256, sizeBytes },
+    ...{ source: 'event', from },
+  });
+  await loadCsv(t, aCsv([{ 'Billing Cost': '5' }]), { eventId: event.eventId, workflowRunId: 'run-1' });
+  await loadCsv(t, aCsv([{ 'Billing Cost': '6' }, {}]), { source: 'regenerate' });
+  const header = { tenantId: null, currencyCode: 'USD' };
+  await t.warehouse.recordDetails({ invoiceId: SECOND, status: 'finalized', header });
+  await t.warehouse.parkInvoice({ invoiceId: SECOND, code: 'not-exported', reason: 'why' });
+  await loadCsv(t, aCsv([{}], SECOND), { invoiceId: SECOND, source: 'export', announcedSha256: null });
+  await loadCsv(t, aCsv([{}], THIRD), { invoiceId: THIRD });
+  await t.warehouse.voidInvoice({ invoiceId: THIRD, cause: 'details' });
+}
+
+const VIEWS = [
+  'shipments',
+  'invoices',
+  'events',
+  'files',
+  'discrepancies',
+  'shipment_versions',
+  'level_cross_check',
+];
+/** As of now, and one as it was known while the first version counted. */
+const REPORTS = [
+  { name: 'tenants' },
+  { name: 'summary' },
+  { name: 'proof' },
+  { name: 'rebills' },
+  { name: 'zones', filters: { asKnownOn: '2026-03-01T00:00:03Z' } },
+];
+
+/** Everything readers see but the publication itself. */
+export async function everything(
+  path: string,
+  askView: (sql: string) => Promise<unknown>,
+): Promise<Record<string, unknown>> {
+  const answers: Record<string, unknown> = {};
+  for (const view of VIEWS) {
+    answers[view] = await askView(`select * from ${view} order by all`);
+    const types = `select to_json(list(typeof(columns(*)))) as types from ${view}`;
+    answers[`${view}-types`] = await askView(types);
+  }
+  for (const { name, filters = {} } of REPORTS) {
+    const { rows, columns } = await runReport({ databasePath: path, name, filters });
+    answers[`report ${name}`] = { rows, columns };
+  }
+  return answers;
+}
