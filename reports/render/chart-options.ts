@@ -54,7 +54,11 @@ function barOption({ points, unit, width, mostBars }: Drawing): [EChartsCoreOpti
   const option = {
     ...frame(),
     grid: { left: roomFor(names), right: roomFor(amounts), top: 10, bottom: 50, outerBoundsMode: 'none' },
-    xAxis: { ...valueAxis(unit), axisLabel: { color: INK, formatter: short, hideOverlap: true } },
+    xAxis: {
+      ...valueAxis(unit),
+      splitNumber: Math.max(2, Math.floor(width / 150)),
+      axisLabel: { color: INK, formatter: short, hideOverlap: true },
+    },
     yAxis: { ...categoryAxis(names), inverse: true },
     series: [
       {
@@ -192,7 +196,7 @@ function heatmapOption({ points, unit, width }: Drawing): [EChartsCoreOption, nu
 const LEAST_LABELLED_CELL = 48;
 
 /** Bars that stand on the sum of those before them; the first and the last stand on the ground. */
-function waterfallOption({ points, unit }: Drawing): [EChartsCoreOption, number] {
+function waterfallOption({ points, unit, width }: Drawing): [EChartsCoreOption, number] {
   let level = 0;
   const bars = points.map((point, index) => {
     const size = Number(point.value ?? 0);
@@ -207,10 +211,14 @@ function waterfallOption({ points, unit }: Drawing): [EChartsCoreOption, number]
       signed: size,
     };
   });
+  const stepWidth = (width - 60) / Math.max(1, bars.length);
   const option = {
     ...frame(),
-    grid: { left: 24, right: 20, top: 40, bottom: 18 },
-    xAxis: categoryAxis(bars.map((bar) => bar.name)),
+    grid: { left: 44, right: 16, top: 40, bottom: 36, outerBoundsMode: 'none' },
+    xAxis: {
+      ...categoryAxis(bars.map((bar) => bar.name)),
+      axisLabel: { color: INK, interval: 0, width: stepWidth, overflow: 'break' },
+    },
     yAxis: { ...valueAxis(unit), nameLocation: 'end', axisLabel: { color: INK, formatter: short } },
     series: [
       {
@@ -232,7 +240,7 @@ function waterfallOption({ points, unit }: Drawing): [EChartsCoreOption, number]
           show: true,
           position: 'top',
           color: INK,
-          formatter: ({ dataIndex }: { dataIndex: number }) => signed(bars[dataIndex]),
+          formatter: ({ dataIndex }: { dataIndex: number }) => signed(bars[dataIndex], stepWidth),
         },
       },
     ],
@@ -240,10 +248,15 @@ function waterfallOption({ points, unit }: Drawing): [EChartsCoreOption, number]
   return [option, 340];
 }
 
-function signed(bar: { readonly isTotal: boolean; readonly signed: number } | undefined): string {
+/** To the cent where there is room for it, else in short. */
+function signed(
+  bar: { readonly isTotal: boolean; readonly signed: number } | undefined,
+  room: number,
+): string {
   if (!bar) return '';
   const sign = !bar.isTotal && bar.signed > 0 ? '+' : '';
-  return `${sign}${grouped(bar.signed.toFixed(2))}`;
+  const amount = grouped(bar.signed.toFixed(2));
+  return `${sign}${amount.length * LETTER_WIDTH < room ? amount : short(bar.signed)}`;
 }
 
 function largestFirst(points: readonly Point[]): [string, Point[]][] {
