@@ -32,6 +32,8 @@ export interface Rig {
   readonly logged: () => string;
   startTemporal(): Promise<EmbeddedTemporal>;
   startWorker(): Promise<RunningWorker>;
+  /** Gives the workflows one event, by its text. */
+  give(body: string): Promise<InvoiceEvent>;
   /** Gives the workflows every event that the service has emitted since the last call. */
   forward(): Promise<readonly InvoiceEvent[]>;
   close(): Promise<void>;
@@ -62,6 +64,22 @@ export async function aRig(env: Readonly<Record<string, string>> = {}): Promise<
   const closers: (() => Promise<void>)[] = [];
   let forwarded = 0;
 
+  async function give(body: string): Promise<InvoiceEvent> {
+    const parsed = parseDelivery(Buffer.from(body), { wirePrefix: settings.wirePrefix });
+    if (parsed.kind !== 'event') throw new Error(`The service sent something else: ${parsed.kind}`);
+    const { event, envelope } = parsed;
+    const { eventId } = event;
+    const receivedAt = new Date().toISOString();
+    const archive = await openArchive(settings);
+    await archive.putEvent({
+      ...{ eventId, receivedAt, verdict: 'accepted', reason: null },
+      ...{ event: withoutUrlQuery(event), envelope },
+    });
+    await archive.close();
+    await temporal.run((client) => sendInvoiceEvent(client, route, event));
+    return event;
+  }
+
   return {
     ...{ dataDir, settings, service, health, route, temporal },
     logged: () => lines.join(''),
@@ -75,27 +93,13 @@ export async function aRig(env: Readonly<Record<string, string>> = {}): Promise<
       closers.push(() => worker.close());
       return worker;
     },
+    give,
     async forward() {
-      const archive = await openArchive(settings);
       const events: InvoiceEvent[] = [];
       for (const body of service.events.slice(forwarded)) {
         forwarded += 1;
-        const parsed = parseDelivery(Buffer.from(body), { wirePrefix: settings.wirePrefix });
-        if (parsed.kind !== 'event') throw new Error(`The service sent something else: ${parsed.kind}`);
-        const { event, envelope } = parsed;
-        await archive.putEvent({
-          ...{
-            eventId: event.eventId,
-            receivedAt: new Date().toISOString(),
-            verdict: 'accepted',
-            reason: null,
-          },
-          ...{ event: withoutUrlQuery(event), envelope },
-        });
-        await temporal.run((client) => sendInvoiceEvent(client, route, event));
-        events.push(event);
+        events.push(await give(body));
       }
-      await archive.close();
       return events;
     },
     async close() {
