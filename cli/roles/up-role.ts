@@ -39,10 +39,16 @@ export async function startUpRole(context: RoleContext): Promise<RunningRole> {
   });
 }
 
+/** One that was killed while it wrote to disk takes a moment to be gone. */
+const DYING_WITHIN_MS = 2_000;
+
 /** Before anything listens, so that a second `up` says who is there and not that a port is taken. */
-async function refuseSecond({ settings }: RoleContext): Promise<void> {
+async function refuseSecond({ settings, stopping }: RoleContext): Promise<void> {
   if (settings.warehouse.kind !== 'duckdb') return;
   const { lock, database } = warehousePaths(settings);
-  const owner = await lockOwner(lock);
-  if (owner !== null) throw new WarehouseLockedError(database, owner);
+  const deadline = Date.now() + DYING_WITHIN_MS;
+  for (let owner = await lockOwner(lock); owner !== null; owner = await lockOwner(lock)) {
+    if (Date.now() > deadline) throw new WarehouseLockedError(database, owner);
+    await pause(100, stopping);
+  }
 }
