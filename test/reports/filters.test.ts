@@ -4,10 +4,13 @@ import { existsSync } from 'node:fs';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.js';
+import { openReportSession } from '../../reports/report-session.js';
 import { runReport } from '../../reports/run-report.js';
 import { askReport, cells } from '../support/ask-report.js';
 import { INJECTIONS } from '../support/injections.js';
 import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+
+const reports = await listReports();
 
 describe('filters of injection', () => {
   let fixture: ReportsFixture;
@@ -61,6 +64,21 @@ describe('filters of injection', () => {
     },
   );
 
+  test.each(reports.map(({ name }) => name))('%s takes all of them in every filter at once', async (name) => {
+    const session = await openReportSession({
+      databasePath: fixture.path,
+      filters: {
+        tenants: INJECTIONS,
+        carriers: INJECTIONS,
+        zones: INJECTIONS,
+        currencies: [...INJECTIONS, 'USD'],
+      },
+    });
+    const { head } = await session.run(name);
+    session.close();
+    expect(head.shipments).toBe(named.length);
+  });
+
   test('leave the file, its schema and the machine as they were', async () => {
     const instance = await DuckDBInstance.create(fixture.path, { access_mode: 'READ_ONLY' });
     const connection = await instance.connect();
@@ -72,7 +90,7 @@ describe('filters of injection', () => {
   });
 
   test('take every report’s text parameters literally', async () => {
-    for (const report of await listReports()) {
+    for (const report of reports) {
       for (const parameter of report.parameters.filter(({ type }) => type === 'text')) {
         const parameters = { [parameter.name]: "' or 1=1 --" };
         const result = await runReport({ databasePath: fixture.path, name: report.name, parameters });
