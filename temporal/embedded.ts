@@ -101,7 +101,8 @@ export async function startEmbeddedTemporal(options: EmbeddedOptions): Promise<E
       if (!hold.isOurs) return;
       // First, so that who waits to take over starts a server of its own and does not find ours about to end.
       if ((await readEmbeddedRecord(dataDir))?.pid === hold.record.pid) await rm(recordPath(dataDir));
-      await endServer(hold.record.pid);
+      if (await answers(address)) await endServer(hold.record.pid);
+      else await endServer(hold.record.pid, HUNG_STOP_WITHIN_MS);
     },
   };
 }
