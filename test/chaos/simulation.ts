@@ -4,7 +4,8 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { MUTANTS, type MutantName, runSeeds, type Verdict } from '../simulation/run-seeds.js';
+import { MUTANTS, type MutantName } from '../simulation/mutants.js';
+import { runSeeds, type Verdict } from '../simulation/run-seeds.js';
 
 export const summary =
   'the real workflows over a real warehouse in virtual time, 2,000 seeds of faults (--seeds, --seed, --mutant)';

@@ -6,7 +6,7 @@
 import { workflowBundle } from '../../worker/workflow-bundle.js';
 import { checkInvariants, type Truth } from '../support/invariants.js';
 import { type House, openHouse } from './house.js';
-import { MUTANTS, type MutantName, mutated } from './mutants.js';
+import { type MutantName, mutated } from './mutants.js';
 import { type Story, simulate } from './simulate.js';
 import { createWorkflowSandbox } from './workflow-sandbox.js';
 
@@ -98,5 +98,3 @@ async function judge(house: House, truths: readonly Truth[]): Promise<readonly F
   if (violations.length === 0) return [];
   return [{ seed: null, wrong: violations.map(({ invariant, what }) => `${invariant} ${what}`) }];
 }
-
-export { MUTANTS, type MutantName };

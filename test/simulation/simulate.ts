@@ -253,7 +253,7 @@ class Simulation {
   private async until(afterMs: number): Promise<void> {
     const limit = this.agenda.nowMs() + afterMs;
     for (let steps = 0; await this.agenda.step(limit); steps += 1) {
-      if (steps > 20_000) throw new Error(`Seed ${this.seed} does not come to rest.`);
+      if (steps > 3_000) throw new Error(`Seed ${this.seed} does not come to rest.`);
     }
   }
 
