@@ -7,8 +7,9 @@ const onSharedTemporal = ['test/workflows/**/*.test.ts', 'test/hazards/temporal.
 // biome-ignore lint/style/noDefaultExport: vitest reads its settings from the default export.
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Ends what hangs; on a busy machine a slow test is no broken one, and speed is for `npm run bench`.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // By default one core is left idle, which on two cores means one file at a time; most of ours wait for other processes.
     maxWorkers: Math.max(2, availableParallelism()),
     projects: [

@@ -3,7 +3,7 @@
 /** Asks until the answer is truthy; fails with what was last seen. */
 export async function eventually<T>(
   ask: () => Promise<T> | T,
-  { within = 15_000, every = 30 }: { readonly within?: number; readonly every?: number } = {},
+  { within = 60_000, every = 30 }: { readonly within?: number; readonly every?: number } = {},
 ): Promise<NonNullable<T>> {
   const deadline = Date.now() + within;
   for (;;) {
