@@ -75,5 +75,7 @@ for row in duckdb.connect("reports.duckdb", read_only=True).sql("""${examples('s
 });
 
 test('every example is named as tested, or is of a tool that is not here', () => {
-  expect(page.match(/([*_])\(tested\)\1/g)).toHaveLength(1 + ['sh', 'python', 'sql'].flatMap(examples).length);
+  expect(page.match(/([*_])\(tested\)\1/g)).toHaveLength(
+    1 + ['sh', 'python', 'sql'].flatMap(examples).length,
+  );
 });
