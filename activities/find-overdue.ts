@@ -25,7 +25,7 @@ export interface DueInvoice {
 export interface FindOverdueResult {
   /** Draft or finalized, and no workflow is open: start one. */
   readonly unwatched: readonly DueInvoice[];
-  /** Loaded: ask the details whether it was voided since (decision 14). */
+  /** Loaded: ask the details whether it was voided since. */
   readonly toRecheck: readonly DueInvoice[];
   /** Parked for something that may have passed (not for a file that breaks a rule). */
   readonly toRetry: readonly DueInvoice[];

@@ -11,7 +11,7 @@ export interface TokenSourceOptions {
   readonly onToken?: (token: Pick<AccessToken, 'expiresInSeconds' | 'partnerIds'>) => void;
 }
 
-/** A token is renewed when a fifth of its life or a minute is left, whichever is shorter (decision 19). */
+/** A token is renewed when a fifth of its life or a minute is left, whichever is shorter. */
 const LIFE_LEFT_SHARE = 0.2;
 const MOST_LEFT_MS = 60_000;
 

@@ -1,4 +1,4 @@
-/** The effective settings of a process, checked once; `interface.md`-stable names of variables live in config/load-settings.ts. */
+/** The effective settings of a process, checked once; the names of variables, which scripts rely on, live in config/load-settings.ts. */
 
 import type { EnvironmentName } from '../contract/names.js';
 
@@ -41,7 +41,7 @@ export interface Settings {
     readonly credentials: WebhookCredentials;
     /** true: an endpoint without credentials may be heard from other machines (BILLSYNC_WEBHOOK_OPEN). */
     readonly open?: boolean;
-    /** Further paths below `path` with credentials of their own (decision 21), from the settings file. */
+    /** Further paths below `path` with credentials of their own, from the settings file. */
     readonly paths: readonly { readonly path: string; readonly credentials: WebhookCredentials }[];
   };
   readonly admin: {
@@ -55,7 +55,7 @@ export interface Settings {
   /** Durations as text, e.g. `1h`; the last repeats. */
   readonly overdueAfter: readonly string[];
   readonly reconcileEvery: string;
-  /** When the details of loaded invoices are asked again: until how many days after the invoice date (decision 14). */
+  /** When the details of loaded invoices are asked again: until how many days after the invoice date. */
   readonly recheckLoadedDays: number;
   /** `id:base64` of 32 bytes, the first encrypts, all decrypt; empty: generated for embedded Temporal. */
   readonly encryptionKeys: readonly { readonly id: string; readonly key: Uint8Array }[];

@@ -18,7 +18,7 @@ export interface DetailsAnswer {
 
 /**
  * Reads details leniently: the invoice may be wrapped in any object, its status be called `status` or
- * `invoiceStatus`, in either vocabulary; fields of an unexpected type are left out (decision 15).
+ * `invoiceStatus`, in either vocabulary; fields of an unexpected type are left out.
  *
  * @throws MalformedAnswerError not JSON, no invoice in it, or another invoice's
  */

@@ -33,7 +33,7 @@ export interface DashboardOptions {
   readonly metrics: Metrics;
   readonly log: Logger;
   readonly quarantine?: Pick<Quarantine, 'list' | 'show'>;
-  /** The worker owns the admin port (`fail`); another role takes a free one and says which (decision 23). */
+  /** The worker owns the admin port (`fail`); another role takes a free one and says which. */
   readonly whenPortIsTaken?: 'fail' | 'take-a-free-one';
   /** After this a page's queries are interrupted; 20 000 unless told. */
   readonly timeLimitMs?: number;

@@ -28,7 +28,7 @@ export function chooseLevel(counts: readonly LevelCount[]): ReportLevel {
   return levels.length > 0 && levels.every((level) => level === 'partner') ? 'partner' : 'tenant';
 }
 
-/** The values of `invoice_level` that a level counts; an unknown one counts with the tenants (decision 25). */
+/** The values of `invoice_level` that a level counts; an unknown one counts with the tenants. */
 export function levelsOf(level: ReportLevel): readonly string[] {
   if (level === 'all') return ['tenant', 'unknown', 'partner'];
   return level === 'partner' ? ['partner'] : ['tenant', 'unknown'];

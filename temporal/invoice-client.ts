@@ -73,7 +73,7 @@ export async function lookUpInvoice(
   );
 }
 
-/** Starts a run that asks the service, unless one is open: open runs watch themselves by timers (decision 16). */
+/** Starts a run that asks the service, unless one is open: open runs watch themselves by timers. */
 export async function watchInvoice(
   client: Client,
   route: InvoiceRoute,

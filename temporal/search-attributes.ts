@@ -1,4 +1,4 @@
-/** Registers our search attributes (decision 30): an unregistered one stalls every workflow task for ever. */
+/** Registers our search attributes: an unregistered one stalls every workflow task for ever. */
 
 import type { Connection } from '@temporalio/client';
 import protos from '@temporalio/proto';

@@ -1,4 +1,4 @@
-/** A data folder belongs to one environment for ever: test and production refuse each other's (decision 24). */
+/** A data folder belongs to one environment for ever: test and production refuse each other's. */
 
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -16,7 +16,7 @@ export interface LoadRequest {
   readonly workflowRunId: string | null;
 }
 
-/** How sure we are that the rows are what was billed (decision 6). */
+/** How sure we are that the rows are what was billed. */
 export type Proof = 'hash' | 'header' | 'unproved';
 
 export interface Discrepancy {
@@ -42,7 +42,7 @@ export type LoadOutcome =
   | { readonly outcome: 'voided' }
   /** The file breaks a rule; nothing of it was loaded. First 100 findings. */
   | { readonly outcome: 'rejected'; readonly findings: readonly CsvFinding[]; readonly findingCount: number }
-  /** No announced hash, and count or sum contradict the header (decision 6). */
+  /** No announced hash, and count or sum contradict the header. */
   | { readonly outcome: 'contradicted'; readonly discrepancies: readonly Discrepancy[] };
 
 /** One invoice as the warehouse knows it; the columns of the view `invoices` in camelCase. */
@@ -84,7 +84,7 @@ export interface Verification {
   readonly shipments: number;
   readonly filesRead: number;
   readonly drift: readonly Drift[];
-  /** Recorded discrepancies are listed, they are not drift (decision 7). */
+  /** Recorded discrepancies are listed, they are not drift. */
   readonly discrepancies: number;
 }
 

@@ -1,4 +1,4 @@
-/** Which paths take deliveries, and with which credentials: one for all, or one per event type or tenant (decision 21). */
+/** Which paths take deliveries, and with which credentials: one for all, or one per event type or tenant. */
 
 import type { Settings } from '../config/settings.js';
 import { type Authorize, createAuthorize, isOpen } from './authorize.js';

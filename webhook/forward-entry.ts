@@ -1,4 +1,4 @@
-/** The three steps of one delivery behind the door, in this order: archive, send to Temporal, trim (decision 1). */
+/** The three steps of one delivery behind the door, in this order: archive, send to Temporal, trim. */
 
 import type { Archive } from '../archive/archive.js';
 import type { Settings } from '../config/settings.js';

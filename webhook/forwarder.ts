@@ -91,7 +91,7 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
     measure(nowMs);
   }
 
-  /** Until the partner is known nobody can be called foreign, so events wait, but not for ever (decision 20). */
+  /** Until the partner is known nobody can be called foreign, so events wait, but not for ever. */
   function isHeld(nowMs: number): boolean {
     if (deps.partnerIds().length > 0) {
       if (isUnchecked) deps.alerts?.resolve('forwarder/partner-unknown');

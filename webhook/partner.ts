@@ -1,4 +1,4 @@
-/** Whose invoices are ours: an event for another partner must never reach a total (decision 20). */
+/** Whose invoices are ours: an event for another partner must never reach a total. */
 
 import type { InvoiceEvent } from '../contract/invoice-event.js';
 

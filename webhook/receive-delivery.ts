@@ -16,7 +16,7 @@ export interface ReceiveDeps {
   readonly inbox: Inbox;
   readonly archive: Archive;
   readonly quarantine: Quarantine;
-  /** Empty until a token was had: then the forwarder checks (decision 20). */
+  /** Empty until a token was had: then the forwarder checks. */
   readonly partnerIds: () => readonly string[];
   readonly metrics: Metrics;
   readonly log: Logger;

@@ -1,5 +1,5 @@
 /**
- * The endpoint: HTTPS, credentials, limits, and one answer per delivery (interface: what the endpoint answers).
+ * The endpoint: HTTPS, credentials, limits, and one answer per delivery.
  *
  * It answers from disk alone. Neither Temporal nor the billing service is ever waited for, since the service gives
  * 30 seconds and one retry and cannot be asked again.

@@ -16,7 +16,7 @@ export interface ArrivedFile {
   readonly outcome: 'arrived';
   readonly sha256: string;
   readonly source: Exclude<FileSource, 'file'>;
-  /** null for export-csv: the load proves it by the header (decision 6). */
+  /** null for export-csv: the load proves it by the header. */
   readonly announcedSha256: string | null;
   /** Why the announced bytes were given up for an export, with both hashes; null when they were not. */
   readonly mismatch: string | null;

@@ -263,7 +263,7 @@ class InvoiceRun {
     await this.surely('resuming', () => this.activities.resumeInvoice({ invoiceId }));
   }
 
-  /** Settled: a recheck asks once more, since a lost void is found no other way (decision 14). */
+  /** Settled: a recheck asks once more, since a lost void is found no other way. */
   private async isOver(): Promise<boolean> {
     const { mailbox } = this;
     if (mailbox.isRecheckWanted && this.knowledge.rank !== 'voided') {

@@ -67,7 +67,7 @@ const RANK_OF_EVENT: Readonly<Record<EventType, Rank>> = {
   invoice_finalized: 'finalized',
   invoice_voided: 'voided',
 };
-/** `pending` is a known status without effect (decision 15): such an invoice exists, no more. */
+/** `pending` is a known status without effect: such an invoice exists, no more. */
 const RANK_OF_STATUS: Readonly<Record<WebhookStatus, Rank>> = {
   draft: 'draft',
   pending: 'draft',

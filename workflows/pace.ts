@@ -11,7 +11,7 @@ export interface Pace {
   readonly backoffMost: Duration;
   /** How much pausing a failing file is worth before a person is asked. Only pauses count, not our own downtime. */
   readonly attentionAfter: Duration;
-  /** The same when the service knows the invoice to be finalized and still has no file for it (faults.md, 404). */
+  /** The same when the service knows the invoice to be finalized and still has no file for it. */
   readonly attentionAfterMissing: Duration;
   /** First and longest pause of an activity's own retries. */
   readonly retryFirst: Duration;

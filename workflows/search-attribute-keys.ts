@@ -1,4 +1,4 @@
-/** The typed keys of the three search attributes, for workflows and clients alike (decision 30). */
+/** The typed keys of the three search attributes, for workflows and clients alike. */
 
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { SEARCH_ATTRIBUTES } from '../contract/names.js';

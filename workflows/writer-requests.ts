@@ -16,7 +16,7 @@ const { publishSnapshot } = proxyActivities<WarehouseActivities>({
   retry: { initialInterval: '500 ms', maximumAttempts: 3 },
 });
 
-/** `billsync snapshot`: answers after the rename, with everything committed before in it (decision 11). */
+/** `billsync snapshot`: answers after the rename, with everything committed before in it. */
 export async function snapshot(): Promise<Publication> {
   return publishSnapshot();
 }

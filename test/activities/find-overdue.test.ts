@@ -1,4 +1,4 @@
-/** When a loaded invoice is asked for again: daily for a week, then weekly, until its days are over (decision 14). */
+/** When a loaded invoice is asked for again: daily for a week, then weekly, until its days are over. */
 
 import { describe, expect, test } from 'vitest';
 import { isRecheckDue } from '../../activities/find-overdue.js';

@@ -98,7 +98,7 @@ describe('CsvScanner', () => {
     expect(rulesOf(file).sort()).toEqual([...rules].sort());
   });
 
-  test('only notes a missing final line end (decision 9)', () => {
+  test('only notes a missing final line end', () => {
     expect(scan(`${HEADER}\r\n${GOOD}`)).toMatchObject({
       records: 1,
       findingCount: 0,

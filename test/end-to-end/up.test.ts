@@ -15,7 +15,7 @@ import { freePort } from '../support/free-port.js';
 const PASSWORD = 'p:a+s/s=wörd';
 const folder = mkdtempSync(join(tmpdir(), 'billsync-up-'));
 const dataDir = join(folder, 'data');
-/** All that a command beside a running `up` may need (interface: no further settings on the same machine). */
+/** All that a command beside a running `up` may need. */
 const beside = { BILLSYNC_DATA_DIR: dataDir };
 
 let service: ForeignService;

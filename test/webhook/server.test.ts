@@ -1,4 +1,4 @@
-/** The endpoint answers as interface.md says, keeps what it answered for, and tells a stranger nothing. */
+/** The endpoint answers as it promises, keeps what it answered for, and tells a stranger nothing. */
 
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';

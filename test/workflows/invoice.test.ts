@@ -191,7 +191,7 @@ describe.concurrent('invoice', () => {
     expect(world.parked[0]?.reason).toContain('The SHA-256 is aa, announced was bb.');
   });
 
-  test('exports at once when a finalized invoice has no file to regenerate (decision 12)', async () => {
+  test('exports at once when a finalized invoice has no file to regenerate', async () => {
     const world = aWorld({ regenerateUrl: async () => ({ outcome: 'not-exported' }) });
     await play(world, async (stage) => {
       await stage.send(finalized(expired()));
@@ -245,7 +245,7 @@ describe.concurrent('invoice', () => {
     });
   });
 
-  test('finds a void lost after loading when it is looked up (decision 14)', async () => {
+  test('finds a void lost after loading when it is looked up', async () => {
     const world = aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'voided', header: {} }) });
     await play(world, async (stage) => {
       await stage.send(finalized());
