@@ -58,7 +58,12 @@ export async function serveSandbox(): Promise<ServedSandbox> {
 
 async function readyLine(child: ChildProcess): Promise<{ admin_url: string; ca_file: string }> {
   if (child.stdout === null) throw new Error('The sandbox has no output to read.');
-  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`The sandbox ended with ${String(code)} before it was ready.`);
+  });
+  ended.catch(() => {}); // Later its end is wanted.
+  const heard = once(createInterface({ input: child.stdout }), 'line');
+  const [line] = (await Promise.race([heard, ended])) as [string];
   return JSON.parse(line) as { admin_url: string; ca_file: string };
 }
 
