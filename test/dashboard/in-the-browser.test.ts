@@ -21,6 +21,10 @@ const parked = anInvoice([], { number: 'INV-STUCK', state: 'needs_attention', re
 const twice = ['Acme', 'Beta'].map((tenant) =>
   anInvoice([aShipment({ tenant, tracking: 'TWICE', cost: '12.3456' })]),
 );
+/** Contrast is looked at cell by cell, which takes longest: on every page that is no report, and on a report of each kind. */
+const CONTRAST_OF = ['tenants', 'matrix', 'bridge', 'carrier-zones', 'data-quality', 'gaps'].map(
+  (name) => `/reports/${name}`,
+);
 const NARROW = { width: 390, height: 800 };
 const PAGES = [
   '/',
@@ -115,7 +119,8 @@ describe('the dashboard in a browser', () => {
       const { page, strangers, logged } = watched;
       await page.goto(dashboard.url + path);
       expect(await page.locator('h1').count()).toBe(1);
-      expect(await barriers(page)).toEqual([]);
+      const isColourChecked = PAGES.includes(path) || CONTRAST_OF.includes(path);
+      expect(await barriers(page, isColourChecked ? {} : CONTRAST_APART)).toEqual([]);
       await page.setViewportSize(NARROW);
       expect(await overhang(page)).toBe(0);
       expect([strangers, logged]).toEqual([[], []]);
@@ -190,7 +195,7 @@ describe('a report as HTML file', () => {
       expect(await page.title()).toBe(result.title);
       expect(await page.locator('tbody tr').count()).toBe(result.rows.length);
       expect(await overhang(page)).toBe(0);
-      // The colours are those of the page in the dashboard, where each cell was looked at.
+      // The colours are those of the pages in the dashboard.
       expect(await barriers(page, CONTRAST_APART)).toEqual([]);
       expect([strangers, logged]).toEqual([[], []]);
       await page.context().close();
