@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RunningDashboard } from '../../dashboard/server.js';
 import { listReports } from '../../reports/catalogue.js';
 import { renderReport } from '../../reports/render/render-report.js';
@@ -25,6 +25,7 @@ const twice = ['Acme', 'Beta'].map((tenant) =>
 const CONTRAST_OF = ['tenants', 'matrix', 'bridge', 'carrier-zones', 'data-quality', 'gaps'].map(
   (name) => `/reports/${name}`,
 );
+const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 390, height: 800 };
 const PAGES = [
   '/',
@@ -42,6 +43,8 @@ let fixture: ReportsFixture;
 let dashboard: RunningDashboard;
 let browser: Browser;
 let folder: string;
+/** One page for all tests, since a new one costs more than what most of them ask of it. */
+let watched: Watched;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'billsync-pages-'));
@@ -49,7 +52,15 @@ beforeAll(async () => {
   fixture = await reportsFixture([...seededInvoices(8, 8), ...twice, parked]);
   dashboard = await dashboardOver(fixture.path);
   browser = await launchChromium();
+  watched = await watchedPage();
 }, 180_000);
+
+beforeEach(async () => {
+  watched.strangers.length = 0;
+  watched.logged.length = 0;
+  await watched.page.emulateMedia({ colorScheme: 'light' });
+  await watched.page.setViewportSize(WIDE);
+});
 
 afterAll(async () => {
   await browser?.close();
@@ -65,13 +76,9 @@ interface Watched {
   readonly logged: string[];
 }
 
-/** A fresh page; what it asks for and logs is written down. */
+/** A page; what it asks for and logs is written down. */
 async function watchedPage(): Promise<Watched> {
-  const context = await browser.newContext({
-    viewport: { width: 1280, height: 900 },
-    javaScriptEnabled: true,
-  });
-  const page = await context.newPage();
+  const page = await browser.newPage({ viewport: WIDE, javaScriptEnabled: true });
   const strangers: string[] = [];
   const logged: string[] = [];
   page.on('request', (request) => {
@@ -106,13 +113,6 @@ function overhang(page: Page): Promise<unknown> {
 }
 
 describe('the dashboard in a browser', () => {
-  let watched: Watched;
-
-  beforeEach(async () => {
-    watched = await watchedPage();
-  });
-  afterEach(() => watched.page.context().close());
-
   test.each([...PAGES, ...reports.map(({ name }) => `/reports/${name}`)])(
     'shows %s without barriers, requests elsewhere or words on the console',
     async (path) => {
@@ -187,7 +187,7 @@ describe('a report as HTML file', () => {
   test.each(reports.map(({ name }) => name))(
     '%s opens from the disk, whole, quiet and readable',
     async (name) => {
-      const { page, strangers, logged } = await watchedPage();
+      const { page, strangers, logged } = watched;
       const result = await runReport({ databasePath: fixture.path, name, timeLimitMs: 600_000 });
       const path = join(folder, `${name}.html`);
       await writeFile(path, (await renderReport(result, 'html')).body);
@@ -198,7 +198,6 @@ describe('a report as HTML file', () => {
       // The colours are those of the pages in the dashboard.
       expect(await barriers(page, CONTRAST_APART)).toEqual([]);
       expect([strangers, logged]).toEqual([[], []]);
-      await page.context().close();
     },
   );
 });
