@@ -60,7 +60,16 @@ export async function startWorkers(
   return {
     async stop() {
       for (const worker of workers) worker.shutdown();
-      await Promise.all(runs);
+      await Promise.all(runs.map((run) => run.catch(unlessStillCounted)));
     },
   };
+}
+
+/**
+ * The SDK lets go of a worker that has drained and, rarely, finds its own last poll still counted. All work is done by
+ * then; that it was done is for the tests to say.
+ */
+function unlessStillCounted(error: unknown): void {
+  if (error instanceof Error && /Worker still in use/.test(error.message)) return;
+  throw error;
 }
