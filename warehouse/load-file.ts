@@ -86,17 +86,45 @@ export async function loadFile(
   if (scan.findingCount > 0) {
     return { outcome: 'rejected', findings: scan.findings, findingCount: scan.findingCount };
   }
-  return database.use(async (session) => {
-    const isStaged = needsStage(load);
-    try {
-      return await attempt(load, async () => {
-        if (isStaged) await stage(session, load);
-        return commit(session, load, { isStaged, places });
-      });
-    } finally {
-      if (isStaged) await session.statement('drop table if exists staged_shipments');
+  return database.use((session) => {
+    const isLarge = scan.records > ONE_PASS_ROWS;
+    if (isLarge && sizeBytes * STAGE_BYTES_PER_FILE_BYTE <= load.memoryBytes) {
+      return loadStaged(session, load, places);
     }
+    return loadInOnePass(session, load, { places, isSplit: isLarge });
   });
+}
+
+async function loadStaged(session: Session, load: FileLoad, places: LoadPlaces): Promise<FileLoadOutcome> {
+  try {
+    return await attempt(load, async () => {
+      await stage(session, load);
+      const insert = () => session.all('insert-staged', { load_id: load.loadId });
+      return commit(session, load, { places, insert });
+    });
+  } finally {
+    await session.statement('drop table if exists staged_shipments');
+  }
+}
+
+/**
+ * A large file is read in stretches although one thread reads them all: DuckDB lets go of a stretch that is read, while
+ * of a file read as a whole it keeps everything that its memory limit allows. Where stretches fail, the whole is read.
+ */
+async function loadInOnePass(
+  session: Session,
+  load: FileLoad,
+  { places, isSplit }: { readonly places: LoadPlaces; readonly isSplit: boolean },
+): Promise<FileLoadOutcome> {
+  try {
+    return await attempt(load, () => {
+      const params = { ...csvParams(load), load_id: load.loadId, in_parallel: isSplit };
+      return commit(session, load, { places, insert: () => session.all('insert-one-pass', params) });
+    });
+  } catch (error) {
+    if (!isSplit || !(error instanceof MisreadError)) throw error;
+    return loadInOnePass(session, load, { places, isSplit: false });
+  }
 }
 
 /**
@@ -115,11 +143,6 @@ async function attempt(load: FileLoad, work: () => Promise<FileLoadOutcome>): Pr
     if (outcome.findingCount > 0) return outcome;
     throw new MisreadError(load.invoiceId, error instanceof Error ? error.message : String(error));
   }
-}
-
-function needsStage(load: FileLoad): boolean {
-  const { scan, sizeBytes } = load.file;
-  return scan.records > ONE_PASS_ROWS && sizeBytes * STAGE_BYTES_PER_FILE_BYTE <= load.memoryBytes;
 }
 
 /** All threads first; one thread when that does not give what it should, since the fault may be in the splitting. */
@@ -153,13 +176,12 @@ async function stageOnce(session: Session, load: FileLoad, inParallel: boolean):
 async function commit(
   session: Session,
   load: FileLoad,
-  { isStaged, places }: { readonly isStaged: boolean; readonly places: LoadPlaces },
+  { places, insert }: { readonly places: LoadPlaces; readonly insert: () => Promise<unknown> },
 ): Promise<FileLoadOutcome> {
   const loaded = await places.ledger(session, async (ledger) => {
     const lines = await readFence(ledger, load);
     const line = await places.rows(session, async () => {
-      if (isStaged) await session.all('insert-staged', { load_id: load.loadId });
-      else await session.all('insert-one-pass', { ...csvParams(load), load_id: load.loadId });
+      await insert();
       return checkRows(session, load, lines);
     });
     return insertLoad(ledger, load, { line, lines });

@@ -12,6 +12,8 @@ import {
   type Cells,
   INVOICE,
   loadCsv,
+  makeDataDir,
+  settingsFor,
   type TestWarehouse,
 } from './support.js';
 
@@ -318,13 +320,21 @@ describe('voidInvoice', () => {
   });
 });
 
-describe('a large file', () => {
+describe.each([
+  ['staged', '4GB', 'x'],
+  ['in one pass, since a stage would not fit in memory', '96MB', 'x'.repeat(400)],
+])('a large file, %s', (_, warehouseMemoryLimit, origin) => {
+  beforeEach(async () => {
+    await t.close();
+    t = await aWarehouse({ settings: { ...settingsFor(makeDataDir()), warehouseMemoryLimit } });
+  });
+
   const many = (rows: readonly Cells[]): Buffer => {
-    const [header = '', ...lines] = splitRecords(aCsv(rows));
+    const [header = '', ...lines] = splitRecords(aCsv(rows.map((row) => ({ ...row, Origin: origin }))));
     return Buffer.from(header + lines.join('').repeat(Math.ceil(110_000 / rows.length)));
   };
 
-  test('is staged, and loads although all threads together cannot read it', async () => {
+  test('loads although it cannot be read in stretches', async () => {
     // Wherever a thread begins inside this, it takes text for records.
     const text = `${',,,,,,,,,,,,,\r\n'.repeat(6)}end`;
     const bytes = many([{ 'Service Level': text }, { 'Service Level': `"\r\n"` }]);

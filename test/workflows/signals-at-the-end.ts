@@ -21,6 +21,7 @@ const AROUND_THE_END = 6;
 /** From the finalized event to the end of a run it takes some ten to some hundred milliseconds. */
 const SPREAD_MS = 250;
 const AT_ONCE = 40;
+const GIVEN_UP_AFTER_MS = 60_000;
 
 export async function sendSignalsAroundTheEnd(
   theatre: ReturnType<typeof createTheatre>,
@@ -70,7 +71,7 @@ export async function sendSignalsAroundTheEnd(
   }
 
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, workflows) }, sender));
-  await eventually(() => sent.every((eventId) => taken.has(eventId)), { within: 120_000, every: 100 });
+  await whileTaken(taken, sent);
   const query = `TaskQueue = '${route.queues?.billing}'`;
   for await (const { runId } of client.workflow.list({ query })) runs.add(runId);
   return {
@@ -79,6 +80,15 @@ export async function sendSignalsAroundTheEnd(
     processed: sent.filter((id) => taken.has(id)).length,
     runs: runs.size,
   };
+}
+
+/** Until all are taken, or until nothing was taken for so long that what is missing will never be. */
+async function whileTaken(taken: ReadonlySet<string>, sent: readonly string[]): Promise<void> {
+  let [count, since] = [taken.size, Date.now()];
+  while (!sent.every((eventId) => taken.has(eventId)) && Date.now() - since < GIVEN_UP_AFTER_MS) {
+    await new Promise((wake) => setTimeout(wake, 100));
+    if (taken.size > count) [count, since] = [taken.size, Date.now()];
+  }
 }
 
 const always = (): boolean => true;

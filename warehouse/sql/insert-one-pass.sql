@@ -8,5 +8,5 @@ select
     tracking_number, carrier, carrier_zone, carrier_invoice_date, service_level
 from (
     select row_number() over () as file_row, *
-    from checked_csv($csv_path, $invoice_id, false)
+    from checked_csv($csv_path, $invoice_id, $in_parallel::boolean)
 )

@@ -2,7 +2,7 @@
 -- published file carries none of it.
 -- Nothing is sniffed, new_line is never set (it answers 0 rows on a good file), every cell arrives as text.
 -- Lines of up to 2,000,000 bytes are read; the byte scan has refused longer ones.
--- Several threads (in_parallel) split the file into stretches and guess where a record begins; with line breaks in
+-- Several threads (in_parallel), or one that is to let go of what it has read, split the file into stretches and guess where a record begins; with line breaks in
 -- quotes the guess may fail, and then a good file is refused, at the edge of a stretch, never read wrongly. So a
 -- parallel reading is only believed when it succeeds.
 
