@@ -102,6 +102,16 @@ export class LoadLostError extends WarehouseError {
   }
 }
 
+/** Another writer had the same file in hand and was first. */
+export class LoadedMeanwhileError extends WarehouseError {
+  override readonly name = 'LoadedMeanwhileError';
+  readonly code = 'loaded_meanwhile';
+
+  constructor(invoiceId: string, sha256: string) {
+    super(`File ${sha256} of invoice ${invoiceId} was loaded by somebody else meanwhile.`);
+  }
+}
+
 /** DuckDB and csv-parse do not agree on a file that the byte scan passed. Nothing is loaded; it is our fault. */
 export class MisreadError extends WarehouseError {
   override readonly name = 'MisreadError';

@@ -13,7 +13,7 @@ import type { FileSource } from '../contract/names.js';
 import { isCurrency } from './currencies.js';
 import type { Database, Row, Session, Statements } from './database.js';
 import { contradictions, deriveInvoice, type InvoiceLines, type LoadLine } from './derive-invoice.js';
-import { FileNotArchivedError, LoadLostError, MisreadError } from './errors.js';
+import { FileNotArchivedError, LoadedMeanwhileError, LoadLostError, MisreadError } from './errors.js';
 import { findBrokenRows } from './find-broken-rows.js';
 import { readInvoiceLines, writeInvoices } from './invoice-states.js';
 import type { Discrepancy, Proof } from './warehouse.js';
@@ -73,7 +73,7 @@ const ONE_PASS_ROWS = 100_000;
 /** A stage takes about as much memory as 1.7 times its file; with DuckDB's own needs it has to be half of the limit. */
 const STAGE_BYTES_PER_FILE_BYTE = 2.5;
 
-/** @throws FileNotArchivedError, LoadLostError, MisreadError, and what DuckDB throws when the disk is full or the file damaged */
+/** @throws FileNotArchivedError, LoadedMeanwhileError, LoadLostError, MisreadError, and what DuckDB throws when the disk is full or the file damaged */
 export async function loadFile(
   database: Database,
   load: FileLoad,
@@ -212,7 +212,7 @@ async function readFence(ledger: Statements, load: FileLoad): Promise<InvoiceLin
   if (load.isRepeated) return lines;
   if (deriveInvoice(lines)?.row.state === 'voided') throw new Refusal({ outcome: 'voided' });
   if (lines.loads.some((line) => line.file_sha256 === load.file.sha256)) {
-    throw new LoadLostError(load.invoiceId, `file ${load.file.sha256} was loaded by somebody else meanwhile`);
+    throw new LoadedMeanwhileError(load.invoiceId, load.file.sha256);
   }
   return lines;
 }

@@ -15,13 +15,13 @@ import type { Metrics } from '../ops/metrics.js';
 import { type CatchUpProgress, catchUp } from './catch-up.js';
 import { claimDataFolder } from './data-folder.js';
 import { Database } from './database.js';
-import { DuckDbWarehouse } from './duckdb-warehouse.js';
 import type { WarehouseCorruptError } from './errors.js';
+import { FileStore } from './file-store.js';
+import { LedgerWarehouse } from './ledger-warehouse.js';
 import { takeLock } from './lock-file.js';
 import { migrate } from './migrate.js';
 import { warehousePaths } from './paths.js';
 import { RESERVED_BYTES } from './room.js';
-import { Turnstile } from './turnstile.js';
 import type { Warehouse } from './warehouse.js';
 
 export interface OpenWarehouseOptions {
@@ -74,7 +74,6 @@ export async function openWarehouse(options: OpenWarehouseOptions): Promise<Ware
     });
     await chmod(paths.database, 0o600);
     await migrate(database, now());
-    const turnstile = new Turnstile();
     const caughtUp = await catchUp({
       database,
       archive,
@@ -82,10 +81,9 @@ export async function openWarehouse(options: OpenWarehouseOptions): Promise<Ware
       ...(options.onCatchUp === undefined ? {} : { onProgress: options.onCatchUp }),
     });
     const reservedBytes = options.reservedBytes ?? RESERVED_BYTES;
-    return new DuckDbWarehouse({
-      ...{ database, archive, log, now, paths, turnstile, lock, reservedBytes },
-      ...caughtUp,
-    });
+    const { lastLoadId, memoryBytes } = caughtUp;
+    const parts = { database, archive, now, paths, lock, lastLoadId, memoryBytes, reservedBytes };
+    return new LedgerWarehouse({ store: new FileStore(parts), archive, log, now });
   } catch (error) {
     database?.close();
     await lock.release();

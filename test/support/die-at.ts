@@ -12,7 +12,7 @@ import files, { readFileSync, unlinkSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { Session } from '../../warehouse/database.js';
-import { DuckDbWarehouse } from '../../warehouse/duckdb-warehouse.js';
+import { LedgerWarehouse } from '../../warehouse/ledger-warehouse.js';
 import type { WorkerPoint } from './worker-points.js';
 
 const armedBy = process.env.DIE_AT_FILE ?? '';
@@ -98,8 +98,8 @@ function watchWarehouse(): void {
     if (isLoad) passed('committed after');
     return rows;
   };
-  const { load } = DuckDbWarehouse.prototype;
-  DuckDbWarehouse.prototype.load = async function (request) {
+  const { load } = LedgerWarehouse.prototype;
+  LedgerWarehouse.prototype.load = async function (request) {
     const outcome = await load.call(this, request);
     passed('reported before');
     return outcome;

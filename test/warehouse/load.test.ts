@@ -2,7 +2,8 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Session } from '../../warehouse/database.js';
 import {
   aCsv,
   anEvent,
@@ -370,6 +371,40 @@ describe.each([
     const wrong = `select count(*)::integer as n from shipments where tracking_number <> 'n' || ((row_number - 1) % 11000)`;
     expect(await ask(path, wrong)).toEqual([{ n: 0 }]);
   });
+});
+
+test('neither readers nor events wait while a large file is staged', async () => {
+  const bytes = Buffer.concat([
+    aCsv(),
+    ...Array.from({ length: 110_000 }, () => aCsv().subarray(headerBytes())),
+  ]);
+  const { all } = Session.prototype;
+  let staging: () => void = () => {};
+  let goOn: () => void = () => {};
+  const isStaging = new Promise<void>((resolve) => {
+    staging = resolve;
+  });
+  const mayGoOn = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  vi.spyOn(Session.prototype, 'all').mockImplementation(async function (this: Session, name, params) {
+    if (name === 'stage') {
+      staging();
+      await mayGoOn;
+    }
+    return all.call(this, name, params);
+  });
+  try {
+    const loading = loadCsv(t, bytes);
+    await isStaging;
+    await t.warehouse.recordEvents([anEvent('invoice_voided')]);
+    expect(await t.warehouse.publish()).toMatchObject({ shipments: 0, invoices: 1 });
+    goOn();
+    expect(await loading).toEqual({ outcome: 'voided' });
+  } finally {
+    goOn();
+    vi.restoreAllMocks();
+  }
 });
 
 function headerBytes(): number {

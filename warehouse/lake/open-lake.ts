@@ -12,6 +12,7 @@ import { type CatchUpProgress, loadFact, repeatLoads } from '../catch-up.js';
 import { claimDataFolder } from '../data-folder.js';
 import type { Database } from '../database.js';
 import { WarehouseLockedError } from '../errors.js';
+import { LedgerWarehouse } from '../ledger-warehouse.js';
 import { loadFile } from '../load-file.js';
 import { memoryLimitBytes } from '../memory-limit.js';
 import type { OpenWarehouseOptions } from '../open-warehouse.js';
@@ -24,12 +25,12 @@ import { currentGeneration, migrateLedger } from './generation.js';
 import { ingestLake } from './ingest-lake.js';
 import { openLakeDatabase } from './lake-database.js';
 import { lakePlaces } from './lake-places.js';
-import { LakeWarehouse } from './lake-warehouse.js';
+import { LakeStore } from './lake-store.js';
 import { Ledger } from './ledger.js';
 import { writePointerFile } from './pointer-file.js';
 
 /** @throws EnvironmentMismatchError, CatalogUnreachableError, ExtensionMissingError, WarehouseTooNewError */
-export async function openLake(options: OpenWarehouseOptions): Promise<LakeWarehouse> {
+export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWarehouse> {
   const { settings, archive, log } = options;
   const now = options.now ?? (() => new Date());
   const address = lakeAddress(settings);
@@ -44,10 +45,9 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LakeWareh
       prepareLake({ options, ledger, place: { ...address, generation }, now }),
     );
     const publishedPath = warehousePaths(settings).published;
-    return new LakeWarehouse({
-      ...{ database, ledger, archive, log, now, publishedPath, memoryBytes, leave },
-      dataPath: address.dataPath,
-    });
+    const { dataPath } = address;
+    const parts = { database, ledger, archive, log, now, publishedPath, dataPath, memoryBytes, leave };
+    return new LedgerWarehouse({ store: new LakeStore(parts), archive, log, now });
   } catch (error) {
     await leave?.();
     await ledger.close();

@@ -1,0 +1,139 @@
+/**
+ * Rows and ledgers in one DuckDB file, for the one process that writes it.
+ *
+ * Locks come first, a turn at the file last: what holds a turn waits for nobody. A load takes both for its transaction
+ * alone, so neither publications nor events wait while a large file is read into its stage.
+ */
+
+import type { Archive } from '../archive/archive.js';
+import type { Database, Statements } from './database.js';
+import { type Ingested, ingest } from './ingest.js';
+import type { Store } from './ledger-warehouse.js';
+import type { LoadPlaces } from './load-file.js';
+import type { LockFile } from './lock-file.js';
+import type { WarehousePaths } from './paths.js';
+import { publish } from './publish.js';
+import { requireRoom, sizeOf } from './room.js';
+import { KeyedMutex, Turnstile } from './turnstile.js';
+import type { Publication } from './warehouse.js';
+
+export interface FileStoreParts {
+  readonly database: Database;
+  readonly archive: Archive;
+  readonly now: () => Date;
+  readonly paths: WarehousePaths;
+  readonly lock: LockFile;
+  readonly lastLoadId: number;
+  readonly memoryBytes: number;
+  /** Of the disk, left to others. */
+  readonly reservedBytes: number;
+}
+
+/** Locks are taken in the order of these words, `#` before any invoice id; `#0` by who holds none. */
+const PUBLISH = '#0-publish';
+const LOAD = '#0-load';
+const INGEST = '#1-ingest';
+const LEDGER = '#2-ledger';
+
+export class FileStore implements Store {
+  readonly #parts: FileStoreParts;
+  readonly #locks = new KeyedMutex();
+  /** Shared by all who write, exclusive for a publication. */
+  readonly #turnstile = new Turnstile();
+  #lastLoadId: number;
+
+  constructor(parts: FileStoreParts) {
+    this.#parts = parts;
+    this.#lastLoadId = parts.lastLoadId;
+  }
+
+  get rows(): Database {
+    return this.#parts.database;
+  }
+
+  get ledgers(): Database {
+    return this.#parts.database;
+  }
+
+  get memoryBytes(): number {
+    return this.#parts.memoryBytes;
+  }
+
+  async onInvoices<T>(
+    invoiceIds: readonly string[],
+    work: (statements: Statements) => Promise<T>,
+  ): Promise<T> {
+    await this.#requireRoom();
+    return this.#locks.runAll([LEDGER, ...invoiceIds], () =>
+      this.#turnstile.shared(() => this.#parts.database.transaction(work)),
+    );
+  }
+
+  async ingest(): Promise<Ingested> {
+    const { database, archive } = this.#parts;
+    await this.#requireRoom();
+    return this.#locks.run(INGEST, () =>
+      ingest({
+        database,
+        archive,
+        lock: (ids, work) => this.#locks.runAll([LEDGER, ...ids], () => this.#turnstile.shared(work)),
+      }),
+    );
+  }
+
+  async aroundLoad<T>(
+    { invoiceId, sizeBytes }: { readonly invoiceId: string; readonly sizeBytes: number },
+    work: () => Promise<T>,
+  ): Promise<T> {
+    // Its rows stage outside the file first, then go into the log.
+    await this.#requireRoom(2 * sizeBytes);
+    return this.#locks.run(`${LOAD} ${invoiceId}`, work);
+  }
+
+  async nextLoadId(): Promise<number> {
+    this.#lastLoadId += 1;
+    return this.#lastLoadId;
+  }
+
+  /** Rows and ledgers in one transaction. Events of the invoice wait for that alone, not for the whole load. */
+  placesOf({ invoiceId }: { readonly invoiceId: string }): LoadPlaces {
+    return {
+      ledger: (session, work) =>
+        this.#locks.run(invoiceId, () =>
+          this.#turnstile.shared(() => session.transaction(() => work(session))),
+        ),
+      rows: (_session, work) => work(),
+    };
+  }
+
+  aroundStep<T>(work: () => Promise<T>): Promise<T> {
+    return this.#turnstile.shared(work);
+  }
+
+  publish(): Promise<Publication> {
+    const { database, paths, now } = this.#parts;
+    return this.#locks.run(PUBLISH, () =>
+      publish({
+        database,
+        publishedPath: paths.published,
+        temporaryFolder: paths.temporaryFolder,
+        now: now(),
+        alone: (work) =>
+          this.#turnstile.exclusive(async () => {
+            await this.#requireRoom(await sizeOf(database.path));
+            return work();
+          }),
+      }),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#parts.database.close();
+    await this.#parts.lock.release();
+  }
+
+  async #requireRoom(needBytes = 0): Promise<void> {
+    const { database, reservedBytes } = this.#parts;
+    await requireRoom(database.path, needBytes + reservedBytes);
+  }
+}

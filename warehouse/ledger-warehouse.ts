@@ -1,0 +1,244 @@
+/**
+ * What `Warehouse` promises, over any store: facts go to the archive first and into the ledgers from there, a file is
+ * loaded once, and closing waits for what is at work. Where rows and ledgers lie is the store's affair.
+ */
+
+import type { Archive, ArchivedEvent, Fact } from '../archive/archive.js';
+import type { ArchivedFile } from '../contract/csv-file.js';
+import type { InvoiceHeader } from '../contract/invoice-event.js';
+import type { InvoiceState, WebhookStatus } from '../contract/names.js';
+import type { Logger } from '../ops/log.js';
+import type { Database, Ledgers, Statements } from './database.js';
+import { FileNotArchivedError, LoadedMeanwhileError } from './errors.js';
+import type { Ingested } from './ingest.js';
+import { refreshInvoices } from './invoice-states.js';
+import { knownLoad } from './known-load.js';
+import { uuidOrNull } from './ledger-lines.js';
+import { type LoadPlaces, loadFile } from './load-file.js';
+import { readInvoices } from './read-invoices.js';
+import { takeEvents } from './take-ledger-lines.js';
+import { Turnstile } from './turnstile.js';
+import { verifyWarehouse } from './verify.js';
+import type {
+  InvoiceSummary,
+  LoadOutcome,
+  LoadRequest,
+  Publication,
+  Tidied,
+  Verification,
+  Warehouse,
+} from './warehouse.js';
+
+/** Where rows and ledgers lie, and how writers keep out of each other's way there. */
+export interface Store {
+  /** Where rows are read, checked and written. */
+  readonly rows: Database;
+  readonly ledgers: Ledgers;
+  /** Bytes that DuckDB may use. */
+  readonly memoryBytes: number;
+  /** A transaction of the ledgers that nobody else has these invoices in; ids in lower case. */
+  onInvoices<T>(invoiceIds: readonly string[], work: (statements: Statements) => Promise<T>): Promise<T>;
+  ingest(): Promise<Ingested>;
+  /** Around a load from its first look to its fact: nobody else loads the invoice. */
+  aroundLoad<T>(
+    load: { readonly invoiceId: string; readonly sizeBytes: number },
+    work: () => Promise<T>,
+  ): Promise<T>;
+  /** Never given before; of two loads of a version, the later one has the higher. */
+  nextLoadId(): Promise<number>;
+  placesOf(load: { readonly invoiceId: string; readonly loadId: number }): LoadPlaces;
+  /** The archive has the fact of this load. */
+  loadTold?(loadId: number): Promise<void>;
+  /** Around each part of a long reading; between parts others may be alone. */
+  aroundStep<T>(work: () => Promise<T>): Promise<T>;
+  beforeVerify?(): Promise<void>;
+  publish(): Promise<Publication>;
+  tidy?(): Promise<Tidied | null>;
+  close(): Promise<void>;
+}
+
+export interface LedgerWarehouseParts {
+  readonly store: Store;
+  readonly archive: Archive;
+  readonly log: Logger;
+  readonly now: () => Date;
+}
+
+export class LedgerWarehouse implements Warehouse {
+  readonly #store: Store;
+  readonly #archive: Archive;
+  readonly #log: Logger;
+  readonly #now: () => Date;
+  /** Shared by all who are at work, exclusive for the end. What holds it never takes it again. */
+  readonly #open = new Turnstile();
+  readonly #listeners: (() => void)[] = [];
+  #closed: Promise<void> | null = null;
+
+  constructor({ store, archive, log, now }: LedgerWarehouseParts) {
+    this.#store = store;
+    this.#archive = archive;
+    this.#log = log;
+    this.#now = now;
+  }
+
+  async recordEvents(events: readonly ArchivedEvent[]): Promise<{ readonly fresh: readonly string[] }> {
+    const invoiceIds = events.flatMap(({ event }) => uuidOrNull(event?.invoice.invoiceId) ?? []);
+    const { fresh } = await this.#open.shared(() =>
+      this.#store.onInvoices(invoiceIds, async (statements) => {
+        const taken = await takeEvents(statements, events);
+        await refreshInvoices(statements, taken.invoiceIds);
+        return taken;
+      }),
+    );
+    if (fresh.length > 0) this.#changed();
+    return { fresh };
+  }
+
+  async ingestArchive(): Promise<{ readonly events: number }> {
+    const ingested = await this.#open.shared(() => this.#store.ingest());
+    for (const { invoiceId, loadId } of ingested.missingLoads) {
+      this.#log.error({ invoiceId, loadId }, 'the archive tells of a load that is not here');
+    }
+    if (ingested.changes > 0) this.#changed();
+    return { events: ingested.events };
+  }
+
+  async recordDetails(details: {
+    readonly invoiceId: string;
+    readonly status: WebhookStatus | null;
+    readonly header: Partial<InvoiceHeader>;
+  }): Promise<void> {
+    await this.#tell({ kind: 'details', at: this.#at(), ...details });
+  }
+
+  async load(asked: LoadRequest): Promise<LoadOutcome> {
+    const request = { ...asked, invoiceId: asked.invoiceId.toLowerCase() };
+    const { invoiceId, sha256 } = request;
+    const file = await this.#archive.file(sha256);
+    if (file === null) throw new FileNotArchivedError(sha256, 'it is not there');
+    const csvPath = await this.#archive.localPath(sha256);
+    const outcome = await this.#open.shared(() =>
+      this.#store.aroundLoad({ invoiceId, sizeBytes: file.sizeBytes }, () =>
+        this.#loadHeld(request, { file, csvPath }),
+      ),
+    );
+    if (outcome.outcome === 'loaded') this.#changed();
+    return outcome;
+  }
+
+  async voidInvoice(request: {
+    readonly invoiceId: string;
+    readonly cause: 'event' | 'details';
+  }): Promise<{ readonly hadRows: boolean }> {
+    const state = await this.#fence(request.invoiceId);
+    if (!state.isVoided) {
+      // Whoever says so has read it in an event or in the details; the ledger did not hear of it yet.
+      await this.recordDetails({ invoiceId: request.invoiceId, status: 'voided', header: {} });
+    }
+    return { hadRows: state.hasRows };
+  }
+
+  async parkInvoice(request: {
+    readonly invoiceId: string;
+    readonly code: string;
+    readonly reason: string;
+  }): Promise<void> {
+    await this.#tell({ kind: 'attention', at: this.#at(), ...request });
+  }
+
+  async resumeInvoice(invoiceId: string): Promise<void> {
+    const invoice = await this.invoice(invoiceId);
+    if (invoice?.state === 'needs_attention')
+      await this.#tell({ kind: 'resolved', at: this.#at(), invoiceId });
+  }
+
+  async invoice(invoiceId: string): Promise<InvoiceSummary | null> {
+    return (await readInvoices(this.#store.ledgers, { invoiceId }))[0] ?? null;
+  }
+
+  invoices(filter: { readonly states?: readonly InvoiceState[] } = {}): Promise<readonly InvoiceSummary[]> {
+    return readInvoices(this.#store.ledgers, filter);
+  }
+
+  async verify(options: {
+    readonly full: boolean;
+    readonly onProgress?: (done: number, of: number) => void;
+  }): Promise<Verification> {
+    const store = this.#store;
+    // Step by step, so that neither readers nor an end have to wait for a whole proof.
+    const step = <T>(work: () => Promise<T>): Promise<T> => this.#open.shared(() => store.aroundStep(work));
+    await this.#open.shared(async () => store.beforeVerify?.());
+    return verifyWarehouse({
+      database: store.rows,
+      archive: this.#archive,
+      now: this.#now(),
+      step,
+      ...options,
+    });
+  }
+
+  publish(): Promise<Publication> {
+    return this.#open.shared(() => this.#store.publish());
+  }
+
+  async tidy(): Promise<Tidied | null> {
+    return this.#open.shared(async () => (await this.#store.tidy?.()) ?? null);
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#open.exclusive(() => this.#store.close());
+    return this.#closed;
+  }
+
+  async #loadHeld(
+    request: LoadRequest,
+    { file, csvPath }: { readonly file: ArchivedFile; readonly csvPath: string },
+  ): Promise<LoadOutcome> {
+    const store = this.#store;
+    const known = await knownLoad(store.ledgers, request);
+    if (known !== null) return known;
+    const at = this.#at();
+    const { sha256, ...asked } = request;
+    const told = { ...asked, loadId: await store.nextLoadId() };
+    const load = {
+      ...told,
+      ...{ file, csvPath, version: null, loadedAt: at, isRepeated: false, memoryBytes: store.memoryBytes },
+    };
+    const outcome = await loadFile(store.rows, load, store.placesOf(told)).catch(async (error: unknown) => {
+      const meanwhile =
+        error instanceof LoadedMeanwhileError ? await knownLoad(store.ledgers, request) : null;
+      if (meanwhile === null) throw error;
+      return meanwhile;
+    });
+    if (outcome.outcome !== 'loaded') return outcome;
+    const { version, shipments, billingCost } = outcome;
+    await this.#archive.putFact({ kind: 'load', at, ...told, sha256, version, shipments, billingCost });
+    await store.loadTold?.(told.loadId);
+    return { ...outcome, loadId: told.loadId };
+  }
+
+  async #fence(invoiceId: string): Promise<{ isVoided: boolean; hasRows: boolean }> {
+    const id = uuidOrNull(invoiceId);
+    if (id === null) return { isVoided: false, hasRows: false };
+    const [row] = await this.#store.ledgers.all('invoice-fence', { invoice_id: id });
+    return { isVoided: row?.is_voided === true, hasRows: row?.has_rows === true };
+  }
+
+  /** A fact is true once the archive has it; the ledger reads it from there, as a rebuild would. */
+  async #tell(fact: Fact): Promise<void> {
+    await this.#archive.putFact(fact);
+    await this.ingestArchive();
+  }
+
+  #at(): string {
+    return this.#now().toISOString();
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
