@@ -7,9 +7,9 @@
 
 import type { Archive } from '../archive/archive.js';
 import type { Database, Statements } from './database.js';
+import type { LoadPlaces } from './file-load.js';
 import { type Ingested, ingest } from './ingest.js';
 import type { Store } from './ledger-warehouse.js';
-import type { LoadPlaces } from './load-file.js';
 import type { LockFile } from './lock-file.js';
 import type { WarehousePaths } from './paths.js';
 import { publish } from './publish.js';

@@ -1,13 +1,14 @@
 /**
  * Reads a refused file once more with csv-parse, to say which line, which column, which rule, what was there.
  *
- * It runs only after DuckDB found a bad row, so it may cost what it costs. It is also the second, independent reader
+ * It runs only for a file that is refused, so it may cost what it costs. It is also the second, independent reader
  * that tests confront with the load.
  */
 
 import { createReadStream } from 'node:fs';
 import { type Info, parse } from 'csv-parse';
 import type { CsvFinding } from '../contract/csv-file.js';
+import { MAX_FINDINGS } from '../contract/csv-scanner.js';
 import { CSV_HEADERS } from '../contract/names.js';
 import { printable } from '../contract/printable.js';
 import { brokenCells } from './cell-rules.js';
@@ -20,10 +21,17 @@ export interface BrokenRows {
   readonly records: number;
 }
 
-const MAX_FINDINGS = 100;
+export interface FindBrokenRowsOptions {
+  /** The scan has told of records with too few or too many fields: only the cells of the others are looked at. */
+  readonly skipsRagged?: boolean;
+}
 
-/** The answer for a file whose bytes the scan let pass; what csv-parse itself cannot read is one finding more. */
-export async function findBrokenRows(csvPath: string, invoiceId: string): Promise<BrokenRows> {
+/** The answer for a file whose records the scan can tell apart; what csv-parse itself cannot read is one finding more. */
+export async function findBrokenRows(
+  csvPath: string,
+  invoiceId: string,
+  { skipsRagged = false }: FindBrokenRowsOptions = {},
+): Promise<BrokenRows> {
   const findings: CsvFinding[] = [];
   let findingCount = 0;
   let records = 0;
@@ -40,6 +48,7 @@ export async function findBrokenRows(csvPath: string, invoiceId: string): Promis
     columns: false,
     record_delimiter: '\r\n',
     max_record_size: 0,
+    relax_column_count: skipsRagged,
   });
   const input = createReadStream(csvPath);
   input.on('error', (error) => parser.destroy(error));
@@ -52,6 +61,7 @@ export async function findBrokenRows(csvPath: string, invoiceId: string): Promis
       nextLine += raw.replace(/\r\n$/, '').split('\n').length;
       if (info.records === 1) continue;
       records += 1;
+      if (record.length !== CSV_HEADERS.length) continue;
       for (const cell of brokenCells(record, invoiceId)) add({ line, row: records, ...cell });
     }
   } catch (error) {

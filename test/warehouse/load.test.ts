@@ -282,6 +282,23 @@ describe('load', () => {
   });
 });
 
+test('a file is refused for everything that is wrong with it, in order: records, bytes and cells', async () => {
+  const ragged = Buffer.from('one,two\r\n');
+  const cells = aCsv([{ 'Billing Cost': '1e3' }, { Carrier: 'a\0b' }, { 'Ship Date': '2026-02-30' }]);
+  const outcome = await loadCsv(t, Buffer.concat([aCsv(), ragged, cells.subarray(headerBytes())]));
+  expect(outcome).toEqual({
+    outcome: 'rejected',
+    findingCount: 4,
+    findings: [
+      // Each record's last field spans two lines.
+      { line: 4, row: 2, column: null, rule: 'field-count', value: '2 fields instead of 14' },
+      { line: 5, row: 3, column: 'Billing Cost', rule: 'amount', value: '1e3' },
+      { line: 7, row: 4, column: 'Carrier', rule: 'nul', value: 'a\\u0000' },
+      { line: 9, row: 5, column: 'Ship Date', rule: 'date', value: '2026-02-30' },
+    ],
+  });
+});
+
 describe('voidInvoice', () => {
   test('takes the rows out of totals and keeps them', async () => {
     await loadCsv(t, aCsv());

@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Session } from '../database.js';
-import type { LoadPlaces } from '../load-file.js';
+import type { LoadPlaces } from '../file-load.js';
 import type { Ledger, LedgerTransaction } from './ledger.js';
 
 /** For one load. Holds the invoice, and tells by a lock of the load itself that it is in flight. */

@@ -9,9 +9,9 @@
 import type { Archive } from '../../archive/archive.js';
 import type { Logger } from '../../ops/log.js';
 import type { Database, Statements } from '../database.js';
+import type { LoadPlaces } from '../file-load.js';
 import type { Ingested } from '../ingest.js';
 import type { Store } from '../ledger-warehouse.js';
-import type { LoadPlaces } from '../load-file.js';
 import { KeyedMutex } from '../turnstile.js';
 import type { Publication, Tidied } from '../warehouse.js';
 import { ingestLake } from './ingest-lake.js';

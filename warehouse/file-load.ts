@@ -1,0 +1,57 @@
+/** A file that is to be loaded, and what may come of it. */
+
+import type { ArchivedFile, CsvFinding } from '../contract/csv-file.js';
+import type { FileSource } from '../contract/names.js';
+import type { Session, Statements } from './database.js';
+import type { Discrepancy, Proof } from './warehouse.js';
+
+export interface FileLoad {
+  readonly invoiceId: string;
+  readonly file: ArchivedFile;
+  /** Of the file on this machine. */
+  readonly csvPath: string;
+  readonly source: FileSource;
+  readonly announcedSha256: string | null;
+  readonly eventId: string | null;
+  readonly workflowRunId: string | null;
+  readonly loadId: number;
+  /** null: the next one. A rebuild says which it was. */
+  readonly version: number | null;
+  /** ISO 8601 UTC. */
+  readonly loadedAt: string;
+  /** A rebuild repeats what was decided then: neither a later void nor a header refuses the rows. */
+  readonly isRepeated: boolean;
+  /** Bytes that DuckDB may use. */
+  readonly memoryBytes: number;
+}
+
+export interface LoadedRows {
+  readonly version: number;
+  readonly shipments: number;
+  /** Exact decimal text, of the rows in `currencyCode`. */
+  readonly billingCost: string;
+  readonly currencyCode: string;
+  readonly proof: Proof;
+  readonly discrepancies: readonly Discrepancy[];
+}
+
+export type FileLoadOutcome =
+  | ({ readonly outcome: 'loaded' } & LoadedRows)
+  | { readonly outcome: 'voided' }
+  | Rejection
+  | { readonly outcome: 'contradicted'; readonly discrepancies: readonly Discrepancy[] };
+
+/** The first 100 findings, in order of the file, and the count of all. */
+export interface Rejection {
+  readonly outcome: 'rejected';
+  readonly findings: readonly CsvFinding[];
+  readonly findingCount: number;
+}
+
+/** Where a load's rows and its line in the ledger lie, and what makes either final. */
+export interface LoadPlaces {
+  /** Around everything that makes the load count. */
+  ledger<T>(session: Session, work: (ledger: Statements) => Promise<T>): Promise<T>;
+  /** Around the rows alone, inside the above. */
+  rows<T>(session: Session, work: () => Promise<T>): Promise<T>;
+}
