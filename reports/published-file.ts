@@ -26,6 +26,7 @@ export type SessionStatement =
   | 'base-as-known-on'
   | 'filtered-shipments'
   | 'selected-shipments'
+  | 'cell-prices'
   | 'filtered-invoices'
   | 'selected-invoices'
   | 'invoices-left-out'
@@ -86,6 +87,9 @@ async function connectTo(
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     enable_external_access: 'false',
+    // It keeps rows that two parts of a query share in memory, which is dearer than reading them a second time, and it
+    // hides from the reading which days or invoices are wanted.
+    disabled_optimizers: 'common_subplan',
   });
   const connection = await instance.connect();
   const close = (): void => {

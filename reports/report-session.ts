@@ -124,6 +124,7 @@ async function prepareSession(file: PublishedFile, filters: AppliedFilters): Pro
   const level = filters.level ?? chooseLevel(counts);
   await setVariable(file, 'levels', levelsOf(level));
   await file.apply('selected-shipments');
+  await file.apply('cell-prices');
   await file.apply('filtered-invoices');
   await file.apply('selected-invoices');
   await file.apply('voided-shipments');

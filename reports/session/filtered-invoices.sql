@@ -29,5 +29,10 @@ and (
 )
 and (
     (getvariable('carriers') is null and getvariable('zones') is null)
-    or invoice_id in (select f.invoice_id from filtered_shipments as f)
+    or invoice_id in (
+        select f.invoice_id
+        from filtered_shipments as f
+        -- Said again here, so that nobody reads all shipments for an answer that is not needed.
+        where getvariable('carriers') is not null or getvariable('zones') is not null
+    )
 )

@@ -1,18 +1,24 @@
 -- What stands at the head of a result, by level: how much passes the filters, how it was weighed, how much is proved.
 -- all_shipments and all_invoices ignore the filters: they decide which level is the one to report.
-with counted as (
+-- Every report waits for this, so the rows are read once, with two plain counts for each invoice and unit.
+with weighed as (
     select
         invoice_id,
-        count(*) as all_shipments,
-        count(*) filter (where passes) as shipments,
-        count(*) filter (where passes and billable_weight is not null and billable_weight_unit = 'LB') as in_pounds,
-        count(*) filter (where passes and billable_weight is not null and billable_weight_unit = 'KG') as in_kilograms
-    from (
-        select
-            *,
-            passes_filters(tenant, carrier, carrier_zone, currency_code, ship_date, invoice_generation_date) as passes
-        from base_shipments
-    )
+        billable_weight_unit as unit,
+        passes_filters(tenant, carrier, carrier_zone, currency_code, ship_date, invoice_generation_date) as passes,
+        count(*) as shipments,
+        count(billable_weight) as with_weight
+    from base_shipments
+    group by all
+),
+counted as (
+    select
+        invoice_id,
+        sum(shipments) as all_shipments,
+        coalesce(sum(shipments) filter (where passes), 0) as shipments,
+        sum(with_weight) filter (where passes and unit = 'LB') as in_pounds,
+        sum(with_weight) filter (where passes and unit = 'KG') as in_kilograms
+    from weighed
     group by invoice_id
 )
 select

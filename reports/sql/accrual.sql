@@ -11,13 +11,18 @@
 --   billed_by_5 money, billed_by_6 money, billing_cost money, completion_percent %, estimated_total money,
 --   estimated_unbilled money
 -- chart: bar key=ship_month value=estimated_unbilled
-with recursive amounts as (
+with recursive days as (
+    select ship_date, invoice_generation_date, currency_code, sum(billing_cost) as amount
+    from selected_shipments
+    group by all
+),
+amounts as (
     select
         cast(date_trunc('month', ship_date) as date) as start,
         currency_code,
         least(greatest(date_diff('month', ship_date, invoice_generation_date), 0), 6) as age,
-        sum(billing_cost) as amount
-    from selected_shipments
+        sum(amount) as amount
+    from days
     group by all
 ),
 months as (
@@ -25,7 +30,7 @@ months as (
         start,
         currency_code,
         least(greatest(
-            date_diff('month', start, (select max(invoice_generation_date) from selected_shipments)), 0
+            date_diff('month', start, (select max(invoice_generation_date) from days)), 0
         ), 6) as observed,
         sum(amount) as billing_cost
     from amounts

@@ -21,6 +21,14 @@ periods as (
         coalesce(cast($second_to as date), cast(start + interval 1 month as date)) as second_to
     from latest
 ),
+days as (
+    select
+        d.report_date,
+        d.report_date >= p.first_from and d.report_date < p.first_to as is_first,
+        d.report_date >= p.second_from and d.report_date < p.second_to as is_second
+    from (select distinct report_date from selected_shipments) as d
+    cross join periods as p
+),
 cells as (
     select
         s.currency_code,
@@ -28,16 +36,13 @@ cells as (
         s.service_level,
         s.zone,
         rated_lb(s.billable_weight, s.billable_weight_unit) as lb,
-        count(*) filter (where s.report_date >= p.first_from and s.report_date < p.first_to) as n1,
-        coalesce(sum(s.billing_cost) filter (where s.report_date >= p.first_from and s.report_date < p.first_to), 0)
-            as c1,
-        count(*) filter (where s.report_date >= p.second_from and s.report_date < p.second_to) as n2,
-        coalesce(sum(s.billing_cost) filter (where s.report_date >= p.second_from and s.report_date < p.second_to), 0)
-            as c2
+        count(*) filter (where d.is_first) as n1,
+        coalesce(sum(s.billing_cost) filter (where d.is_first), 0) as c1,
+        count(*) filter (where d.is_second) as n2,
+        coalesce(sum(s.billing_cost) filter (where d.is_second), 0) as c2
     from selected_shipments as s
-    cross join periods as p
-    where s.report_date >= (select least(first_from, second_from) from periods)
-    and s.report_date < (select greatest(first_to, second_to) from periods)
+    join days as d on d.report_date = s.report_date
+    where d.is_first or d.is_second
     group by all
 ),
 totals as (

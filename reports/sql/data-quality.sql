@@ -31,10 +31,8 @@ with checks (bit, problem) as (
 checked as (
     select
         s.invoice_id,
-        s.invoice_number,
         s.currency_code,
         s.row_number,
-        s.tracking_number,
         s.billing_cost,
         (s.origin is null)::integer
         + (s.billable_weight is null)::integer * 2
@@ -66,30 +64,41 @@ checked as (
 grouped as (
     select
         invoice_id,
-        any_value(invoice_number) as invoice_number,
         currency_code,
         faults,
         count(*) as shipments,
         sum(billing_cost) as billing_cost,
-        min(row_number) as first_row,
-        arg_min(tracking_number, row_number) as example
+        min(row_number) as first_row
     from checked
     group by invoice_id, currency_code, faults
 ),
 totals as (
     select currency_code, sum(shipments) as shipments from grouped group by all
+),
+found as (
+    select
+        c.problem,
+        g.currency_code,
+        cast(sum(g.shipments) as bigint) as shipments,
+        percent_of(sum(g.shipments), any_value(t.shipments)) as share_of_shipments,
+        count(distinct g.invoice_id) as invoices,
+        sum(g.billing_cost) as billing_cost,
+        min({invoice_id: g.invoice_id, row_number: g.first_row}) as first_line
+    from grouped as g
+    join checks as c on g.faults & (1 << c.bit) <> 0
+    join totals as t on t.currency_code = g.currency_code
+    group by c.problem, g.currency_code
 )
+-- Only the lines that are shown as examples are read for their numbers.
 select
-    c.problem,
-    g.currency_code,
-    cast(sum(g.shipments) as bigint) as shipments,
-    percent_of(sum(g.shipments), any_value(t.shipments)) as share_of_shipments,
-    count(distinct g.invoice_id) as invoices,
-    sum(g.billing_cost) as billing_cost,
-    arg_min(g.example, row(g.invoice_id, g.first_row)) as example,
-    arg_min(g.invoice_number, row(g.invoice_id, g.first_row)) as example_invoice
-from grouped as g
-join checks as c on g.faults & (1 << c.bit) <> 0
-join totals as t on t.currency_code = g.currency_code
-group by c.problem, g.currency_code
-order by g.currency_code, sum(g.shipments) desc, c.problem
+    f.problem,
+    f.currency_code,
+    f.shipments,
+    f.share_of_shipments,
+    f.invoices,
+    f.billing_cost,
+    s.tracking_number as example,
+    s.invoice_number as example_invoice
+from found as f
+join selected_shipments as s on s.invoice_id = f.first_line.invoice_id and s.row_number = f.first_line.row_number
+order by f.currency_code, f.shipments desc, f.problem

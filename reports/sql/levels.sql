@@ -6,27 +6,15 @@
 -- cannot say: whether a missing side is still to come; partner-level invoices may be cut at other days. A tenant filter
 --   asks for names, and partner-level lines carry the partner's.
 -- units: tenant_level_cost money, partner_level_cost money, difference money
-with sides as (
+with pairs as (
     select
         carrier,
-        tracking_number,
         currency_code,
-        level = 'partner' as is_partner,
         min(report_date) as day,
-        sum(billing_cost) as cost
+        sum(billing_cost) filter (where level <> 'partner') as tenant_cost,
+        sum(billing_cost) filter (where level = 'partner') as partner_cost
     from filtered_shipments
-    group by all
-),
-pairs as (
-    select
-        coalesce(t.carrier, p.carrier) as carrier,
-        coalesce(t.currency_code, p.currency_code) as currency_code,
-        least(t.day, p.day) as day,
-        t.cost as tenant_cost,
-        p.cost as partner_cost
-    from (select * from sides where not is_partner) as t
-    full join (select * from sides where is_partner) as p
-        on t.carrier = p.carrier and t.tracking_number = p.tracking_number and t.currency_code = p.currency_code
+    group by carrier, tracking_number, currency_code
 )
 select
     month_of(day) as month,

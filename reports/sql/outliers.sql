@@ -9,35 +9,11 @@
 -- cannot say: that it is wrong. A surcharge, a correction and a mistake look the same. Credits are left out.
 -- units: billing_cost money, median money, difference money
 -- detail: invoice_id, row_number
-with
--- Equal prices of a cell are one row with a count, so that medians come from running counts over few rows.
-prices as (
+with distances as (
     select
-        carrier,
-        service_level,
-        zone,
-        rated_lb(billable_weight, billable_weight_unit) as lb,
-        currency_code,
-        billing_cost,
-        count(*) as shipments
-    from selected_shipments
-    where billing_cost > 0
-    group by all
-),
-counted as (
-    select
-        *,
-        sum(shipments) over cell as n,
-        sum(shipments) over (cell order by billing_cost) as up_to
-    from prices
-    window cell as (partition by carrier, service_level, zone, lb, currency_code)
-),
--- The lower of two middle prices, one that was really billed.
-distances as (
-    select
-        * exclude (up_to),
+        * exclude (start, up_to),
         min(billing_cost) filter (where 2 * up_to >= n) over cell as median
-    from counted
+    from cell_prices(null, service_level)
     where n >= $min_shipments
     window cell as (partition by carrier, service_level, zone, lb, currency_code)
 ),

@@ -8,29 +8,7 @@
 -- cannot say: why. A new contract, a surcharge folded in and a general rate increase look the same from outside.
 -- units: share_raised %, median_change_percent %
 -- chart: line key=month value=median_change_percent series=carrier+service_level
-with prices as (
-    select
-        date_trunc('month', report_date) as start,
-        carrier,
-        service_level,
-        zone,
-        rated_lb(billable_weight, billable_weight_unit) as lb,
-        currency_code,
-        billing_cost,
-        count(*) as shipments
-    from selected_shipments
-    where billing_cost > 0 and billable_weight is not null
-    group by all
-),
-counted_prices as (
-    select
-        *,
-        sum(shipments) over cell as n,
-        sum(shipments) over (cell order by billing_cost) as up_to
-    from prices
-    window cell as (partition by start, carrier, service_level, zone, lb, currency_code)
-),
-cells as (
+with cells as (
     select
         start,
         carrier,
@@ -40,7 +18,8 @@ cells as (
         currency_code,
         sum(shipments) as shipments,
         min(billing_cost) filter (where 2 * up_to >= n) as median
-    from counted_prices
+    from cell_prices(date_trunc('month', report_date), service_level)
+    where lb is not null
     group by all
     having sum(shipments) >= $min_shipments
 ),

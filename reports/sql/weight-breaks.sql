@@ -10,8 +10,18 @@
 with breaks (over_lb, up_to_lb) as (
     values (-1, 0), (0, 1), (1, 2), (2, 3), (3, 5), (5, 10), (10, 20), (20, 30), (30, 50), (50, 70), (70, 150), (150, null)
 ),
+-- Equal weights are one row before anything is converted or compared with the breaks.
 weighed as (
-    select *, lb_of(billable_weight, billable_weight_unit) as lb from selected_shipments
+    select
+        lb_of(billable_weight, billable_weight_unit) as lb,
+        billable_weight_unit as unit,
+        currency_code,
+        count(*) as shipments,
+        sum(billing_cost) as billing_cost,
+        sum(billable_weight) as weight,
+        credits_of(billing_cost) as credits
+    from selected_shipments
+    group by billable_weight, billable_weight_unit, currency_code
 )
 select
     case
@@ -23,13 +33,13 @@ select
     w.currency_code,
     case when b.over_lb >= 0 then b.over_lb end as over_lb,
     b.up_to_lb,
-    count(*) as shipments,
-    percent_of(count(*), sum(count(*)) over (partition by w.currency_code)) as share_of_shipments,
+    cast(sum(w.shipments) as bigint) as shipments,
+    percent_of(sum(w.shipments), sum(sum(w.shipments)) over (partition by w.currency_code)) as share_of_shipments,
     sum(w.billing_cost) as billing_cost,
-    per(sum(w.billing_cost), count(*)) as cost_per_shipment,
-    sum_lb(w.billable_weight, w.billable_weight_unit) as billable_weight_lb,
-    per(sum(w.billing_cost), sum_lb(w.billable_weight, w.billable_weight_unit)) as cost_per_lb,
-    credits_of(w.billing_cost) as credits
+    per(sum(w.billing_cost), sum(w.shipments)) as cost_per_shipment,
+    sum_lb(w.weight, w.unit) as billable_weight_lb,
+    per(sum(w.billing_cost), sum_lb(w.weight, w.unit)) as cost_per_lb,
+    sum(w.credits) as credits
 from weighed as w
 left join breaks as b on w.lb > b.over_lb and (b.up_to_lb is null or w.lb <= b.up_to_lb)
 group by w.currency_code, b.over_lb, b.up_to_lb

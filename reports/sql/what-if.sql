@@ -8,39 +8,18 @@
 --   are not quite the same distance. Credits, lines of zero, without zone or weight are left out.
 -- units: coverage_percent %, covered_cost money, repriced_cost money, saving money, saving_percent %
 -- chart: bar key=carrier+other_carrier value=saving
-with prices as (
+with cells as (
     select
         carrier,
-        case when $same_service = 1 then lower(coalesce(service_level, '')) else '' end as service,
-        zone,
-        rated_lb(billable_weight, billable_weight_unit) as lb,
-        currency_code,
-        billing_cost as price,
-        count(*) as shipments,
-        sum(billing_cost) as billing_cost
-    from selected_shipments
-    where billing_cost > 0 and billable_weight is not null and zone is not null
-    group by all
-),
-counted as (
-    select
-        *,
-        sum(shipments) over cell as n,
-        sum(shipments) over (cell order by price) as up_to
-    from prices
-    window cell as (partition by carrier, service, zone, lb, currency_code)
-),
-cells as (
-    select
-        carrier,
-        service,
+        service_level as service,
         zone,
         lb,
         currency_code,
         cast(sum(shipments) as bigint) as shipments,
-        sum(billing_cost) as billing_cost,
-        min(price) filter (where 2 * up_to >= n) as median
-    from counted
+        sum(cast(billing_cost * shipments as decimal(38, 4))) as billing_cost,
+        min(billing_cost) filter (where 2 * up_to >= n) as median
+    from cell_prices(null, case when $same_service = 1 then lower(coalesce(service_level, '')) else '' end)
+    where zone is not null and lb is not null
     group by all
 ),
 carriers as (
