@@ -7,7 +7,7 @@
 
 import type { Archive, ArchivedEvent, Fact } from '../archive/archive.js';
 import type { Ledgers, Statements } from './database.js';
-import { refreshInvoices } from './invoice-states.js';
+import { refreshInvoices, type Taken } from './invoice-states.js';
 import { takeEvents, takeFacts } from './take-ledger-lines.js';
 
 export type LoadFact = Fact & { readonly kind: 'load' };
@@ -51,7 +51,7 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
       async (session) => {
         const taken = await takeEvents(session, lines);
         events += taken.fresh.length;
-        return taken.invoiceIds;
+        return taken;
       },
     );
     options.onProgress?.({ events, facts });
@@ -77,13 +77,14 @@ async function takeBatch(
   { database, lock }: IngestOptions,
   cursor: { readonly stream: string; readonly position: string },
   invoiceIds: readonly string[],
-  take: (session: Statements) => Promise<readonly string[]>,
+  take: (session: Statements) => Promise<Taken>,
 ): Promise<void> {
   await lock(invoiceIds, () =>
     database.transaction(async (session) => {
-      const touched = await take(session);
-      await refreshInvoices(session, touched);
-      await session.all('write-cursor', { stream: cursor.stream, position: cursor.position });
+      await refreshInvoices(session, await take(session));
+      // An upsert would do, at five times the cost.
+      const moved = await session.all('move-cursor', { ...cursor });
+      if (moved.length === 0) await session.all('write-cursor', { ...cursor });
     }),
   );
 }

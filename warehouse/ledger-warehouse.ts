@@ -11,12 +11,13 @@ import type { Logger } from '../ops/log.js';
 import type { Database, Ledgers, Statements } from './database.js';
 import { FileNotArchivedError, LoadedMeanwhileError } from './errors.js';
 import type { LoadPlaces } from './file-load.js';
+import { GroupCommit } from './group-commit.js';
 import type { Ingested } from './ingest.js';
 import { refreshInvoices } from './invoice-states.js';
 import { knownLoad } from './known-load.js';
 import { uuidOrNull } from './ledger-lines.js';
 import { loadFile } from './load-file.js';
-import { readInvoices } from './read-invoices.js';
+import { readInvoice, readInvoices } from './read-invoices.js';
 import { takeEvents } from './take-ledger-lines.js';
 import { Turnstile } from './turnstile.js';
 import { verifyWarehouse } from './verify.js';
@@ -73,6 +74,14 @@ export class LedgerWarehouse implements Warehouse {
   /** Shared by all who are at work, exclusive for the end. What holds it never takes it again. */
   readonly #open = new Turnstile();
   readonly #listeners: (() => void)[] = [];
+  /** An event alone costs as much as ten in one transaction, nearly all of it planning statements. */
+  readonly #recording = new GroupCommit((groups: readonly (readonly ArchivedEvent[])[]) =>
+    this.#recordGroups(groups),
+  );
+  readonly #ingesting = new GroupCommit(async (asked: readonly null[]) => {
+    await this.ingestArchive();
+    return asked;
+  });
   #closed: Promise<void> | null = null;
 
   constructor({ store, archive, log, now }: LedgerWarehouseParts) {
@@ -83,14 +92,7 @@ export class LedgerWarehouse implements Warehouse {
   }
 
   async recordEvents(events: readonly ArchivedEvent[]): Promise<{ readonly fresh: readonly string[] }> {
-    const invoiceIds = events.flatMap(({ event }) => uuidOrNull(event?.invoice.invoiceId) ?? []);
-    const { fresh } = await this.#open.shared(() =>
-      this.#store.onInvoices(invoiceIds, async (statements) => {
-        const taken = await takeEvents(statements, events);
-        await refreshInvoices(statements, taken.invoiceIds);
-        return taken;
-      }),
-    );
+    const { fresh } = await this.#open.shared(() => this.#recording.do(events));
     if (fresh.length > 0) this.#changed();
     return { fresh };
   }
@@ -154,7 +156,7 @@ export class LedgerWarehouse implements Warehouse {
   }
 
   async invoice(invoiceId: string): Promise<InvoiceSummary | null> {
-    return (await readInvoices(this.#store.ledgers, { invoiceId }))[0] ?? null;
+    return readInvoice(this.#store.ledgers, invoiceId);
   }
 
   invoices(filter: { readonly states?: readonly InvoiceState[] } = {}): Promise<readonly InvoiceSummary[]> {
@@ -195,6 +197,23 @@ export class LedgerWarehouse implements Warehouse {
     return this.#closed;
   }
 
+  async #recordGroups(
+    groups: readonly (readonly ArchivedEvent[])[],
+  ): Promise<readonly { readonly fresh: readonly string[] }[]> {
+    const events = groups.flat();
+    const invoiceIds = events.flatMap(({ event }) => uuidOrNull(event?.invoice.invoiceId) ?? []);
+    const { fresh } = await this.#store.onInvoices(invoiceIds, async (statements) => {
+      const taken = await takeEvents(statements, events);
+      await refreshInvoices(statements, taken);
+      return taken;
+    });
+    // Of two who told one event in one group, the first told what is new.
+    const untold = new Set(fresh);
+    return groups.map((group) => ({
+      fresh: group.map(({ eventId }) => eventId).filter((eventId) => untold.delete(eventId)),
+    }));
+  }
+
   async #loadHeld(
     request: LoadRequest,
     { file, csvPath }: { readonly file: ArchivedFile; readonly csvPath: string },
@@ -232,7 +251,7 @@ export class LedgerWarehouse implements Warehouse {
   /** A fact is true once the archive has it; the ledger reads it from there, as a rebuild would. */
   async #tell(fact: Fact): Promise<void> {
     await this.#archive.putFact(fact);
-    await this.ingestArchive();
+    await this.#ingesting.do(null);
   }
 
   #at(): string {

@@ -8,16 +8,21 @@ import type { InvoiceSummary } from './warehouse.js';
 
 export async function readInvoices(
   database: Pick<Ledgers, 'all'>,
-  filter: { readonly states?: readonly InvoiceState[]; readonly invoiceId?: string },
+  filter: { readonly states?: readonly InvoiceState[] },
 ): Promise<readonly InvoiceSummary[]> {
-  const invoiceId = filter.invoiceId === undefined ? null : uuidOrNull(filter.invoiceId);
-  // An id that is no UUID names no invoice; without this it would name all.
-  if (filter.invoiceId !== undefined && invoiceId === null) return [];
-  const rows = await database.all('select-invoices', {
-    states: `[${(filter.states ?? []).join(', ')}]`,
-    invoice_id: invoiceId,
-  });
+  const rows = await database.all('select-invoices', { states: `[${(filter.states ?? []).join(', ')}]` });
   return rows.map(toSummary);
+}
+
+/** null for an invoice that was never heard of; an id that is no UUID names none. */
+export async function readInvoice(
+  database: Pick<Ledgers, 'all'>,
+  invoiceId: string,
+): Promise<InvoiceSummary | null> {
+  const id = uuidOrNull(invoiceId);
+  if (id === null) return null;
+  const [row] = await database.all('select-invoice', { invoice_id: id });
+  return row === undefined ? null : toSummary(row);
 }
 
 function toSummary(row: Row): InvoiceSummary {

@@ -2,12 +2,12 @@
 
 import type { ArchivedEvent, Fact } from '../archive/archive.js';
 import type { Statements } from './database.js';
-import { eventLine, factLines } from './ledger-lines.js';
+import type { Taken } from './invoice-states.js';
+import { eventLine, factLines, instant } from './ledger-lines.js';
 
-export interface TakenEvents {
+export interface TakenEvents extends Taken {
   /** Ids that were not in the ledger before, or were refused before. */
   readonly fresh: readonly string[];
-  readonly invoiceIds: readonly string[];
 }
 
 /** Inside the caller's transaction. Does not refresh. */
@@ -15,21 +15,42 @@ export async function takeEvents(
   session: Statements,
   events: readonly ArchivedEvent[],
 ): Promise<TakenEvents> {
-  if (events.length === 0) return { fresh: [], invoiceIds: [] };
   // One statement must not meet an id twice; the first line is the one the archive has.
   const byId = new Map(events.toReversed().map((event) => [event.eventId, event]));
-  const told = { events: JSON.stringify([...byId.values()].map(eventLine)) };
-  await session.all('release-events', told);
-  const rows = await session.all('take-events', told);
+  const known = await session.all('known-events', { event_ids: JSON.stringify([...byId.keys()]) });
+  const refused: ArchivedEvent[] = [];
+  for (const { event_id: eventId, verdict } of known) {
+    const event = byId.get(String(eventId));
+    if (event !== undefined && verdict === 'quarantined' && event.verdict !== 'quarantined')
+      refused.push(event);
+    else byId.delete(String(eventId));
+  }
+  const fresh = [...byId.values()];
+  const since = oldest(fresh.map(({ receivedAt }) => receivedAt));
+  if (fresh.length === 0) return { fresh: [], invoiceIds: [], since, hasAttention: false };
+  if (refused.length > 0) {
+    await session.all('release-events', { events: JSON.stringify(refused.map(eventLine)) });
+  }
+  const rows = await session.all('take-events', { events: JSON.stringify(fresh.map(eventLine)) });
   const ids = rows.flatMap((row) => (typeof row.invoice_id === 'string' ? [row.invoice_id] : []));
-  return { fresh: rows.map((row) => String(row.event_id)), invoiceIds: [...new Set(ids)] };
+  return {
+    fresh: rows.map((row) => String(row.event_id)),
+    invoiceIds: [...new Set(ids)],
+    since,
+    hasAttention: false,
+  };
 }
 
-/** Inside the caller's transaction. Answers the invoices touched; does not refresh. */
-export async function takeFacts(session: Statements, facts: readonly Fact[]): Promise<readonly string[]> {
+/** Inside the caller's transaction. Does not refresh. */
+export async function takeFacts(session: Statements, facts: readonly Fact[]): Promise<Taken> {
   const { invoiceIds, ...lines } = factLines(facts);
   for (const [name, batch] of Object.entries(lines)) {
     if (batch.length > 0) await session.all(`take-${name}`, { facts: JSON.stringify(batch) });
   }
-  return invoiceIds;
+  return { invoiceIds, since: oldest(facts.map(({ at }) => at)), hasAttention: lines.attention.length > 0 };
+}
+
+/** In the form in which the ledgers keep instants. */
+function oldest(instants: readonly string[]): string {
+  return instants.map((at) => instant(at) ?? at).sort()[0] ?? '-infinity';
 }

@@ -168,6 +168,29 @@ describe('recordEvents', () => {
     await t.close();
   });
 
+  test('recorded at once or late, they make the row that all of the ledgers make', async () => {
+    const t = await aWarehouse();
+    const void_ = anEvent('invoice_voided', { receivedAt: '2026-02-28T23:00:00.000Z' });
+    const created = anEvent('invoice_created', { receivedAt: '2026-02-28T22:00:00.000Z' });
+    const late = anEvent('invoice_finalized', { receivedAt: '2026-02-27T07:00:00.000Z' });
+    const others = Array.from({ length: 6 }, (_, i) =>
+      anEvent('invoice_created', { header: { invoiceId: `33333333-3333-4333-8333-00000000000${i}` } }),
+    );
+    // Each event by two at once, one of whom is told that it is new.
+    const told = await Promise.all(
+      [void_, ...others, created, void_, ...others].map((event) => t.warehouse.recordEvents([event])),
+    );
+    expect(told.flatMap(({ fresh }) => fresh)).toHaveLength(8);
+    await t.warehouse.parkInvoice({ invoiceId: INVOICE, code: 'csv-rejected', reason: 'a reason' });
+    expect(await t.warehouse.recordEvents([late])).toEqual({ fresh: [late.eventId] });
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({
+      state: 'voided',
+      firstHeardAt: late.receivedAt,
+    });
+    expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+    await t.close();
+  });
+
   test('keeps a test event in events and out of invoices (spec 6, rule 4)', async () => {
     const t = await aWarehouse();
     await t.archive.putEvent(anEvent('invoice_finalized', { verdict: 'test' }));

@@ -1,4 +1,5 @@
--- When these invoices began and ceased to need a person.
+-- When these invoices began and ceased to need a person, since an instant.
 select a.invoice_id::varchar as invoice_id, iso(noted_at) as noted_at, is_open, code, reason
 from attention_ledger as a
 semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_id = a.invoice_id
+where noted_at >= $since::timestamp

@@ -9,5 +9,4 @@ select
 from invoices as v
 join invoice_state as i using (invoice_id)
 where (len($states::varchar[]) = 0 or list_contains($states::varchar[], v.state))
-    and ($invoice_id::uuid is null or invoice_id = $invoice_id::uuid)
 order by v.first_heard_at, invoice_id

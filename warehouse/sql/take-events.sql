@@ -1,5 +1,5 @@
 -- Takes a batch of archived events (one JSON text, so that values are bound and a thousand cost one statement) into
--- the ledger. Nothing changes a known event; one that was refused and is accepted now was released before.
+-- the ledger, which has none of them: known-events.sql was asked, and what is taken again was released before.
 insert into event_ledger
 select
     event_id, received_at::timestamp, verdict, reason, event_type, event_timestamp::timestamp, partner_id, is_test_event,
@@ -16,5 +16,4 @@ from (
         "stated_shipments": "BIGINT", "announced_sha256": "VARCHAR", "announced_size_bytes": "BIGINT",
         "announced_url": "VARCHAR", "url_expires_at": "VARCHAR"}]'), recursive := true)
 )
-on conflict (event_id) do nothing
 returning event_id, invoice_id

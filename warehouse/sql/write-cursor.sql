@@ -1,1 +1,2 @@
-insert into ingest_cursors values ($stream, $position) on conflict (stream) do update set position = excluded.position
+-- The first position of a stream; from then on it is moved.
+insert into ingest_cursors values ($stream, $position)

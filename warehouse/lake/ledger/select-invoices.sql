@@ -9,5 +9,4 @@ select
 from invoice_state as i
 left join loads as l on l.load_id = i.current_load_id
 where (list($states) is null or i.state = any(list($states)))
-    and ($invoice_id::uuid is null or i.invoice_id = $invoice_id::uuid)
 order by i.first_heard_at, i.invoice_id

@@ -1,0 +1,1 @@
+update ingest_cursors set position = $position where stream = $stream returning stream
