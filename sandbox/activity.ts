@@ -1,5 +1,6 @@
 /** What happens in the sandbox, line by line, for people who watch: the log tail and the page read it. */
 import { EventEmitter } from 'node:events';
+import { stampOf } from './stamp.js';
 
 export interface ActivityLine {
   /** Rises by one for each line; a reader asks for what came after the last it saw. */
@@ -24,7 +25,7 @@ export class Activity {
 
   add(kind: ActivityLine['kind'], message: string, invoiceId: string | null = null): void {
     this.#sequence += 1;
-    const line = { sequence: this.#sequence, at: this.#now().toISOString(), kind, message, invoiceId };
+    const line = { sequence: this.#sequence, at: stampOf(this.#now()), kind, message, invoiceId };
     this.#lines.push(line);
     if (this.#lines.length > KEPT_LINES) this.#lines.splice(0, KEPT_LINES / 2);
     this.#emitter.emit('line', line);

@@ -24,6 +24,7 @@ import { sourcesOf } from './partner-level.js';
 import { uuidFrom } from './randomness.js';
 import { RefusalError } from './refusal.js';
 import type { Registrations } from './registrations.js';
+import { stampOf } from './stamp.js';
 
 export interface BillingOptions extends ExportsOptions {
   readonly activity: Activity;
@@ -162,7 +163,7 @@ export class Billing extends InvoiceBook {
     const { store, now, activity } = this.#options;
     const invoice = this.invoice(invoiceId);
     assertMove(invoice.status, to);
-    const history = [...invoice.history, { status: to, at: now().toISOString() }];
+    const history = [...invoice.history, { status: to, at: stampOf(now()) }];
     const exports = file === undefined ? invoice.exports : [...invoice.exports, file];
     const next: Invoice = { ...invoice, status: to, history, exports };
     store.put('invoice', invoiceId, next);

@@ -2,7 +2,7 @@
  * What the spec does not show, decided once. Change a shape here and the whole sandbox follows;
  * docs/sandbox-choices.md says why each is as it is.
  */
-import { LosslessNumber } from 'lossless-json';
+import { ExactNumber } from './exact-json.js';
 import { WEBHOOK_STATUS } from './lifecycle.js';
 import type { Invoice } from './model.js';
 import type { BilledShipment } from './shipments.js';
@@ -54,7 +54,7 @@ export function invoiceFields({ invoice, partnerTenantId, wirePrefix }: InvoiceF
     invoiceDate: wireDate(invoice.invoiceDate),
     invoiceDueDate: wireDate(invoice.dueDate),
     currencyCode: stated?.currencyCode ?? invoice.currencyCode,
-    invoiceTotalAmount: new LosslessNumber(stated?.totalAmount ?? invoice.totalAmount),
+    invoiceTotalAmount: new ExactNumber(stated?.totalAmount ?? invoice.totalAmount),
     totalTransactionCount: stated?.transactionCount ?? invoice.shipmentCount,
   };
 }
@@ -72,8 +72,8 @@ export function detailsLineItem({ shipment: s }: BilledShipment, currencyCode: s
     shipDate: s.shipDate,
     origin: textOrNull(s.origin),
     currencyCode,
-    billingCost: new LosslessNumber(s.billingCost),
-    billableWeight: s.billableWeight === '' ? null : new LosslessNumber(s.billableWeight),
+    billingCost: new ExactNumber(s.billingCost),
+    billableWeight: s.billableWeight === '' ? null : new ExactNumber(s.billableWeight),
     billableWeightUnit: textOrNull(s.billableWeightUnit),
     trackingNumber: s.trackingNumber,
     carrier: s.carrier,

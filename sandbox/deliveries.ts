@@ -12,6 +12,7 @@ import type { Faults, Moment } from './faults.js';
 import { numberParam } from './faults.js';
 import type { BillingEvent, Delivery, DeliveryAttempt, DeliveryState, Registration } from './model.js';
 import { ReceiverPool } from './receiver-pool.js';
+import { stampOf } from './stamp.js';
 import type { Store } from './store.js';
 
 export interface DeliveriesOptions {
@@ -41,7 +42,9 @@ export class Deliveries {
   readonly #options: DeliveriesOptions;
   readonly #pool: ReceiverPool;
   #closing = patientController();
-  readonly #jobs = new Set<Promise<void>>();
+  /** Deliveries that are under way or scheduled. */
+  #underWay = 0;
+  readonly #awaitingIdle: (() => void)[] = [];
   /** Lets go of a delivery that waits for a later event of its invoice; one at a time for each line. */
   readonly #held = new Map<string, () => void>();
 
@@ -67,12 +70,12 @@ export class Deliveries {
       url: registration.url,
       testEvent: event.testEvent,
       state: 'pending',
-      queuedAt: this.#options.now().toISOString(),
+      queuedAt: stampOf(this.#options.now()),
       attempts: [],
     };
     this.#put(delivery);
     this.#trim();
-    this.#track(this.#deliverWithFaults(delivery, event));
+    void this.#track(this.#deliverWithFaults(delivery, event));
     return delivery;
   }
 
@@ -80,13 +83,14 @@ export class Deliveries {
   resume(): void {
     for (const delivery of this.list()) {
       const event = this.#options.store.get('event', delivery.eventId);
-      if (delivery.state === 'pending' && event !== undefined) this.#track(this.#deliver(delivery, event));
+      if (delivery.state === 'pending' && event !== undefined)
+        void this.#track(this.#deliver(delivery, event));
     }
   }
 
   /** Resolves when no delivery is under way or scheduled. */
   async idle(): Promise<void> {
-    while (this.#jobs.size > 0) await Promise.all(this.#jobs);
+    while (this.#underWay > 0) await new Promise<void>((resolve) => this.#awaitingIdle.push(resolve));
   }
 
   /** Stops what is under way or scheduled and forgets it, for a reset. */
@@ -104,14 +108,18 @@ export class Deliveries {
     await this.idle();
   }
 
-  #track(job: Promise<void>): void {
+  /** @throws what the delivery threw, unless that is the stop's doing: a defect, which ends the process */
+  async #track(delivering: Promise<void>): Promise<void> {
     const { signal } = this.#closing;
-    const tracked = job
-      .catch((error: unknown) => {
-        if (!signal.aborted) throw error;
-      })
-      .finally(() => this.#jobs.delete(tracked));
-    this.#jobs.add(tracked);
+    this.#underWay += 1;
+    try {
+      await delivering;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      this.#underWay -= 1;
+      if (this.#underWay === 0) for (const go of this.#awaitingIdle.splice(0)) go();
+    }
   }
 
   async #deliverWithFaults(delivery: Delivery, event: BillingEvent): Promise<void> {
@@ -129,15 +137,16 @@ export class Deliveries {
     if (reorder !== null && !this.#held.has(lineOf(delivery))) {
       await this.#holdForLater(lineOf(delivery), numberParam(reorder, 'delayMs'));
     }
+    if (duplicate === null) return this.#deliver(delivery, event);
     const copies = [this.#deliver(delivery, event)];
-    for (let copy = 0; duplicate !== null && copy < numberParam(duplicate, 'times'); copy += 1) {
+    for (let copy = 0; copy < numberParam(duplicate, 'times'); copy += 1) {
       copies.push(this.#deliverCopy(delivery, event, numberParam(duplicate, 'delayMs')));
     }
     await Promise.all(copies);
   }
 
   async #deliverCopy(original: Delivery, event: BillingEvent, delayMs: number): Promise<void> {
-    const copy = { ...original, deliveryId: randomUUID(), queuedAt: this.#options.now().toISOString() };
+    const copy = { ...original, deliveryId: randomUUID(), queuedAt: stampOf(this.#options.now()) };
     this.#put(copy);
     await this.#wait(delayMs);
     await this.#deliver(copy, event);
@@ -173,7 +182,7 @@ export class Deliveries {
       this.#closing.signal.throwIfAborted();
       // What a receiver hears of is in the journal: a kill cannot make it come again as another event.
       store.flush(position);
-      const startedAt = now().toISOString();
+      const startedAt = stampOf(now());
       const start = performance.now();
       const result = await this.#pool.post(registration, {
         body: event.body,

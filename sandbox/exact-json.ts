@@ -2,16 +2,25 @@
  * JSON with amounts written digit by digit. The engine's own writer does the work, since a burst of events and details
  * of many rows are mostly this; numbers that have to stay as they are pass through it as marked text.
  */
-import { LosslessNumber } from 'lossless-json';
 
 const MARK = '\u0000';
 const MARKED = /"\\u0000(-?\d+(?:\.\d+)?)\\u0000"/g;
 
-/** As JSON.stringify for an object, except that a LosslessNumber keeps its digits: `12.30` stays `12.30`. */
-export function exactJson(value: object): string {
-  return JSON.stringify(value, mark).replaceAll(MARKED, '$1');
+/** A number that JSON shows with exactly these digits: `12.30` stays `12.30`. */
+export class ExactNumber {
+  readonly digits: string;
+
+  constructor(digits: string) {
+    this.digits = digits;
+  }
+
+  /** Not a replacer's work: the engine would call that for every field there is. */
+  toJSON(): string {
+    return `${MARK}${this.digits}${MARK}`;
+  }
 }
 
-function mark(_key: string, value: unknown): unknown {
-  return value instanceof LosslessNumber ? `${MARK}${value.value}${MARK}` : value;
+/** As JSON.stringify for an object, except that an ExactNumber keeps its digits. */
+export function exactJson(value: object): string {
+  return JSON.stringify(value).replaceAll(MARKED, '$1');
 }

@@ -11,6 +11,7 @@ import type { Environment, ExportFile, Invoice } from './model.js';
 import { makeInvoice } from './new-invoice.js';
 import { presign } from './presigned.js';
 import { bytesFrom, fractionFrom, uuidFrom } from './randomness.js';
+import { stampOf } from './stamp.js';
 import type { Store } from './store.js';
 
 export interface ExportsOptions {
@@ -92,7 +93,7 @@ export class Exports {
     const announced = expired !== null && switchParam(expired, 'silent') ? usual : expiresAt;
     return {
       presignedUrl: presign({ storageUrl: storageUrl(), signingSecret, key: file.key, expiresAt }),
-      presignedUrlExpiresAt: new Date(announced.getTime() + skewMs).toISOString(),
+      presignedUrlExpiresAt: stampOf(new Date(announced.getTime() + skewMs)),
       fileHashSha256: wrongHash ? otherHash(invoice.invoiceId) : file.sha256,
       fileSizeBytes: file.sizeBytes + (wrongSize === null ? 0 : numberParam(wrongSize, 'by')),
     };

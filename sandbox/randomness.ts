@@ -2,7 +2,7 @@
  * Everything the sandbox makes up follows from a seed, so that a story can be told twice. Each thing draws from
  * its own stream, named by what it is, so that adding one thing changes no other.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 export interface Random {
   /** A whole number from 0 to `limit` - 1. */
@@ -57,5 +57,5 @@ export function bytesFrom(length: number, ...parts: Part[]): Buffer {
 }
 
 function digestOf(parts: readonly Part[]): Buffer {
-  return createHash('sha256').update(JSON.stringify(parts)).digest();
+  return hash('sha256', JSON.stringify(parts), 'buffer');
 }

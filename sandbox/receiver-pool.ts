@@ -12,9 +12,15 @@ export interface Post {
   readonly reset: boolean;
 }
 
+/** Where and how to send to a registration. */
+interface Target {
+  readonly line: Line;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 interface Line {
   readonly pool: Pool;
-  readonly path: string;
   readonly waiting: (() => void)[];
   busy: number;
 }
@@ -26,8 +32,8 @@ const GRACE_MS = 5_000;
 
 export class ReceiverPool {
   readonly #lines = new Map<string, Line>();
-  /** A registration that is edited is another object. */
-  readonly #headers = new WeakMap<Registration, Readonly<Record<string, string>>>();
+  /** What is looked up once for a registration; one that is edited is another object. */
+  #targets = new WeakMap<Registration, Target>();
   readonly #timeoutMs: number;
 
   /** @param timeoutMs how long a request may take, connecting included */
@@ -37,7 +43,7 @@ export class ReceiverPool {
 
   /** Waits for a free connection; the caller releases it with the returned function. */
   async slot(registration: Registration): Promise<() => void> {
-    const line = this.#line(registration);
+    const { line } = this.#target(registration);
     if (line.busy >= CONNECTIONS) await new Promise<void>((resolve) => line.waiting.push(resolve));
     else line.busy += 1;
     return () => {
@@ -50,43 +56,42 @@ export class ReceiverPool {
   /** Sends one request; a 2xx answer has no error (spec 4.6). Redirects are not followed. */
   async post(registration: Registration, { body, cutOff, reset }: Post): Promise<PostResult> {
     if (reset) return { status: null, error: 'The connection was reset (fault).', responseBody: '' };
-    const { pool, path } = this.#line(registration);
+    const { line, path, headers } = this.#target(registration);
     const bytes = Buffer.from(body);
     const request = {
       method: DELIVERY_METHOD,
       path,
-      headers: { ...this.#headersOf(registration), 'content-length': String(bytes.length) },
+      headers: cutOff ? { ...headers, 'content-length': String(bytes.length) } : headers,
       body: cutOff ? Readable.from(firstHalf(bytes), { objectMode: false }) : bytes,
     } as const;
-    return postOnce(pool, request, this.#timeoutMs);
+    return postOnce(line.pool, request, this.#timeoutMs);
   }
 
   /** Breaks every connection; what is under way ends with an error. The next request connects anew. */
   async close(): Promise<void> {
     const lines = [...this.#lines.values()];
     this.#lines.clear();
+    this.#targets = new WeakMap();
     for (const { waiting } of lines) for (const go of waiting.splice(0)) go();
     await Promise.all(lines.map(({ pool }) => pool.destroy()));
   }
 
-  /** Custom headers win over ours, whatever their case (spec 2.3). */
-  #headersOf(registration: Registration): Readonly<Record<string, string>> {
-    const known = this.#headers.get(registration);
-    if (known !== undefined) return known;
-    const own = { 'content-type': DELIVERY_CONTENT_TYPE, 'user-agent': DELIVERY_USER_AGENT };
-    const custom = Object.entries(registration.headers).map(([name, value]) => [name.toLowerCase(), value]);
-    const headers = { ...own, ...(Object.fromEntries(custom) as Record<string, string>) };
-    this.#headers.set(registration, headers);
-    return headers;
+  #target(registration: Registration): Target {
+    let target = this.#targets.get(registration);
+    if (target === undefined) {
+      const { origin, pathname, search } = new URL(registration.url);
+      const line = this.#line(registration, origin);
+      target = { line, path: `${pathname}${search}`, headers: headersOf(registration) };
+      this.#targets.set(registration, target);
+    }
+    return target;
   }
 
-  #line({ registrationId, url, caPem }: Registration): Line {
+  #line({ registrationId, url, caPem }: Registration, origin: string): Line {
     const key = `${registrationId} ${url} ${caPem ?? ''}`;
     let line = this.#lines.get(key);
     if (line === undefined) {
-      const { origin, pathname, search } = new URL(url);
-      const pool = this.#createPool(origin, caPem);
-      line = { pool, path: `${pathname}${search}`, waiting: [], busy: 0 };
+      line = { pool: this.#createPool(origin, caPem), waiting: [], busy: 0 };
       this.#lines.set(key, line);
     }
     return line;
@@ -107,6 +112,13 @@ export class ReceiverPool {
       bodyTimeout: timeout,
     });
   }
+}
+
+/** Custom headers win over ours, whatever their case (spec 2.3). */
+function headersOf(registration: Registration): Readonly<Record<string, string>> {
+  const own = { 'content-type': DELIVERY_CONTENT_TYPE, 'user-agent': DELIVERY_USER_AGENT };
+  const custom = Object.entries(registration.headers).map(([name, value]) => [name.toLowerCase(), value]);
+  return { ...own, ...(Object.fromEntries(custom) as Record<string, string>) };
 }
 
 async function* firstHalf(bytes: Buffer): AsyncGenerator<Buffer> {

@@ -1,7 +1,7 @@
 /**
  * Keeps the sandbox's state in memory and in an append-only journal, so that a restart, even a kill -9, finds
- * what the last call left (issue: state survives a restart). Each change appends one line for one object; the
- * last line of an object wins. Opening compacts the journal when most of it is history.
+ * what the last call left (issue: state survives a restart). Each change appends one line for one object: the whole
+ * of it at first, later the fields that changed. Opening compacts the journal when most of it is history.
  */
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,6 +24,14 @@ export interface Kinds {
 
 export type Kind = keyof Kinds;
 type Collections = { readonly [K in Kind]: Map<string, Kinds[K]> };
+
+/** A line of the journal: an object as it is, what changed of it, or, with neither, its end. */
+interface Line {
+  readonly kind: Kind;
+  readonly id: string;
+  readonly value?: object;
+  readonly change?: object;
+}
 
 const COMPACT_FROM_LINES = 2_000;
 
@@ -84,8 +92,10 @@ export class Store {
 
   /** Written with what else comes about at the moment: for what nobody was told of, like the end of a delivery. */
   putSoon<K extends Kind>(kind: K, id: string, value: Kinds[K]): void {
+    const before = this.#all[kind].get(id);
     this.#all[kind].set(id, value);
-    this.#append({ kind, id, value });
+    const change = before === undefined ? null : changedFields(before, value);
+    this.#append(change === null ? { kind, id, value } : { kind, id, change });
   }
 
   remove(kind: Kind, id: string): void {
@@ -141,7 +151,7 @@ export class Store {
     });
   }
 
-  #append(line: { kind: Kind; id: string; value?: unknown }): void {
+  #append(line: Line): void {
     this.#pending += `${JSON.stringify(line)}\n`;
     this.#appended += 1;
     if (this.#lateFlushQueued) return;
@@ -163,9 +173,11 @@ export class Store {
     const complete = text.slice(0, text.lastIndexOf('\n') + 1);
     const lines = complete.split('\n').filter((line) => line !== '');
     for (const line of lines) {
-      const { kind, id, value } = JSON.parse(line) as { kind: Kind; id: string; value?: never };
-      if (value === undefined) this.#all[kind].delete(id);
-      else this.#all[kind].set(id, value);
+      const { kind, id, value, change } = JSON.parse(line) as Line;
+      const objects: Map<string, object> = this.#all[kind];
+      if (value !== undefined) objects.set(id, value);
+      else if (change !== undefined) objects.set(id, { ...objects.get(id), ...change });
+      else objects.delete(id);
     }
     if (complete.length < text.length) this.#replaceFile();
     return lines.length;
@@ -191,7 +203,20 @@ export class Store {
   }
 }
 
+/** The fields that are another value than before; null when one is gone, which only the whole object can show. */
+function changedFields(before: object, after: object): object | null {
+  const old = before as Readonly<Record<string, unknown>>;
+  const current = after as Readonly<Record<string, unknown>>;
+  const changed: Record<string, unknown> = {};
+  for (const name in old) if (current[name] === undefined) return null;
+  for (const name in current) if (current[name] !== old[name]) changed[name] = current[name];
+  return changed;
+}
+
 function writeAll(file: number, text: string): void {
+  const size = Buffer.byteLength(text);
+  const written = writeSync(file, text);
+  if (written === size) return;
   const bytes = Buffer.from(text);
-  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+  for (let at = written; at < size; ) at += writeSync(file, bytes, at);
 }
