@@ -22,7 +22,7 @@ export interface PollOptions {
   readonly warehouse: WarehouseActivities;
   readonly log: Logger;
   readonly health: Health;
-  /** Told of every new connection: activities that start workflows use its client. */
+  /** Told of every new connection, before tasks are taken from it; its error keeps the worker from taking any. */
   readonly onConnected: (client: Client) => Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export function pollTemporal(options: PollOptions): Polling {
       } catch (error) {
         if (closing.signal.aborted) return;
         const detail = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-        if (failures % 20 === 0) log.warn({ detail }, 'Temporal is away; trying again');
+        if (failures % 20 === 0) log.warn({ detail }, 'no task is taken from Temporal; trying again');
         away(detail);
         await pause(Math.min(250 * 2 ** failures, LONGEST_PAUSE_MS), closing.signal).catch(() => {});
         failures += 1;
@@ -79,6 +79,8 @@ async function serve(options: PollOptions, signal: AbortSignal, onReady: () => v
   const connection = await connectTemporal(settings, { log });
   let native: NativeConnection | undefined;
   try {
+    // Before the first task: who cannot read what the others wrote would take tasks only to fail them.
+    await options.onConnected(connection.client);
     const target = await temporalTarget(settings);
     native = await NativeConnection.connect(target.connection);
     const workers = await createWorkers({
@@ -93,7 +95,6 @@ async function serve(options: PollOptions, signal: AbortSignal, onReady: () => v
     const running = runAll(workers);
     running.catch(() => {}); // Awaited below; a failure before that must not count as unhandled.
     try {
-      await options.onConnected(connection.client);
       health.set('temporal', { isHealthy: true });
       log.info({ address: target.address, queues: options.queues }, 'worker is polling');
       onReady();

@@ -18,6 +18,7 @@ import type { Health } from '../ops/health.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
 import { createScrub } from '../ops/scrub.js';
+import { UnknownEncryptionKeyError } from '../temporal/codec.js';
 import { applySchedule } from '../temporal/schedule.js';
 import { startPublisher } from '../warehouse/publisher.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
@@ -123,11 +124,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
             writeReport(scheduled, { databasePath: publishedPath(settings), now: new Date() }),
         }),
       },
-      // Not worth refusing work for: an account may be without the right to make schedules.
+      // An account without the right to make schedules may still work, a worker with another key may not.
       onConnected: (client) =>
-        applySchedule(client, settings, queues).catch((error: unknown) =>
-          log.warn({ err: error }, 'the schedule could not be made; see `billsync schedule apply`'),
-        ),
+        applySchedule(client, settings, queues).catch((error: unknown) => {
+          if (error instanceof UnknownEncryptionKeyError) throw error;
+          log.warn({ err: error }, 'the schedule could not be made; see `billsync schedule apply`');
+        }),
     });
     closers.push(() => polling.close());
     return {

@@ -9,8 +9,10 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { billsync, eventually, type RunningRole, startRole } from '../support/billsync.js';
-import { type ForeignRow, type ForeignService, startForeignService } from '../support/foreign-service.js';
+import { differences } from '../support/exact-sums.js';
+import { type ForeignService, startForeignService } from '../support/foreign-service.js';
 import { freePort } from '../support/free-port.js';
+import { askJson, billedSums, reportedSums } from '../support/reported-sums.js';
 
 const PASSWORD = 'p:a+s/s=wörd';
 const folder = mkdtempSync(join(tmpdir(), 'billsync-up-'));
@@ -82,38 +84,12 @@ interface Invoice {
   readonly billing_cost: string | null;
 }
 
-async function json<T>(...args: string[]): Promise<T> {
-  const finished = await billsync([...args, '--json'], { env: beside });
-  if (finished.exitCode !== 0) throw new Error(`${args.join(' ')}: ${finished.exitCode} ${finished.stderr}`);
-  return JSON.parse(finished.stdout) as T;
-}
+const json = <T>(...args: string[]): Promise<T> => askJson<T>(args, beside);
 
 const states = () => json<Invoice[]>('invoices', 'list');
 
-/** Sums by tenant and currency in whole ten-thousandths, as the report must have them. */
-function billed(rows: readonly ForeignRow[]): Record<string, string> {
-  const sums = new Map<string, bigint>();
-  for (const { tenant, currencyCode, billingCost } of rows) {
-    const [whole = '', part = ''] = billingCost.replace('-', '').split('.');
-    const size = BigInt(whole + part.padEnd(4, '0'));
-    const key = `${tenant}/${currencyCode}`;
-    sums.set(key, (sums.get(key) ?? 0n) + (billingCost.startsWith('-') ? -size : size));
-  }
-  const decimal = (value: bigint) => {
-    const digits = String(value < 0n ? -value : value).padStart(5, '0');
-    return `${value < 0n ? '-' : ''}${digits.slice(0, -4)}.${digits.slice(-4)}`;
-  };
-  return Object.fromEntries([...sums].map(([key, sum]) => [key, decimal(sum)]).sort());
-}
-
-async function reported(): Promise<Record<string, string>> {
-  const rows = await json<{ tenant: string; currency_code: string; billing_cost: string }[]>(
-    'report',
-    'tenants',
-  );
-  return Object.fromEntries(
-    rows.map((row) => [`${row.tenant}/${row.currency_code}`, row.billing_cost]).sort(),
-  );
+async function expectExact(): Promise<void> {
+  expect(differences(billedSums(service.billedRows()), await reportedSums(beside))).toEqual([]);
 }
 
 describe('billsync up', () => {
@@ -130,7 +106,7 @@ describe('billsync up', () => {
       states,
       (list) => list.length === 5 && list.every(({ state }) => ['loaded', 'voided'].includes(state)),
     );
-    expect(await reported()).toEqual(billed(service.billedRows()));
+    await expectExact();
     expect((await json<{ drift: unknown[] }>('verify', '--full')).drift).toEqual([]);
   }, 90_000);
 
@@ -187,7 +163,7 @@ describe('billsync up', () => {
       (list) => list.length === 12 && list.every(({ state }) => ['loaded', 'voided'].includes(state)),
       60_000,
     );
-    expect(await reported()).toEqual(billed(service.billedRows()));
+    await expectExact();
     expect((await json<{ drift: unknown[] }>('verify', '--full')).drift).toEqual([]);
   }, 180_000);
 
@@ -204,9 +180,9 @@ describe('billsync up', () => {
 
   test('does writer work itself once nobody runs', async () => {
     expect((await json<{ drift: unknown[] }>('verify', '--full')).drift).toEqual([]);
-    const before = await reported();
+    const before = await reportedSums(beside);
     expect((await billsync(['rebuild', '--quiet'], { env: beside })).exitCode).toBe(0);
-    expect(await reported()).toEqual(before);
+    expect(await reportedSums(beside)).toEqual(before);
   }, 90_000);
 
   test('was a client that keeps to the specification, and told nobody a secret', () => {

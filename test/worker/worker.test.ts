@@ -47,6 +47,23 @@ async function settled(worker: RunningWorker): Promise<void> {
 }
 
 describe('worker', () => {
+  test('takes no task while it cannot read what the others encrypted, and says which key it lacks', async () => {
+    await rig.startTemporal();
+    const worker = await rig.startWorker();
+    await worker.ready;
+    await worker.close();
+    const path = join(rig.dataDir, 'keys', 'payload.key');
+    const keys = await readFile(path, 'utf8');
+    await writeFile(path, `other:${Buffer.alloc(32, 7).toString('base64')}\n`);
+    const stranger = await rig.startWorker();
+    const temporal = () => rig.health.report().components.temporal;
+    await eventually(async () => /was encrypted with the key/.test(temporal()?.detail ?? ''));
+    expect(temporal()).toMatchObject({ isHealthy: false });
+    await writeFile(path, keys);
+    await stranger.ready;
+    expect(temporal()).toMatchObject({ isHealthy: true });
+  });
+
   test('starts without Temporal, waits for it, and then loads exactly what was billed', async () => {
     const worker = await rig.startWorker();
     expect(rig.health.report().components.temporal?.isHealthy).toBe(false);
