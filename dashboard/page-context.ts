@@ -4,8 +4,9 @@ import type { FastifyReply } from 'fastify';
 import type { EnvironmentName } from '../contract/names.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import type { Health } from '../ops/health.js';
+import type { ReportCell, ReportHead } from '../reports/report-result.js';
 import { openReportSession, type ReportSession, type SessionRequest } from '../reports/report-session.js';
-import type { PageCache } from './page-cache.js';
+import type { PageCache, Shown } from './page-cache.js';
 import { type Ask, askPublished } from './published-questions.js';
 import type { InTurn } from './turns.js';
 import { count, type Frame, instant, renderPage, type ViewName } from './views.js';
@@ -54,11 +55,29 @@ export interface Page {
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-/** Puts a page into its frame. */
+/** A page with the publication it was made of, as one reading of the file told both. */
+export interface PublishedPage extends Page {
+  readonly asOf: string | null;
+}
+
+/** Puts a page into its frame that is not made of the published file; the frame names the present publication. */
 export async function frame(context: PageContext, page: Page): Promise<string> {
-  const { title, section, view, values } = page;
-  const asOf = await context.cache.page('as-of', () => asOfText(context)).catch(() => null);
-  const around: Frame = { title, section, environment: context.environment, asOf };
+  const asOf = await context.cache.present('as-of', () => ask(context, asOfNow)).catch(() => null);
+  return framed(context, { value: { ...page, asOf }, isFormer: false });
+}
+
+/** The page of an address, kept as long as the file it was made of. */
+export async function publishedPage(
+  context: PageContext,
+  address: string,
+  make: () => Promise<PublishedPage>,
+): Promise<string> {
+  return framed(context, await context.cache.page(address, make));
+}
+
+export function framed({ environment }: PageContext, { value, isFormer }: Shown<PublishedPage>): string {
+  const { title, section, view, values, asOf } = value;
+  const around: Frame = { title, section, environment, asOf, isFormer };
   return renderPage(view, around, values);
 }
 
@@ -66,7 +85,16 @@ export function sendPage(reply: FastifyReply, html: string): FastifyReply {
   return reply.type('text/html; charset=utf-8').send(html);
 }
 
-async function asOfText(context: PageContext): Promise<string | null> {
-  const [row] = await ask(context, (asking) => asking('publication'));
-  return row ? `As of ${instant(row.published_at)}, publication ${count(row.sequence)}` : null;
+/** For a page that asks more of the same reading. */
+export async function asOfNow(asking: Ask): Promise<string | null> {
+  const [row] = await asking('publication');
+  return row ? asOfText(row.published_at, row.sequence) : null;
+}
+
+export function asOfHead({ asOf, publication }: ReportHead): string {
+  return asOfText(asOf, publication);
+}
+
+function asOfText(publishedAt: ReportCell | undefined, sequence: ReportCell | undefined): string {
+  return `As of ${instant(publishedAt)}, publication ${count(sequence)}`;
 }

@@ -24,6 +24,7 @@ import { registerQuarantine } from './pages/quarantine.js';
 import { registerReports } from './pages/reports.js';
 import { createTurns } from './turns.js';
 import { STYLE, STYLE_ADDRESS } from './views.js';
+import { startWarmUp } from './warm-up.js';
 
 export interface DashboardOptions {
   readonly settings: Pick<Settings, 'admin' | 'environment'>;
@@ -37,6 +38,10 @@ export interface DashboardOptions {
   readonly whenPortIsTaken?: 'fail' | 'take-a-free-one';
   /** After this a page's queries are interrupted; 20 000 unless told. */
   readonly timeLimitMs?: number;
+  /** How long a reader waits for a page of a new publication before the former one is shown; 700 unless told. */
+  readonly patienceMs?: number;
+  /** How often it is looked whether pages are to be made ahead, 1 000 unless told; null: none ever is. */
+  readonly warmUpEveryMs?: number | null;
 }
 
 export interface RunningDashboard {
@@ -76,7 +81,9 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     environment: settings.environment,
     publishedPath: options.publishedPath,
     timeLimitMs: options.timeLimitMs ?? DEFAULT_TIME_LIMIT_MS,
-    cache: createPageCache(options.publishedPath),
+    cache: createPageCache(options.publishedPath, {
+      ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
+    }),
     inTurn: createTurns(QUERIES_AT_ONCE),
     health: options.health,
     quarantine: options.quarantine ?? null,
@@ -87,7 +94,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   registerInvoices(app, context);
   registerEvents(app, context);
   registerQuarantine(app, context);
-  registerReports(app, context);
+  await registerReports(app, context);
   app.get(STYLE_ADDRESS, (_request, reply) =>
     reply
       .type('text/css; charset=utf-8')
@@ -97,10 +104,20 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   answerErrors(app, context, log);
 
   const port = await listen(app, options);
+  const { warmUpEveryMs: everyMs } = options;
+  const warmUp =
+    everyMs === null ? null : startWarmUp(context.cache, everyMs === undefined ? {} : { everyMs });
   const host = settings.admin.host.includes(':')
     ? `[${settings.admin.host.replace(/[[\]]/g, '')}]`
     : settings.admin.host;
-  return { url: `http://${host}:${port}`, port, close: () => app.close() };
+  return {
+    url: `http://${host}:${port}`,
+    port,
+    async close() {
+      await warmUp?.close();
+      await app.close();
+    },
+  };
 }
 
 /** Nothing may be fetched from elsewhere, nothing runs, nobody may frame it; pages name customers, so none is stored. */

@@ -27,6 +27,8 @@ export interface Frame {
   readonly environment: string;
   /** `As of …, publication …`; null when nothing is published. */
   readonly asOf: string | null;
+  /** true: a newer publication is there, and its page is being made. */
+  readonly isFormer: boolean;
 }
 
 const eta = new Eta({

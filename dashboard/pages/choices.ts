@@ -10,7 +10,7 @@ export interface Choices {
 }
 
 export function choicesOf(context: PageContext): Promise<Choices> {
-  return context.cache.page('choices', async () => {
+  return context.cache.present('choices', async () => {
     const rows = await ask(context, (asking) => asking('choices'));
     const of = (filter: keyof Choices): string[] =>
       rows.filter((row) => row.filter === filter).map((row) => String(row.value));

@@ -3,31 +3,40 @@
 import type { FastifyInstance } from 'fastify';
 import { EVENT_TYPES } from '../../contract/names.js';
 import { one, pageNumber, type Query, withQuery } from '../address.js';
-import { ask, frame, type PageContext, sendPage } from '../page-context.js';
+import {
+  ask,
+  asOfNow,
+  type PageContext,
+  type PublishedPage,
+  publishedPage,
+  sendPage,
+} from '../page-context.js';
 
 const ROWS_ON_A_PAGE = 100;
 const VERDICTS = ['accepted', 'test', 'quarantined'];
 
 export function registerEvents(app: FastifyInstance, context: PageContext): void {
   app.get('/events', async (request, reply) => {
-    const html = await context.cache.page(request.url, () => listPage(context, request.query as Query));
+    const html = await publishedPage(context, request.url, () => listPage(context, request.query as Query));
     return sendPage(reply, html);
   });
 }
 
-async function listPage(context: PageContext, query: Query): Promise<string> {
+async function listPage(context: PageContext, query: Query): Promise<PublishedPage> {
   const page = pageNumber(query);
   const asked = {
     verdict: one(query, 'verdict') ?? null,
     type: one(query, 'type') ?? null,
     search: one(query, 'search') ?? null,
   };
-  const rows = await ask(context, (asking) =>
-    asking('events', { ...asked, limit: ROWS_ON_A_PAGE, offset: (page - 1) * ROWS_ON_A_PAGE }),
-  );
+  const { rows, asOf } = await ask(context, async (asking) => ({
+    rows: await asking('events', { ...asked, limit: ROWS_ON_A_PAGE, offset: (page - 1) * ROWS_ON_A_PAGE }),
+    asOf: await asOfNow(asking),
+  }));
   const found = Number(rows[0]?.found ?? 0);
   const to = (number: number): string => withQuery('/events', query, { page: String(number) });
-  return frame(context, {
+  return {
+    asOf,
     view: 'events',
     title: 'Events',
     section: '/events',
@@ -37,5 +46,5 @@ async function listPage(context: PageContext, query: Query): Promise<string> {
       previous: page > 1 ? to(page - 1) : null,
       next: page * ROWS_ON_A_PAGE < found ? to(page + 1) : null,
     },
-  });
+  };
 }

@@ -6,7 +6,16 @@ import { INVOICE_STATES, invoiceWorkflowId } from '../../contract/names.js';
 import { cellLabel, columnLabel } from '../../reports/render/labels.js';
 import type { ReportColumn, ReportRow } from '../../reports/report-result.js';
 import { all, one, pageNumber, type Query, withQuery } from '../address.js';
-import { ask, frame, type PageContext, sendPage } from '../page-context.js';
+import {
+  ask,
+  asOfNow,
+  frame,
+  framed,
+  type PageContext,
+  type PublishedPage,
+  publishedPage,
+  sendPage,
+} from '../page-context.js';
 import { choicesOf } from './choices.js';
 
 const ROWS_ON_A_PAGE = 50;
@@ -23,12 +32,14 @@ const SORTS: readonly (readonly [string, string])[] = [
 
 export function registerInvoices(app: FastifyInstance, context: PageContext): void {
   app.get('/invoices', async (request, reply) => {
-    const html = await context.cache.page(request.url, () => listPage(context, request.query as Query));
+    const html = await publishedPage(context, request.url, () => listPage(context, request.query as Query));
     return sendPage(reply, html);
   });
   app.get<{ Params: { id: string } }>('/invoices/:id', async (request, reply) => {
-    const html = await context.cache.page(request.url, () => invoicePage(context, request.params.id));
-    if (html !== null) return sendPage(reply, html);
+    const { value, isFormer } = await context.cache.page(request.url, () =>
+      invoicePage(context, request.params.id),
+    );
+    if (value !== null) return sendPage(reply, framed(context, { value, isFormer }));
     const message = `No invoice ${request.params.id} was ever heard of, or it is not published yet.`;
     const values = { message };
     return sendPage(
@@ -38,14 +49,14 @@ export function registerInvoices(app: FastifyInstance, context: PageContext): vo
   });
 }
 
-async function listPage(context: PageContext, query: Query): Promise<string> {
+async function listPage(context: PageContext, query: Query): Promise<PublishedPage> {
   const states = all(query, 'state').filter((state) => state !== '');
   const tenants = all(query, 'tenant').filter((tenant) => tenant !== '');
   const search = one(query, 'search') ?? null;
   const sort = SORTS.find(([name]) => name === one(query, 'sort'))?.[0] ?? 'changed';
   const page = pageNumber(query);
-  const rows = await ask(context, (asking) =>
-    asking('invoices', {
+  const { rows, asOf } = await ask(context, async (asking) => ({
+    rows: await asking('invoices', {
       states: states.length > 0 ? listValue([...states]) : null,
       tenants: tenants.length > 0 ? listValue([...tenants]) : null,
       search,
@@ -53,10 +64,12 @@ async function listPage(context: PageContext, query: Query): Promise<string> {
       limit: ROWS_ON_A_PAGE,
       offset: (page - 1) * ROWS_ON_A_PAGE,
     }),
-  );
+    asOf: await asOfNow(asking),
+  }));
   const found = Number(rows[0]?.found ?? 0);
   const to = (number: number): string => withQuery('/invoices', query, { page: String(number) });
-  return frame(context, {
+  return {
+    asOf,
     view: 'invoices',
     title: 'Invoices',
     section: '/invoices',
@@ -67,10 +80,10 @@ async function listPage(context: PageContext, query: Query): Promise<string> {
       previous: page > 1 ? to(page - 1) : null,
       next: page * ROWS_ON_A_PAGE < found ? to(page + 1) : null,
     },
-  });
+  };
 }
 
-async function invoicePage(context: PageContext, id: string): Promise<string | null> {
+async function invoicePage(context: PageContext, id: string): Promise<PublishedPage | null> {
   const invoice = id.toLowerCase();
   const found = await ask(context, async (asking) => {
     const [row] = await asking('invoice', { invoice });
@@ -79,10 +92,12 @@ async function invoicePage(context: PageContext, id: string): Promise<string | n
       row,
       life: await asking('invoice-life', { invoice }),
       discrepancies: await asking('invoice-discrepancies', { invoice }),
+      asOf: await asOfNow(asking),
     };
   });
   if (found === null) return null;
-  return frame(context, {
+  return {
+    asOf: found.asOf,
     view: 'invoice',
     title: `Invoice ${found.row.invoice_number ?? invoice}`,
     section: '/invoices',
@@ -93,7 +108,7 @@ async function invoicePage(context: PageContext, id: string): Promise<string | n
       discrepancies: found.discrepancies,
       workflow: workflowOf(context, found.row),
     },
-  });
+  };
 }
 
 /** The workflow that looks after the invoice, and where it can be looked at; null until its partner is known. */

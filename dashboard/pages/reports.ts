@@ -8,7 +8,17 @@ import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report
 import { DATE_BASES, REPORT_LEVELS } from '../../reports/report-filters.js';
 import type { ReportResult } from '../../reports/report-result.js';
 import { all, filtersOf, one, type Query, withQuery } from '../address.js';
-import { frame, type PageContext, sendPage, withReports } from '../page-context.js';
+import {
+  ask,
+  asOfHead,
+  asOfNow,
+  frame,
+  framed,
+  type PageContext,
+  type PublishedPage,
+  sendPage,
+  withReports,
+} from '../page-context.js';
 import { type Choices, choicesOf } from './choices.js';
 
 const MOST_ROWS_ON_A_PAGE = 500;
@@ -27,7 +37,10 @@ interface Named {
   readonly Params: { readonly name: string };
 }
 
-export function registerReports(app: FastifyInstance, context: PageContext): void {
+export async function registerReports(app: FastifyInstance, context: PageContext): Promise<void> {
+  for (const report of await listReports()) {
+    context.cache.offer(`/reports/${report.name}`, () => reportPage(context, report, {}));
+  }
   app.get('/reports', async (_request, reply) => {
     const values = { reports: await listReports() };
     return sendPage(
@@ -38,8 +51,8 @@ export function registerReports(app: FastifyInstance, context: PageContext): voi
   app.get<Named>('/reports/:name', async (request, reply) => {
     const report = await findReport(request.params.name);
     const query = request.query as Query;
-    const made = await context.cache.page(request.url, () => reportPage(context, report, query));
-    return sendPage(reply.code(made.status), made.html);
+    const shown = await context.cache.page(request.url, () => reportPage(context, report, query));
+    return sendPage(reply.code(shown.value.status), framed(context, shown));
   });
   app.get<Named>('/reports/:name/download', (request, reply) =>
     download(context, { name: request.params.name, query: request.query as Query, reply }),
@@ -51,13 +64,15 @@ async function reportPage(
   context: PageContext,
   report: ReportDefinition,
   query: Query,
-): Promise<{ readonly status: number; readonly html: string }> {
+): Promise<PublishedPage & { readonly status: number }> {
   let body = '';
+  let asOf: string | null = null;
   let problem: string | null = null;
   let status = 200;
   try {
     const result = await answer(context, { report, query, parameters: shownParameters(report, query) });
     body = renderReportBody(result, { rowLimit: MOST_ROWS_ON_A_PAGE });
+    asOf = asOfHead(result.head);
   } catch (error) {
     if (error instanceof ReportFilterError) status = 400;
     else if (error instanceof ReportInterruptedError) status = 503;
@@ -65,7 +80,9 @@ async function reportPage(
     problem = error.message;
   }
   const choices = await choicesOf(context);
-  const html = await frame(context, {
+  return {
+    status,
+    asOf: asOf ?? (await ask(context, asOfNow)),
     view: 'report',
     title: report.title,
     section: report.name === 'gaps' ? '/reports/gaps' : '/reports',
@@ -87,8 +104,7 @@ async function reportPage(
         address: withQuery(`/reports/${report.name}/download`, query, { format }),
       })),
     },
-  });
-  return { status, html };
+  };
 }
 
 async function download(

@@ -172,7 +172,7 @@ describe('the published file', () => {
   test('is never changed, and what replaces it is shown at once', async () => {
     const copy = await reportsFixture([anInvoice([aShipment({ tenant: 'before' })])]);
     const other = await reportsFixture([anInvoice([aShipment({ tenant: 'after' })])]);
-    const running = await dashboardOver(copy.path);
+    const running = await dashboardOver(copy.path, { patienceMs: 60_000 });
     const page = async (): Promise<string> => (await fetch(`${running.url}/reports/tenants`)).text();
     const before = await readFile(copy.path);
     expect(await page()).toContain('before');

@@ -1,0 +1,165 @@
+/** What readers wait for: a page is made once for each publication, ahead where it can be, and never shown as newer than it is. */
+
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createPageCache } from '../../dashboard/page-cache.js';
+import { startWarmUp } from '../../dashboard/warm-up.js';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.js';
+import { dashboardOver } from './support.js';
+
+let folder: string;
+let path: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billsync-pages-'));
+  path = join(folder, 'reports.duckdb');
+  await publish('one');
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function publish(content: string): Promise<void> {
+  await writeFile(`${path}.next`, content);
+  await rename(`${path}.next`, path);
+}
+
+/** Makes pages named by a counter; each waits until it is let go. */
+function maker() {
+  let made = 0;
+  const waiting: (() => void)[] = [];
+  return {
+    made: () => made,
+    letGo: () => {
+      for (const go of waiting.splice(0)) go();
+    },
+    make: async (): Promise<string> => {
+      made += 1;
+      const name = `page ${made}`;
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return name;
+    },
+  };
+}
+
+describe('a page', () => {
+  test('is made once for all who ask, and again for the next file', async () => {
+    const cache = createPageCache(path, { patienceMs: 60_000 });
+    const pages = maker();
+    const both = [cache.page('/', pages.make), cache.page('/', pages.make)];
+    await expect.poll(pages.made).toBe(1);
+    pages.letGo();
+    expect(await Promise.all(both)).toEqual([
+      { value: 'page 1', isFormer: false },
+      { value: 'page 1', isFormer: false },
+    ]);
+    await publish('two');
+    const next = cache.page('/', pages.make);
+    await expect.poll(pages.made).toBe(2);
+    pages.letGo();
+    expect(await next).toEqual({ value: 'page 2', isFormer: false });
+  });
+
+  test('of the former file is shown to who would wait too long, and says so', async () => {
+    const cache = createPageCache(path, { patienceMs: 10 });
+    const pages = maker();
+    const first = cache.page('/', pages.make);
+    await expect.poll(pages.made).toBe(1);
+    pages.letGo();
+    await first;
+    await publish('two');
+    expect(await cache.page('/', pages.make)).toEqual({ value: 'page 1', isFormer: true });
+    expect(await cache.page('/', pages.make)).toEqual({ value: 'page 1', isFormer: true });
+    expect(pages.made()).toBe(2);
+    pages.letGo();
+    await expect.poll(() => cache.page('/', pages.make)).toEqual({ value: 'page 2', isFormer: false });
+  });
+
+  test('that could not be made is tried again', async () => {
+    const cache = createPageCache(path);
+    await expect(cache.page('/', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect((await cache.page('/', async () => 'yes')).value).toBe('yes');
+  });
+});
+
+describe('pages made ahead', () => {
+  test('are the first one alone while nobody looks, and that one once', async () => {
+    const cache = createPageCache(path);
+    cache.offer('/reports/tenants', async () => 'tenants');
+    cache.offer('/', async () => 'overview', { isFirst: true });
+    expect(await cache.due()).toEqual(['/']);
+    await cache.renew('/');
+    await publish('two');
+    expect(await cache.due()).toEqual([]);
+  });
+
+  test('are those that somebody looked at, once somebody looks, and each offered one once', async () => {
+    const cache = createPageCache(path);
+    cache.offer('/reports/tenants', async () => 'tenants');
+    cache.offer('/', async () => 'overview', { isFirst: true });
+    await cache.page('/invoices', async () => 'invoices');
+    expect(await cache.due()).toEqual(['/', '/reports/tenants']);
+    for (const address of await cache.due()) await cache.renew(address);
+    expect(await cache.due()).toEqual([]);
+    await publish('two');
+    expect(await cache.due()).toEqual(['/', '/invoices']);
+  });
+
+  test('are not tried again for a file of which they could not be made', async () => {
+    const cache = createPageCache(path);
+    cache.offer('/', () => Promise.reject(new Error('no')), { isFirst: true });
+    await cache.renew('/');
+    expect(await cache.due()).toEqual([]);
+    await publish('two');
+    expect(await cache.due()).toEqual(['/']);
+  });
+
+  test('are none while nothing is published', async () => {
+    const cache = createPageCache(join(folder, 'nothing.duckdb'));
+    cache.offer('/', async () => 'overview', { isFirst: true });
+    expect(await cache.due()).toEqual([]);
+  });
+
+  test('take at most a quarter of the time, one after the other', async () => {
+    const spans: { began: number; ended: number }[] = [];
+    const warmUp = startWarmUp(
+      {
+        due: async () => ['/'],
+        renew: async () => {
+          const began = performance.now();
+          await new Promise((resolve) => setTimeout(resolve, 30));
+          spans.push({ began, ended: performance.now() });
+        },
+      },
+      { everyMs: 1 },
+    );
+    await expect.poll(() => spans.length, { timeout: 5_000 }).toBeGreaterThanOrEqual(4);
+    await warmUp.close();
+    const count = spans.length;
+    for (const [index, span] of spans.slice(1).entries()) {
+      const before = spans[index];
+      if (before === undefined) continue;
+      expect(span.began - before.ended).toBeGreaterThanOrEqual(2.5 * (before.ended - before.began));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(spans).toHaveLength(count);
+  });
+});
+
+describe('a dashboard', () => {
+  test('shows the former page until the new one is ready, and says so', async () => {
+    const before = await reportsFixture([anInvoice([aShipment({ tenant: 'Before' })])]);
+    const after = await reportsFixture([anInvoice([aShipment({ tenant: 'After' })])]);
+    const running = await dashboardOver(before.path, { warmUpEveryMs: 5, patienceMs: 0 });
+    const page = async (): Promise<string> => (await fetch(`${running.url}/reports/tenants`)).text();
+    expect(await page()).toContain('Before');
+    await rename(after.path, before.path);
+    // Whoever comes before the new page is ready sees the former one, and that it is.
+    const first = await page();
+    if (first.includes('Before')) expect(first).toContain('A newer publication is being read');
+    await expect.poll(page, { timeout: 20_000 }).toContain('After');
+    expect(await page()).not.toContain('A newer publication is being read');
+    await running.close();
+    await Promise.all([before.remove(), after.remove()]);
+  });
+});
