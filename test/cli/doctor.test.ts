@@ -15,6 +15,7 @@ import type { Finding } from '../../cli/doctor/finding.js';
 import { describeError } from '../../cli/errors.js';
 import { loadSettings } from '../../config/load-settings.js';
 import { type ForeignService, startForeignService } from '../support/foreign-service.js';
+import { serviceSettings } from '../support/service-settings.js';
 
 const HOLD = `
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -49,20 +50,12 @@ async function check(name: string, env: Env = {}): Promise<Finding & { exitCode:
   }
 }
 
-function serviceEnv(): Env {
-  return {
-    BILLSYNC_BASE_URL: service.baseUrl,
-    BILLSYNC_AUTH_URL: service.authUrl,
-    BILLSYNC_CLIENT_ID: service.clientId,
-    BILLSYNC_CLIENT_SECRET: service.clientSecret,
-    BILLSYNC_CA_FILE: service.caFile,
-    BILLSYNC_ALLOW_PRIVATE_HOSTS: 'true',
-  };
-}
-
 describe('the billing service', () => {
   test('answers with the right settings', async () => {
-    expect(await check('billing service', serviceEnv())).toMatchObject({ result: 'ok', exitCode: 0 });
+    expect(await check('billing service', serviceSettings(service))).toMatchObject({
+      result: 'ok',
+      exitCode: 0,
+    });
   });
 
   test.each([
@@ -85,7 +78,7 @@ describe('the billing service', () => {
     ],
     ['half of the credentials', { BILLSYNC_CLIENT_ID: '' }, 2, /BILLSYNC_CLIENT_ID is not set/, /init/],
   ] as const)('fails with %s', async (_what, env, exitCode, detail, hint) => {
-    const found = await check('billing service', { ...serviceEnv(), ...env });
+    const found = await check('billing service', { ...serviceSettings(service), ...env });
     expect(found).toMatchObject({ result: 'failed', exitCode });
     expect(found.detail).toMatch(detail);
     expect(found.hint).toMatch(hint);
@@ -94,7 +87,7 @@ describe('the billing service', () => {
   test('fails with a CA file that holds no certificate', async () => {
     const path = join(folder, 'junk.pem');
     writeFileSync(path, 'junk');
-    const found = await check('billing service', { ...serviceEnv(), BILLSYNC_CA_FILE: path });
+    const found = await check('billing service', { ...serviceSettings(service), BILLSYNC_CA_FILE: path });
     expect(found).toMatchObject({ result: 'failed', exitCode: 2 });
     expect(found.detail).toMatch(/holds no certificate/);
   });
@@ -102,14 +95,17 @@ describe('the billing service', () => {
 
 describe('the clock', () => {
   test("is compared with the service's", async () => {
-    expect(await check('clock', serviceEnv())).toMatchObject({ result: 'ok', detail: "as the service's" });
+    expect(await check('clock', serviceSettings(service))).toMatchObject({
+      result: 'ok',
+      detail: "as the service's",
+    });
     for (const [hours, words] of [
       [2, /2 h ahead of/],
       [-2, /2 h behind/],
     ] as const) {
       const real = Date.now;
       const spy = vi.spyOn(Date, 'now').mockImplementation(() => real() + hours * 3_600_000);
-      const found = await check('clock', serviceEnv()).finally(() => spy.mockRestore());
+      const found = await check('clock', serviceSettings(service)).finally(() => spy.mockRestore());
       expect(found.result).toBe('note');
       expect(found.detail).toMatch(words);
     }

@@ -12,6 +12,7 @@ import { type ForeignService, startForeignService } from '../support/foreign-ser
 import { freePort } from '../support/free-port.js';
 import { type PostgresServer, startPostgres } from '../support/postgres.js';
 import { askJson, billedSums, reportedSums } from '../support/reported-sums.js';
+import { serviceSettings } from '../support/service-settings.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-lake-up-'));
 const dataDir = join(folder, 'first');
@@ -30,12 +31,7 @@ beforeAll(async () => {
     BILLSYNC_LAKE_DATA: join(folder, 'lake'),
     BILLSYNC_ARCHIVE: join(folder, 'archive'),
     BILLSYNC_ENCRYPTION_KEY: `shared:${randomBytes(32).toString('base64')}`,
-    BILLSYNC_BASE_URL: service.baseUrl,
-    BILLSYNC_AUTH_URL: service.authUrl,
-    BILLSYNC_CLIENT_ID: service.clientId,
-    BILLSYNC_CLIENT_SECRET: service.clientSecret,
-    BILLSYNC_CA_FILE: service.caFile,
-    BILLSYNC_ALLOW_PRIVATE_HOSTS: 'true',
+    ...serviceSettings(service),
     BILLSYNC_WEBHOOK_HOST: '127.0.0.1',
     BILLSYNC_WEBHOOK_PORT: String(await freePort()),
     BILLSYNC_WEBHOOK_BASIC_AUTH: 'service:secret-of-the-endpoint',

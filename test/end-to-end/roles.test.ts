@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { billsync, eventually, type RunningRole, startRole } from '../support/billsync.js';
 import { type ForeignService, startForeignService } from '../support/foreign-service.js';
 import { freePort } from '../support/free-port.js';
+import { serviceSettings } from '../support/service-settings.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-roles-'));
 const dataDir = join(folder, 'data');
@@ -27,12 +28,7 @@ beforeAll(async () => {
   env = {
     BILLSYNC_DATA_DIR: dataDir,
     TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}`,
-    BILLSYNC_BASE_URL: service.baseUrl,
-    BILLSYNC_AUTH_URL: service.authUrl,
-    BILLSYNC_CLIENT_ID: service.clientId,
-    BILLSYNC_CLIENT_SECRET: service.clientSecret,
-    BILLSYNC_CA_FILE: service.caFile,
-    BILLSYNC_ALLOW_PRIVATE_HOSTS: 'true',
+    ...serviceSettings(service),
     BILLSYNC_WEBHOOK_HOST: '127.0.0.1',
     BILLSYNC_WEBHOOK_PORT: String(await freePort()),
     BILLSYNC_WEBHOOK_BASIC_AUTH: 'service:secret',

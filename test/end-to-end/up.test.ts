@@ -13,6 +13,7 @@ import { differences } from '../support/exact-sums.js';
 import { type ForeignService, startForeignService } from '../support/foreign-service.js';
 import { freePort } from '../support/free-port.js';
 import { askJson, billedSums, reportedSums } from '../support/reported-sums.js';
+import { serviceSettings } from '../support/service-settings.js';
 
 const PASSWORD = 'p:a+s/s=wörd';
 const folder = mkdtempSync(join(tmpdir(), 'billsync-up-'));
@@ -44,12 +45,7 @@ beforeAll(async () => {
   service = await startForeignService();
   env = {
     ...beside,
-    BILLSYNC_BASE_URL: service.baseUrl,
-    BILLSYNC_AUTH_URL: service.authUrl,
-    BILLSYNC_CLIENT_ID: service.clientId,
-    BILLSYNC_CLIENT_SECRET: service.clientSecret,
-    BILLSYNC_CA_FILE: service.caFile,
-    BILLSYNC_ALLOW_PRIVATE_HOSTS: 'true',
+    ...serviceSettings(service),
     BILLSYNC_WEBHOOK_HOST: '127.0.0.1',
     BILLSYNC_WEBHOOK_PORT: String(await freePort()),
     BILLSYNC_WEBHOOK_BASIC_AUTH: `service:${PASSWORD}`,

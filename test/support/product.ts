@@ -14,6 +14,7 @@ import { processesNaming } from '../../temporal/processes.js';
 import { BILLSYNC } from './billsync.js';
 import type { ForeignService } from './foreign-service.js';
 import { freePort } from './free-port.js';
+import { serviceSettings } from './service-settings.js';
 
 export type Role = 'temporal' | 'webhook' | 'worker' | 'up';
 
@@ -199,13 +200,8 @@ export async function createProduct({
 export function settingsFor(service: ForeignService): Record<string, string> {
   return {
     BILLSYNC_ENVIRONMENT: 'test',
-    BILLSYNC_BASE_URL: service.baseUrl,
-    BILLSYNC_AUTH_URL: service.authUrl,
-    BILLSYNC_CLIENT_ID: service.clientId,
-    BILLSYNC_CLIENT_SECRET: service.clientSecret,
-    BILLSYNC_CA_FILE: service.caFile,
+    ...serviceSettings(service),
     BILLSYNC_DOWNLOAD_HOSTS: service.storageHost,
-    BILLSYNC_ALLOW_PRIVATE_HOSTS: 'true',
     BILLSYNC_WEBHOOK_HOST: '127.0.0.1',
     BILLSYNC_OVERDUE_AFTER: '3s',
     LOG_FORMAT: 'json',

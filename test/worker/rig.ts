@@ -20,6 +20,7 @@ import { type InvoiceRoute, sendInvoiceEvent } from '../../temporal/invoice-clie
 import { type RunningWorker, startWorker } from '../../worker/start-worker.js';
 import { type ForeignService, startForeignService } from '../support/foreign-service.js';
 import { QUICK_PACE } from '../support/quick-route.js';
+import { serviceSettings } from '../support/service-settings.js';
 
 export interface Rig {
   readonly dataDir: string;
@@ -46,13 +47,8 @@ export async function aRig(env: Readonly<Record<string, string>> = {}): Promise<
     cwd: dataDir,
     env: {
       BILLSYNC_DATA_DIR: dataDir,
-      BILLSYNC_BASE_URL: service.baseUrl,
-      BILLSYNC_AUTH_URL: service.authUrl,
-      BILLSYNC_CLIENT_ID: service.clientId,
-      BILLSYNC_CLIENT_SECRET: service.clientSecret,
-      BILLSYNC_CA_FILE: service.caFile,
+      ...serviceSettings(service),
       BILLSYNC_DOWNLOAD_HOSTS: service.storageHost,
-      BILLSYNC_ALLOW_PRIVATE_HOSTS: 'true',
       ...env,
     },
   });
