@@ -50,6 +50,9 @@ export class NonDeterminismError extends Error {
 
 export type WorkflowSandbox = Awaited<ReturnType<typeof createWorkflowSandbox>>;
 
+/** A limit of time makes Node start and end a thread for each of the fifty calls of a seed: most of what a seed waits for. */
+const NO_LIMIT = undefined as unknown as number;
+
 /** @param mutate changes the bundle's code, to prove that the simulation notices */
 export async function createWorkflowSandbox(options: {
   readonly codePath: string;
@@ -58,7 +61,7 @@ export async function createWorkflowSandbox(options: {
 }) {
   const { codePath, activityNames, mutate = (code) => code } = options;
   const bundle = parseWorkflowCode(mutate(await readFile(codePath, 'utf8')), codePath);
-  const creator = await ReusableVMWorkflowCreator.create(bundle, 10_000, new Set(activityNames));
+  const creator = await ReusableVMWorkflowCreator.create(bundle, NO_LIMIT, new Set(activityNames));
   // Its hooks look at every promise of this process; a stack trace of a workflow is not worth that here.
   globalHandlers.uninstall();
   globalHandlers.promiseHookInstalled = false;
