@@ -195,7 +195,11 @@ function heatmapOption({ points, unit, width }: Drawing): [EChartsCoreOption, nu
 
 const LEAST_LABELLED_CELL = 48;
 
-/** Bars that stand on the sum of those before them; the first and the last stand on the ground. */
+/**
+ * Bars that stand on the sum of those before them; the first and the last stand on the ground. Each stands on an unseen
+ * one that reaches to its lower end, below zero as well: stacked by sum, where the usual way puts negative and positive
+ * apart.
+ */
 function waterfallOption({ points, unit, width }: Drawing): [EChartsCoreOption, number] {
   let level = 0;
   const bars = points.map((point, index) => {
@@ -224,6 +228,7 @@ function waterfallOption({ points, unit, width }: Drawing): [EChartsCoreOption, 
       {
         type: 'bar',
         stack: 'steps',
+        stackStrategy: 'all',
         silent: true,
         itemStyle: { color: 'transparent' },
         data: bars.map((bar) => bar.low),
@@ -231,6 +236,7 @@ function waterfallOption({ points, unit, width }: Drawing): [EChartsCoreOption, 
       {
         type: 'bar',
         stack: 'steps',
+        stackStrategy: 'all',
         barMaxWidth: 70,
         data: bars.map((bar) => ({
           value: bar.size,

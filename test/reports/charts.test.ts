@@ -65,3 +65,48 @@ describe('every chart', () => {
     }
   });
 });
+
+describe('a waterfall', () => {
+  /** The bars that are seen, as the amounts between which they stand, read off the axis of the drawing. */
+  function spans(svg: string): [number, number][] {
+    const ticks = [
+      ...svg.matchAll(/text-anchor="end"[^>]*transform="translate\(\S+ ([\d.]+)\)"[^>]*>(-?\d+)</g),
+    ].map(([, y, amount]) => ({ y: Number(y), amount: Number(amount) }));
+    const [low, high] = [ticks[0], ticks.at(-1)];
+    if (!low || !high) throw new Error('the drawing has no axis');
+    const amountAt = (y: number): number =>
+      low.amount + ((y - low.y) * (high.amount - low.amount)) / (high.y - low.y);
+    return [...svg.matchAll(/<path d="M\S+ ([\d.]+)l\S+ 0l0 (-?[\d.]+)l[^"]*Z" fill="var/g)].map(
+      ([, from, by]) => [amountAt(Number(from)), amountAt(Number(from) + Number(by))],
+    );
+  }
+
+  test.each([
+    ['above zero', [100, -30, 20, 5, 95]],
+    ['through zero and back', [100, -250, -50, 320, 120]],
+    ['below zero all the way', [-100, -50, 80, -10, -80]],
+    ['from nothing', [0, -40, 15, 0, -25]],
+  ])('stands each step on the level before it: %s', async (_name, amounts) => {
+    const result = await runReport({ databasePath: fixture.path, name: 'bridge' });
+    const steps = ['first period', 'volume', 'price', 'mix', 'second period'];
+    const rows = steps.map((step, index) => ({
+      ...{ step, currency_code: 'USD', amount: `${amounts[index]}.0000`, shipments: 1 },
+      ...{ period_from: null, period_to: null },
+    }));
+    const [chart] = drawCharts({ ...result, rows });
+    const levels = amounts
+      .slice(0, -1)
+      .map((_, index) => amounts.slice(0, index + 1).reduce((a, b) => a + b));
+    const ends = [levels[0] ?? 0, ...levels.slice(1), amounts.at(-1) ?? 0];
+    const starts = [0, ...levels.slice(0, -1), 0];
+    for (const svg of [chart?.svg ?? '', chart?.narrowSvg ?? '']) {
+      const drawn = spans(svg);
+      expect(drawn).toHaveLength(steps.length);
+      for (const [index, span] of drawn.entries()) {
+        const expected = [starts[index] ?? 0, ends[index] ?? 0].sort((a, b) => a - b);
+        expect(span[0]).toBeCloseTo(expected[0] ?? 0, -0.3);
+        expect(span[1]).toBeCloseTo(expected[1] ?? 0, -0.3);
+      }
+    }
+  });
+});
