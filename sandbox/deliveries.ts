@@ -11,7 +11,7 @@ import type { Activity } from './activity.js';
 import type { Faults, Moment } from './faults.js';
 import { numberParam } from './faults.js';
 import type { BillingEvent, Delivery, DeliveryAttempt, DeliveryState, Registration } from './model.js';
-import { ReceiverPool } from './receiver-pool.js';
+import { ReceiverPool, type Release } from './receiver-pool.js';
 import { stampOf } from './stamp.js';
 import type { Store } from './store.js';
 
@@ -36,6 +36,12 @@ interface Job {
   readonly event: BillingEvent;
   /** Of the journal, when it was queued. */
   readonly position: number;
+}
+
+/** A connection that a delivery has for one attempt. */
+interface Slot {
+  readonly registration: Registration;
+  readonly release: Release;
 }
 
 export class Deliveries {
@@ -75,7 +81,7 @@ export class Deliveries {
     };
     this.#put(delivery);
     this.#trim();
-    void this.#track(this.#deliverWithFaults(delivery, event));
+    this.#start(this.#jobOf(delivery, event), registration);
     return delivery;
   }
 
@@ -83,8 +89,9 @@ export class Deliveries {
   resume(): void {
     for (const delivery of this.list()) {
       const event = this.#options.store.get('event', delivery.eventId);
-      if (delivery.state === 'pending' && event !== undefined)
-        void this.#track(this.#deliver(delivery, event));
+      if (delivery.state === 'pending' && event !== undefined) {
+        void this.#track(this.#deliver(this.#jobOf(delivery, event)));
+      }
     }
   }
 
@@ -108,10 +115,25 @@ export class Deliveries {
     await this.idle();
   }
 
+  #jobOf(delivery: Delivery, event: BillingEvent): Job {
+    this.#underWay += 1;
+    return { delivery, event, position: this.#options.store.position };
+  }
+
+  /** Without faults nothing comes before the wait for a connection, so nothing is begun before it has one. */
+  #start(job: Job, registration: Registration): void {
+    if (this.#options.faults.some) {
+      void this.#track(this.#deliverWithFaults(job));
+    } else {
+      this.#pool.whenFree(registration, (release) => {
+        void this.#track(this.#deliver(job, { registration, release }));
+      });
+    }
+  }
+
   /** @throws what the delivery threw, unless that is the stop's doing: a defect, which ends the process */
   async #track(delivering: Promise<void>): Promise<void> {
     const { signal } = this.#closing;
-    this.#underWay += 1;
     try {
       await delivering;
     } catch (error) {
@@ -122,8 +144,9 @@ export class Deliveries {
     }
   }
 
-  async #deliverWithFaults(delivery: Delivery, event: BillingEvent): Promise<void> {
+  async #deliverWithFaults(job: Job): Promise<void> {
     const { faults } = this.#options;
+    const { delivery, event } = job;
     const moment = this.#moment(delivery, event);
     if (faults.strike('drop', moment) !== null) {
       this.#finish(delivery, 'dropped');
@@ -137,31 +160,32 @@ export class Deliveries {
     if (reorder !== null && !this.#held.has(lineOf(delivery))) {
       await this.#holdForLater(lineOf(delivery), numberParam(reorder, 'delayMs'));
     }
-    if (duplicate === null) return this.#deliver(delivery, event);
-    const copies = [this.#deliver(delivery, event)];
-    for (let copy = 0; copy < numberParam(duplicate, 'times'); copy += 1) {
-      copies.push(this.#deliverCopy(delivery, event, numberParam(duplicate, 'delayMs')));
+    const copies = [this.#deliver(job)];
+    for (let copy = 0; duplicate !== null && copy < numberParam(duplicate, 'times'); copy += 1) {
+      copies.push(this.#deliverCopy(job, numberParam(duplicate, 'delayMs')));
     }
     await Promise.all(copies);
   }
 
-  async #deliverCopy(original: Delivery, event: BillingEvent, delayMs: number): Promise<void> {
-    const copy = { ...original, deliveryId: randomUUID(), queuedAt: stampOf(this.#options.now()) };
+  async #deliverCopy({ delivery, event }: Job, delayMs: number): Promise<void> {
+    const copy = { ...delivery, deliveryId: randomUUID(), queuedAt: stampOf(this.#options.now()) };
     this.#put(copy);
     await this.#wait(delayMs);
-    await this.#deliver(copy, event);
+    await this.#deliver({ delivery: copy, event, position: this.#options.store.position });
   }
 
-  async #deliver(delivery: Delivery, event: BillingEvent): Promise<void> {
-    const { store } = this.#options;
-    const position = store.position;
+  /** @param first the connection for the first attempt; left out, one is waited for */
+  async #deliver(job: Job, first?: Slot): Promise<void> {
+    const { delivery } = job;
+    let slot = first;
     let current = delivery;
-    const first = Math.min(delivery.attempts.length + 1, ATTEMPTS);
-    for (let number = first; number <= ATTEMPTS; number += 1) {
+    const begin = Math.min(delivery.attempts.length + 1, ATTEMPTS);
+    for (let number = begin; number <= ATTEMPTS; number += 1) {
       if (number > 1) await this.#wait(this.#options.retryDelayMs);
-      const registration = store.get('registration', delivery.registrationId);
-      if (registration === undefined) break;
-      const attempt = await this.#attempt(number, registration, { delivery, event, position });
+      slot ??= await this.#slotFor(delivery);
+      if (slot === undefined) break;
+      const attempt = await this.#attempt(number, slot, job);
+      slot = undefined;
       current = { ...current, attempts: [...current.attempts, attempt] };
       const delivered = attempt.error === null;
       if (delivered || number === ATTEMPTS) return this.#finish(current, delivered ? 'delivered' : 'failed');
@@ -170,14 +194,21 @@ export class Deliveries {
     this.#finish(current, 'failed');
   }
 
+  /** Waits for a connection; there is none to a registration that was deleted. */
+  async #slotFor({ registrationId }: Delivery): Promise<Slot | undefined> {
+    const registration = this.#options.store.get('registration', registrationId);
+    if (registration === undefined) return undefined;
+    const release = await new Promise<Release>((resolve) => this.#pool.whenFree(registration, resolve));
+    return { registration, release };
+  }
+
   async #attempt(
     number: number,
-    registration: Registration,
+    { registration, release }: Slot,
     { delivery, event, position }: Job,
   ): Promise<DeliveryAttempt> {
     const { faults, now, store } = this.#options;
     const moment = this.#moment(delivery, event);
-    const release = await this.#pool.slot(registration);
     try {
       this.#closing.signal.throwIfAborted();
       // What a receiver hears of is in the journal: a kill cannot make it come again as another event.

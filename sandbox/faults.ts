@@ -133,6 +133,11 @@ export class Faults {
     return [...this.#options.store.all('fault').values()];
   }
 
+  /** Whether there is any rule at all. */
+  get some(): boolean {
+    return this.#options.store.all('fault').size > 0;
+  }
+
   /** Ends one rule, or all of them. @throws RefusalError when there is no such rule */
   clear(faultId?: string): void {
     const { store } = this.#options;
@@ -152,9 +157,8 @@ export class Faults {
 
   /** The rule of this name that strikes now, if any; counts the strike. */
   strike(name: FaultName, moment: Moment): FaultRule | null {
-    const rules = this.#options.store.all('fault');
-    if (rules.size === 0) return null;
-    for (const rule of rules.values()) {
+    if (!this.some) return null;
+    for (const rule of this.#options.store.all('fault').values()) {
       if (rule.name === name && this.#matches(rule, moment) && this.#draw(rule, moment)) return rule;
     }
     return null;

@@ -21,9 +21,13 @@ interface Target {
 
 interface Line {
   readonly pool: Pool;
-  readonly waiting: (() => void)[];
+  readonly waiting: ((release: Release) => void)[];
+  /** Gives a connection back, to who has waited longest for one. */
+  readonly release: Release;
   busy: number;
 }
+
+export type Release = () => void;
 
 /** Requests under way at one receiver; a slow one holds up only itself. More would only shake more hands. */
 const CONNECTIONS = 16;
@@ -41,16 +45,18 @@ export class ReceiverPool {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Waits for a free connection; the caller releases it with the returned function. */
-  async slot(registration: Registration): Promise<() => void> {
+  /**
+   * Calls back when there is a free connection, never before the caller is through, with the function that gives it
+   * back. Thousands may wait in a burst: a function is all that each of them keeps.
+   */
+  whenFree(registration: Registration, go: (release: Release) => void): void {
     const { line } = this.#target(registration);
-    if (line.busy >= CONNECTIONS) await new Promise<void>((resolve) => line.waiting.push(resolve));
-    else line.busy += 1;
-    return () => {
-      const next = line.waiting.shift();
-      if (next === undefined) line.busy -= 1;
-      else next();
-    };
+    if (line.busy >= CONNECTIONS) {
+      line.waiting.push(go);
+      return;
+    }
+    line.busy += 1;
+    queueMicrotask(() => go(line.release));
   }
 
   /** Sends one request; a 2xx answer has no error (spec 4.6). Redirects are not followed. */
@@ -72,7 +78,7 @@ export class ReceiverPool {
     const lines = [...this.#lines.values()];
     this.#lines.clear();
     this.#targets = new WeakMap();
-    for (const { waiting } of lines) for (const go of waiting.splice(0)) go();
+    for (const { waiting, release } of lines) for (const go of waiting.splice(0)) go(release);
     await Promise.all(lines.map(({ pool }) => pool.destroy()));
   }
 
@@ -91,7 +97,7 @@ export class ReceiverPool {
     const key = `${registrationId} ${url} ${caPem ?? ''}`;
     let line = this.#lines.get(key);
     if (line === undefined) {
-      line = { pool: this.#createPool(origin, caPem), waiting: [], busy: 0 };
+      line = createLine(this.#createPool(origin, caPem));
       this.#lines.set(key, line);
     }
     return line;
@@ -112,6 +118,16 @@ export class ReceiverPool {
       bodyTimeout: timeout,
     });
   }
+}
+
+function createLine(pool: Pool): Line {
+  const release = () => {
+    const next = line.waiting.shift();
+    if (next === undefined) line.busy -= 1;
+    else next(release);
+  };
+  const line: Line = { pool, waiting: [], release, busy: 0 };
+  return line;
 }
 
 /** Custom headers win over ours, whatever their case (spec 2.3). */
