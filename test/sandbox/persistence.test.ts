@@ -120,6 +120,42 @@ test('a retry that was scheduled at the stop is made after the restart', async (
   await receiver.close();
 });
 
+test('deliveries that wait for a connection at the stop are made after the restart', async () => {
+  const receiver = await startReceiver();
+  receiver.answer = () => null;
+  const first = await start();
+  first.registerWebhook({ name: 'hook', url: receiver.url, caPem: receiver.caPem, active: true });
+  for (let count = 0; count < 40; count += 1) await first.createInvoice({ shipments: 1 });
+  await until(() => receiver.requests.length > 0);
+  await stop(first);
+  expect(receiver.requests.length).toBeLessThan(40);
+  receiver.answer = () => ({ status: 200 });
+  const second = await start();
+  await second.idle();
+  expect(second.deliveries().map(({ state }) => state)).toEqual(
+    Array.from({ length: 40 }, () => 'delivered'),
+  );
+  expect(new Set(receiver.requests.map(({ body }) => body)).size).toBe(40);
+  await receiver.close();
+});
+
+test('the journal tells an object once and then what changed of it', async () => {
+  const first = await start();
+  const { invoiceId } = await first.createInvoice({ shipments: 1 });
+  first.submit(invoiceId);
+  const before = everything(first);
+  await stop(first);
+  const lines = readFileSync(join(dataDir, 'test', 'journal.ndjson'), 'utf8')
+    .trim()
+    .split('\n');
+  const ofInvoice = lines.map((line) => JSON.parse(line)).filter(({ id }) => id === invoiceId);
+  expect(ofInvoice.map(({ value, change }) => Object.keys(change ?? { whole: value }))).toEqual([
+    ['whole'],
+    ['status', 'history'],
+  ]);
+  expect(everything(await start())).toEqual(before);
+});
+
 test('a kill -9 loses nothing that was answered, and a journal cut short opens', async () => {
   const script = `
     const { startSandbox } = await import(${JSON.stringify(new URL('../../sandbox/service.ts', import.meta.url).href)});
