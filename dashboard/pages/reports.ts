@@ -119,8 +119,11 @@ async function download(
     await answer(context, { report, query: asked.query, parameters }),
     format,
   );
+  // Rows alone have no head; this says where it is (RFC 8288, as CSV on the Web names its metadata).
+  const about = withQuery(`/reports/${report.name}/download`, asked.query, { format: 'about' });
   return asked.reply
     .type(rendered.contentType)
+    .header('link', `<${about}>; rel="describedby"; type="application/json"`)
     .header('content-disposition', `attachment; filename="${report.name}.${rendered.extension}"`)
     .send(typeof rendered.body === 'string' ? rendered.body : Buffer.from(rendered.body));
 }

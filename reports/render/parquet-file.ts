@@ -1,4 +1,4 @@
-/** Writes a result as Parquet with real types: decimals stay decimals, dates stay dates. */
+/** Writes a result as Parquet with real types, decimals and dates as such, and its head as the metadata `billsync_about`. */
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,6 +18,7 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import type { ReportCell, ReportColumn, ReportResult } from '../report-result.js';
+import { renderAbout } from './about-text.js';
 
 /** The bytes of the Parquet file; it is made in a temporary folder, since DuckDB writes to paths only. */
 export async function renderParquet(result: ReportResult): Promise<Uint8Array> {
@@ -33,8 +34,10 @@ export async function renderParquet(result: ReportResult): Promise<Uint8Array> {
     }
     appender.closeSync();
     const path = join(folder, 'report.parquet');
-    const copy = await connection.prepare('copy report to $path (format parquet, compression zstd)');
-    copy.bind({ path });
+    const copy = await connection.prepare(
+      'copy report to $path (format parquet, compression zstd, kv_metadata {billsync_about: $about})',
+    );
+    copy.bind({ path, about: renderAbout(result) });
     await copy.run();
     return await readFile(path);
   } finally {

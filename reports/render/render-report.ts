@@ -1,11 +1,13 @@
 /** One result, any form: the single place where a report's format is chosen, so that no two forms can differ. */
 
 import type { ReportResult } from '../report-result.js';
+import { renderAbout } from './about-text.js';
 import { renderCsv } from './csv-text.js';
 import { renderJson, renderNdjson } from './json-text.js';
 import { renderTable, type TableOptions } from './table-text.js';
 
-export const REPORT_FORMATS = ['table', 'json', 'ndjson', 'csv', 'parquet', 'xlsx', 'html'] as const;
+export const REPORT_FORMATS = ['table', 'json', 'ndjson', 'csv', 'parquet', 'xlsx', 'html', 'about'] as const;
+/** `about` is the head of the forms that have none: what was asked, of which publication, how much of it is proved. */
 export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
 export interface RenderedReport {
@@ -32,6 +34,8 @@ export async function renderReport(
       return text(renderNdjson(result), 'application/x-ndjson', 'ndjson');
     case 'csv':
       return text(renderCsv(result), 'text/csv; charset=utf-8; header=present', 'csv');
+    case 'about':
+      return text(renderAbout(result), 'application/json', 'about.json');
     case 'parquet': {
       const { renderParquet } = await import('./parquet-file.js');
       return bytes(await renderParquet(result), 'application/vnd.apache.parquet', 'parquet');

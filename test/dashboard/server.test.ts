@@ -136,6 +136,18 @@ describe('reports', () => {
     expect((await answer.arrayBuffer()).byteLength).toBeGreaterThan(200);
   });
 
+  test('say with each download where its head is', async () => {
+    const answer = await get('/reports/zones/download?format=csv&currency=USD&tenant=%3E%2C%22x');
+    const [, address = ''] =
+      /^<([^>]+)>; rel="describedby"; type="application\/json"$/.exec(answer.headers.get('link') ?? '') ?? [];
+    const about = await get(address);
+    expect(about.headers.get('content-disposition')).toBe('attachment; filename="zones.about.json"');
+    expect(await about.json()).toMatchObject({
+      ...{ report: 'zones', level: 'tenant', time_zone: 'UTC', rows: 0 },
+      filters: { currencies: ['USD'], tenants: ['>,"x'] },
+    });
+  });
+
   test('refuse a filter that cannot be meant and leave the form standing', async () => {
     const answer = await get('/reports/tenants?from=yesterday');
     expect(answer.status).toBe(400);

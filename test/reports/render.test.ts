@@ -51,6 +51,40 @@ describe('json and ndjson', () => {
   });
 });
 
+describe('the head of a form that has only rows', () => {
+  test('is a document of its own that says what was asked and how much is proved', async () => {
+    const about = JSON.parse(await body('about')) as Record<string, unknown>;
+    expect(about).toMatchObject({
+      ...{ report: 'tenants', title: tenants.title, grain: tenants.grain },
+      filters: { from: null, to: null, by: 'ship-date', tenants: [], as_known_on: null },
+      ...{ level: 'tenant', as_of: tenants.head.asOf, publication: tenants.head.publication },
+      ...{ time_zone: 'UTC', rows: tenants.rows.length, shipments: tenants.head.shipments },
+      ...{ proved_percent: tenants.head.provedPercent, notes: tenants.head.notes },
+    });
+    expect((about.columns as { name: string }[]).map((column) => column.name)).toEqual(
+      tenants.columns.map((column) => column.name),
+    );
+  });
+
+  test('lies in the metadata of a Parquet file as well', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'billsync-parquet-'));
+    const path = join(folder, 'r.parquet');
+    await writeFile(path, (await renderReport(tenants, 'parquet')).body);
+    const instance = await DuckDBInstance.create(':memory:');
+    const connection = await instance.connect();
+    const read = await connection.prepare(
+      'select cast(key as varchar) as key, decode(value) as value from parquet_kv_metadata($path)',
+    );
+    read.bind({ path });
+    expect((await read.runAndReadAll()).getRowObjectsJson()).toContainEqual({
+      ...{ key: 'billsync_about', value: await body('about') },
+    });
+    connection.closeSync();
+    instance.closeSync();
+    await rm(folder, { recursive: true });
+  });
+});
+
 describe('csv', () => {
   test('reads back the same, but for text that a spreadsheet would compute', async () => {
     const rows = parse(await body('csv'), { columns: true, record_delimiter: '\r\n' }) as Record<
@@ -166,6 +200,15 @@ describe('xlsx', () => {
     expect(sheet).toContain('<v>-1.5</v>');
     expect(sheet).not.toContain('12345678901234.5678</v>');
     expect(sheet).not.toContain('<f>');
+  });
+
+  test('says on its second sheet what the numbers rest on', async () => {
+    const { body: bytes } = await renderReport(tenants, 'xlsx');
+    const texts = await unzipped(bytes as Uint8Array, 'xl/sharedStrings.xml').catch(() => '');
+    const sheet = await unzipped(bytes as Uint8Array, 'xl/worksheets/sheet2.xml');
+    for (const label of ['Period', 'Filters', 'Level', 'As of', 'Time zone', 'Rows', 'Proved']) {
+      expect(texts + sheet).toContain(`>${label}<`);
+    }
   });
 });
 

@@ -1,0 +1,46 @@
+/**
+ * Writes what has to be known to trust a result's rows as one JSON document.
+ *
+ * JSON, NDJSON and CSV are rows and nothing else, which other people's scripts rely on; this is their head. A Parquet
+ * file carries the same document among its metadata.
+ */
+
+import type { ReportResult } from '../report-result.js';
+
+/** Keys are snake_case, instants ISO 8601 UTC, percentages exact text. */
+export function renderAbout({ head, columns, ...result }: ReportResult): string {
+  const { filters } = head;
+  const about = {
+    report: result.name,
+    title: result.title,
+    grain: result.grain,
+    means: result.means,
+    cannot_say: result.cannotSay,
+    filters: {
+      from: filters.from,
+      to: filters.to,
+      by: filters.by,
+      tenants: filters.tenants,
+      carriers: filters.carriers,
+      zones: filters.zones,
+      currencies: filters.currencies,
+      as_known_on: filters.asKnownOn,
+    },
+    parameters: head.parameters,
+    level: head.level,
+    as_of: head.asOf,
+    publication: head.publication,
+    time_zone: head.timeZone,
+    rows: head.rows,
+    shipments: head.shipments,
+    weighed: {
+      in_pounds: head.weighed.inPounds,
+      in_kilograms: head.weighed.inKilograms,
+      without: head.weighed.without,
+    },
+    proved_percent: head.provedPercent,
+    notes: head.notes,
+    columns: columns.map(({ name, type, scale, unit }) => ({ name, type, scale, unit })),
+  };
+  return `${JSON.stringify(about, null, 2)}\n`;
+}
