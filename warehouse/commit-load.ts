@@ -5,39 +5,90 @@
 
 import { isCurrency } from './currencies.js';
 import type { Row, Session, Statements } from './database.js';
-import { contradictions, deriveInvoice, type InvoiceLines, type LoadLine } from './derive-invoice.js';
+import {
+  contradictions,
+  type DerivedInvoice,
+  deriveInvoice,
+  type InvoiceLines,
+  type LoadLine,
+} from './derive-invoice.js';
 import { LoadedMeanwhileError, LoadLostError, MisreadError } from './errors.js';
 import type { FileLoad, FileLoadOutcome, LoadedRows, LoadPlaces } from './file-load.js';
 import { readInvoiceLines, writeInvoices } from './invoice-states.js';
 import { Refusal } from './refusal.js';
 
-/** @param how.insert puts the rows into the table. @throws Refusal, LoadedMeanwhileError, LoadLostError, MisreadError */
-export async function commitLoad(
-  session: Session,
-  load: FileLoad,
-  { places, insert }: { readonly places: LoadPlaces; readonly insert: () => Promise<unknown> },
-): Promise<FileLoadOutcome> {
-  const loaded = await places.ledger(session, async (ledger) => {
-    const lines = await readFence(ledger, load);
-    const line = await places.rows(session, async () => {
-      await insert();
-      return checkRows(session, load, lines);
-    });
-    return insertLoad(ledger, load, { line, lines });
-  });
-  const found = await session.first('read-back', { load_id: load.loadId });
-  if (Number(found.loads) !== 1 || Number(found.shipments) !== loaded.shipments) {
-    throw new LoadLostError(
-      load.invoiceId,
-      `${loaded.shipments} rows were committed, ${found.shipments} are there`,
-    );
-  }
+export interface Commit {
+  readonly places: LoadPlaces;
+  /** Puts the rows of all loads into the table and answers what they amount to, as `load-totals.sql` does. */
+  readonly insert: () => Promise<readonly Row[]>;
+}
+
+/** One load. @throws Refusal, LoadedMeanwhileError, LoadLostError, MisreadError */
+export async function commitLoad(session: Session, load: FileLoad, commit: Commit): Promise<FileLoadOutcome> {
+  const [loaded] = await commitLoads(session, [load], commit);
+  if (loaded === undefined) throw new LoadLostError(load.invoiceId, 'the commit answered nothing');
   return { outcome: 'loaded', ...loaded };
 }
 
+/**
+ * Several loads of different invoices as one: all of them count or none does.
+ *
+ * @returns in their order
+ * @throws Refusal, LoadedMeanwhileError, LoadLostError, MisreadError when one of them may not be loaded
+ */
+export async function commitLoads(
+  session: Session,
+  loads: readonly FileLoad[],
+  { places, insert }: Commit,
+): Promise<readonly LoadedRows[]> {
+  const loaded = await places.ledger(session, async (ledger) => {
+    const fences = await readFences(ledger, loads);
+    const lines = await places.rows(session, async () => {
+      const totals = groupByLoad(await insert());
+      return loads.map((load, index) =>
+        judgeRows(load, totals.get(load.loadId) ?? [], fences[index] ?? NOTHING),
+      );
+    });
+    return insertLoads(ledger, loads, { lines, fences });
+  });
+  await readBack(session, loads, loaded);
+  return loaded;
+}
+
+/** Of load ids, for statements that pass over what lies elsewhere. */
+export function spanOf(loads: readonly Pick<FileLoad, 'loadId'>[]): { first: number; last: number } {
+  const ids = loads.map(({ loadId }) => loadId);
+  return { first: Math.min(...ids), last: Math.max(...ids) };
+}
+
+async function readBack(
+  session: Session,
+  loads: readonly FileLoad[],
+  loaded: readonly LoadedRows[],
+): Promise<void> {
+  const found = groupByLoad(await session.all('read-back', spanOf(loads)));
+  for (const [index, { loadId, invoiceId }] of loads.entries()) {
+    const [row] = found.get(loadId) ?? [];
+    const committed = loaded[index]?.shipments;
+    if (Number(row?.loads) !== 1 || Number(row?.shipments) !== committed) {
+      const there = String(row?.shipments ?? 'none');
+      throw new LoadLostError(invoiceId, `${committed} rows were committed, ${there} are there`);
+    }
+  }
+}
+
+function groupByLoad(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> {
+  const groups = new Map<number, Row[]>();
+  for (const row of rows) {
+    const loadId = Number(row.load_id);
+    groups.set(loadId, [...(groups.get(loadId) ?? []), row]);
+  }
+  return groups;
+}
+
 /** What the rows amount to. @throws Refusal, MisreadError when that is not what may be loaded */
-async function checkRows(session: Session, load: FileLoad, lines: InvoiceLines): Promise<NewLine> {
-  const line = await readLine(session, load, lines);
+function judgeRows(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): NewLine {
+  const line = lineOf(load, totals, lines);
   const unknown = line.currencies.split(',').find((code) => code !== '' && !isCurrency(code));
   // Where it stands is looked up behind the transaction, not while everybody waits for its end.
   if (unknown !== undefined) throw new MisreadError(load.invoiceId, `'${unknown}' is no currency`);
@@ -46,14 +97,20 @@ async function checkRows(session: Session, load: FileLoad, lines: InvoiceLines):
 }
 
 /** What the ledgers say inside this transaction: the fence against a void and against a second load of the file. */
-async function readFence(ledger: Statements, load: FileLoad): Promise<InvoiceLines> {
-  const lines = (await readInvoiceLines(ledger, [load.invoiceId])).get(load.invoiceId) ?? NOTHING;
-  if (load.isRepeated) return lines;
-  if (deriveInvoice(lines)?.row.state === 'voided') throw new Refusal({ outcome: 'voided' });
-  if (lines.loads.some((line) => line.file_sha256 === load.file.sha256)) {
-    throw new LoadedMeanwhileError(load.invoiceId, load.file.sha256);
-  }
-  return lines;
+async function readFences(ledger: Statements, loads: readonly FileLoad[]): Promise<readonly InvoiceLines[]> {
+  const lines = await readInvoiceLines(
+    ledger,
+    loads.map(({ invoiceId }) => invoiceId),
+  );
+  return loads.map((load) => {
+    const fence = lines.get(load.invoiceId) ?? NOTHING;
+    if (load.isRepeated) return fence;
+    if (deriveInvoice(fence)?.row.state === 'voided') throw new Refusal({ outcome: 'voided' });
+    if (fence.loads.some((line) => line.file_sha256 === load.file.sha256)) {
+      throw new LoadedMeanwhileError(load.invoiceId, load.file.sha256);
+    }
+    return fence;
+  });
 }
 
 const NOTHING: InvoiceLines = { evidence: [], loads: [], attention: [] };
@@ -62,22 +119,33 @@ interface NewLine extends LoadLine {
   readonly tenant: string | null;
 }
 
-async function insertLoad(
+async function insertLoads(
   ledger: Statements,
-  load: FileLoad,
-  { line, lines }: { readonly line: NewLine; readonly lines: InvoiceLines },
-): Promise<LoadedRows> {
-  await ledger.all('insert-load', {
-    ...line,
-    invoice_id: load.invoiceId,
-    file_size_bytes: load.file.sizeBytes,
-    file_source: load.source,
-    event_id: load.eventId,
-    workflow_run_id: load.workflowRunId,
-  });
-  const after = new Map([[load.invoiceId, { ...lines, loads: [...lines.loads, line] }]]);
-  const derived = (await writeInvoices(ledger, after)).get(load.invoiceId);
+  loads: readonly FileLoad[],
+  { lines, fences }: { readonly lines: readonly NewLine[]; readonly fences: readonly InvoiceLines[] },
+): Promise<readonly LoadedRows[]> {
+  const after = new Map<string, InvoiceLines>();
+  for (const [index, load] of loads.entries()) {
+    const [line, fence] = [lines[index], fences[index]];
+    if (line === undefined || fence === undefined) throw new Error('A load has neither rows nor fence.');
+    await ledger.all('insert-load', {
+      ...line,
+      invoice_id: load.invoiceId,
+      file_size_bytes: load.file.sizeBytes,
+      file_source: load.source,
+      event_id: load.eventId,
+      workflow_run_id: load.workflowRunId,
+    });
+    after.set(load.invoiceId, { ...fence, loads: [...fence.loads, line] });
+  }
+  const derived = await writeInvoices(ledger, after);
+  return loads.map(({ invoiceId }, index) => loadedRows(lines[index], derived.get(invoiceId)));
+}
+
+function loadedRows(line: NewLine | undefined, derived: DerivedInvoice | undefined): LoadedRows {
+  if (line === undefined) throw new Error('A load has no line.');
   return {
+    loadId: line.load_id,
     version: line.version,
     shipments: line.shipments,
     billingCost: line.billing_cost,
@@ -87,9 +155,8 @@ async function insertLoad(
   };
 }
 
-/** Reads the inserted rows inside the transaction and holds them against the byte scan. */
-async function readLine(session: Session, load: FileLoad, lines: InvoiceLines): Promise<NewLine> {
-  const totals = await session.all('load-totals', { load_id: load.loadId });
+/** The load's own line, once its rows were held against the byte scan. */
+function lineOf(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): NewLine {
   const shipments = totals.reduce((sum, total) => sum + Number(total.shipments), 0);
   expectRows(load, { shipments, totals });
   const stated = deriveInvoice(lines)?.row.currency_code ?? null;

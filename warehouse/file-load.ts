@@ -26,6 +26,7 @@ export interface FileLoad {
 }
 
 export interface LoadedRows {
+  readonly loadId: number;
   readonly version: number;
   readonly shipments: number;
   /** Exact decimal text, of the rows in `currencyCode`. */

@@ -7,9 +7,10 @@
 
 import type { Archive } from '../archive/archive.js';
 import type { Database, Statements } from './database.js';
-import type { LoadPlaces } from './file-load.js';
+import type { FileLoadOutcome, LoadPlaces } from './file-load.js';
 import { type Ingested, ingest } from './ingest.js';
-import type { Store } from './ledger-warehouse.js';
+import type { NewLoad, Store } from './ledger-warehouse.js';
+import { loadFile } from './load-file.js';
 import type { LockFile } from './lock-file.js';
 import type { WarehousePaths } from './paths.js';
 import { publish } from './publish.js';
@@ -55,10 +56,6 @@ export class FileStore implements Store {
     return this.#parts.database;
   }
 
-  get memoryBytes(): number {
-    return this.#parts.memoryBytes;
-  }
-
   async onInvoices<T>(
     invoiceIds: readonly string[],
     work: (statements: Statements) => Promise<T>,
@@ -90,20 +87,10 @@ export class FileStore implements Store {
     return this.#locks.run(`${LOAD} ${invoiceId}`, work);
   }
 
-  async nextLoadId(): Promise<number> {
+  async loadFile(load: NewLoad): Promise<FileLoadOutcome> {
+    const { database, memoryBytes } = this.#parts;
     this.#lastLoadId += 1;
-    return this.#lastLoadId;
-  }
-
-  /** Rows and ledgers in one transaction. Events of the invoice wait for that alone, not for the whole load. */
-  placesOf({ invoiceId }: { readonly invoiceId: string }): LoadPlaces {
-    return {
-      ledger: (session, work) =>
-        this.#locks.run(invoiceId, () =>
-          this.#turnstile.shared(() => session.transaction(() => work(session))),
-        ),
-      rows: (_session, work) => work(),
-    };
+    return loadFile(database, { ...load, loadId: this.#lastLoadId, memoryBytes }, this.#places(load));
   }
 
   aroundStep<T>(work: () => Promise<T>): Promise<T> {
@@ -130,6 +117,17 @@ export class FileStore implements Store {
   async close(): Promise<void> {
     this.#parts.database.close();
     await this.#parts.lock.release();
+  }
+
+  /** Rows and ledgers in one transaction. Events of the invoice wait for that alone, not for the whole load. */
+  #places({ invoiceId }: { readonly invoiceId: string }): LoadPlaces {
+    return {
+      ledger: (session, work) =>
+        this.#locks.run(invoiceId, () =>
+          this.#turnstile.shared(() => session.transaction(() => work(session))),
+        ),
+      rows: (_session, work) => work(),
+    };
   }
 
   async #requireRoom(needBytes = 0): Promise<void> {

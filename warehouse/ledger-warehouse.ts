@@ -10,13 +10,12 @@ import type { InvoiceState, WebhookStatus } from '../contract/names.js';
 import type { Logger } from '../ops/log.js';
 import type { Database, Ledgers, Statements } from './database.js';
 import { FileNotArchivedError, LoadedMeanwhileError } from './errors.js';
-import type { LoadPlaces } from './file-load.js';
+import type { FileLoad, FileLoadOutcome } from './file-load.js';
 import { GroupCommit } from './group-commit.js';
 import type { Ingested } from './ingest.js';
 import { refreshInvoices } from './invoice-states.js';
 import { knownLoad } from './known-load.js';
 import { uuidOrNull } from './ledger-lines.js';
-import { loadFile } from './load-file.js';
 import { readInvoice, readInvoices } from './read-invoices.js';
 import { takeEvents } from './take-ledger-lines.js';
 import { Turnstile } from './turnstile.js';
@@ -31,13 +30,14 @@ import type {
   Warehouse,
 } from './warehouse.js';
 
+/** A load before it has its number and its share of memory. */
+export type NewLoad = Omit<FileLoad, 'loadId' | 'memoryBytes'>;
+
 /** Where rows and ledgers lie, and how writers keep out of each other's way there. */
 export interface Store {
   /** Where rows are read, checked and written. */
   readonly rows: Database;
   readonly ledgers: Ledgers;
-  /** Bytes that DuckDB may use. */
-  readonly memoryBytes: number;
   /** A transaction of the ledgers that nobody else has these invoices in; ids in lower case. */
   onInvoices<T>(invoiceIds: readonly string[], work: (statements: Statements) => Promise<T>): Promise<T>;
   ingest(): Promise<Ingested>;
@@ -46,9 +46,8 @@ export interface Store {
     load: { readonly invoiceId: string; readonly sizeBytes: number },
     work: () => Promise<T>,
   ): Promise<T>;
-  /** Never given before; of two loads of a version, the later one has the higher. */
-  nextLoadId(): Promise<number>;
-  placesOf(load: { readonly invoiceId: string; readonly loadId: number }): LoadPlaces;
+  /** Under a load id that was never given before. @throws what `loadFile` throws */
+  loadFile(load: NewLoad): Promise<FileLoadOutcome>;
   /** The archive has the fact of this load. */
   loadTold?(loadId: number): Promise<void>;
   /** Around each part of a long reading; between parts others may be alone. */
@@ -223,22 +222,19 @@ export class LedgerWarehouse implements Warehouse {
     if (known !== null) return known;
     const at = this.#at();
     const { sha256, ...asked } = request;
-    const told = { ...asked, loadId: await store.nextLoadId() };
-    const load = {
-      ...told,
-      ...{ file, csvPath, version: null, loadedAt: at, isRepeated: false, memoryBytes: store.memoryBytes },
-    };
-    const outcome = await loadFile(store.rows, load, store.placesOf(told)).catch(async (error: unknown) => {
+    const load = { ...asked, file, csvPath, version: null, loadedAt: at, isRepeated: false };
+    const outcome = await store.loadFile(load).catch(async (error: unknown) => {
       const meanwhile =
         error instanceof LoadedMeanwhileError ? await knownLoad(store.ledgers, request) : null;
       if (meanwhile === null) throw error;
       return meanwhile;
     });
     if (outcome.outcome !== 'loaded') return outcome;
-    const { version, shipments, billingCost } = outcome;
-    await this.#archive.putFact({ kind: 'load', at, ...told, sha256, version, shipments, billingCost });
-    await store.loadTold?.(told.loadId);
-    return { ...outcome, loadId: told.loadId };
+    const { loadId, version, shipments, billingCost } = outcome;
+    const told = { ...asked, sha256, loadId, version, shipments, billingCost };
+    await this.#archive.putFact({ kind: 'load', at, ...told });
+    await store.loadTold?.(loadId);
+    return outcome;
   }
 
   async #fence(invoiceId: string): Promise<{ isVoided: boolean; hasRows: boolean }> {

@@ -8,8 +8,8 @@
  */
 
 import { stat } from 'node:fs/promises';
-import { commitLoad } from './commit-load.js';
-import type { Database, Session } from './database.js';
+import { commitLoad, spanOf } from './commit-load.js';
+import type { Database, Params, Session } from './database.js';
 import { FileNotArchivedError, MisreadError } from './errors.js';
 import type { FileLoad, FileLoadOutcome, LoadPlaces } from './file-load.js';
 import { isRowError, Refusal, refusedByCells, refusedByScan } from './refusal.js';
@@ -49,8 +49,13 @@ async function loadStaged(session: Session, load: FileLoad, places: LoadPlaces):
   try {
     return await attempt(load, async () => {
       await stage(session, load);
-      const insert = () => session.all('insert-staged', { load_id: load.loadId });
-      return commitLoad(session, load, { places, insert });
+      return commitLoad(session, load, {
+        places,
+        async insert() {
+          await session.all('insert-staged', { load_id: load.loadId });
+          return session.all('load-totals', spanOf([load]));
+        },
+      });
     });
   } finally {
     await session.statement('drop table if exists staged_shipments');
@@ -67,10 +72,15 @@ async function loadInOnePass(
   { places, isSplit }: { readonly places: LoadPlaces; readonly isSplit: boolean },
 ): Promise<FileLoadOutcome> {
   try {
-    return await attempt(load, () => {
-      const params = { ...csvParams(load), load_id: load.loadId, in_parallel: isSplit };
-      return commitLoad(session, load, { places, insert: () => session.all('insert-one-pass', params) });
-    });
+    return await attempt(load, () =>
+      commitLoad(session, load, {
+        places,
+        async insert() {
+          await session.all('insert-one-pass', onePassParams(load, isSplit));
+          return session.all('load-totals', spanOf([load]));
+        },
+      }),
+    );
   } catch (error) {
     if (!isSplit || !(error instanceof MisreadError)) throw error;
     return loadInOnePass(session, load, { places, isSplit: false });
@@ -121,6 +131,10 @@ async function stageOnce(session: Session, load: FileLoad, inParallel: boolean):
   if (records > 0 && (Number(first_row) !== 0 || Number(last_row) !== records - 1))
     return 'row ids have gaps';
   return Number(bad_rows) > 0 ? 'bad rows' : 'good';
+}
+
+export function onePassParams(load: FileLoad, isSplit: boolean): Params {
+  return { ...csvParams(load), load_id: load.loadId, in_parallel: isSplit };
 }
 
 function csvParams(load: FileLoad): { csv_path: string; invoice_id: string } {

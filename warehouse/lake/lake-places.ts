@@ -3,27 +3,31 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Session } from '../database.js';
+import { spanOf } from '../commit-load.js';
+import type { Params, Session } from '../database.js';
 import type { LoadPlaces } from '../file-load.js';
 import type { Ledger, LedgerTransaction } from './ledger.js';
 
-/** For one load. Holds the invoice, and tells by a lock of the load itself that it is in flight. */
+/** For loads that are committed together. Holds their invoices, and tells by a lock of each that it is in flight. */
 export function lakePlaces(
   ledger: Ledger,
-  { invoiceId, loadId }: { readonly invoiceId: string; readonly loadId: number },
+  loads: readonly { readonly invoiceId: string; readonly loadId: number }[],
 ): LoadPlaces {
   let held: LedgerTransaction | null = null;
   return {
     ledger: (_session, work) =>
-      ledger.onInvoices([invoiceId], async (transaction) => {
-        await transaction.lock('load', loadId);
-        held = transaction;
-        return work(transaction);
-      }),
+      ledger.onInvoices(
+        loads.map(({ invoiceId }) => invoiceId),
+        async (transaction) => {
+          for (const { loadId } of loads) await transaction.lock('load', loadId);
+          held = transaction;
+          return work(transaction);
+        },
+      ),
     rows: (session, work) =>
       session.transaction(async () => {
         const result = await work();
-        await flushFiles(session, loadId);
+        await flushFiles(session, spanOf(loads));
         // The lake's commits follow each other; whoever meets another one would wait longer and try again.
         await held?.lock('commit', ledger.generation);
         return result;
@@ -35,8 +39,8 @@ export function lakePlaces(
  * DuckLake leaves its files to the operating system, which writes them within half a minute (seen with strace): after
  * a power cut the catalogue would tell of rows that are gone. So they are on the disk before the catalogue commits.
  */
-async function flushFiles(session: Session, loadId: number): Promise<void> {
-  const written = await session.all('written-files', { load_id: loadId });
+async function flushFiles(session: Session, span: Params): Promise<void> {
+  const written = await session.all('written-files', span);
   const paths = written.map(({ path }) => String(path)).filter((path) => !path.includes('://'));
   const folders = new Set(paths.flatMap((path) => [dirname(path), dirname(dirname(path))]));
   for (const path of [...paths, ...folders]) await flush(path);

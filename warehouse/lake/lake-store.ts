@@ -9,15 +9,18 @@
 import type { Archive } from '../../archive/archive.js';
 import type { Logger } from '../../ops/log.js';
 import type { Database, Statements } from '../database.js';
-import type { LoadPlaces } from '../file-load.js';
+import type { FileLoad, FileLoadOutcome, LoadPlaces } from '../file-load.js';
+import { GroupCommit } from '../group-commit.js';
 import type { Ingested } from '../ingest.js';
-import type { Store } from '../ledger-warehouse.js';
+import type { NewLoad, Store } from '../ledger-warehouse.js';
+import { loadFile } from '../load-file.js';
 import { KeyedMutex } from '../turnstile.js';
 import type { Publication, Tidied } from '../warehouse.js';
 import { ingestLake } from './ingest-lake.js';
 import { lakePlaces } from './lake-places.js';
 import type { Ledger } from './ledger.js';
 import { removeLeftovers } from './leftovers.js';
+import { loadBatch } from './load-batch.js';
 import { touchPointerFile } from './pointer-file.js';
 import { GIVE_AGAIN_MS, giveS3Credentials } from './s3-credentials.js';
 import { tidyLake } from './tidy-lake.js';
@@ -36,10 +39,14 @@ export interface LakeStoreParts {
   readonly leave: () => Promise<void>;
 }
 
+/** A commit and a file of its own cost a small invoice more than its rows do. */
+const BATCHED_ROWS = 20_000;
+
 export class LakeStore implements Store {
   readonly #parts: LakeStoreParts;
   /** Of this process; between processes PostgreSQL keeps order. */
   readonly #locks = new KeyedMutex();
+  readonly #batches = new GroupCommit((loads: readonly NewLoad[]) => this.#loadTogether(loads));
   readonly #givingAgain: NodeJS.Timeout;
   #sequence = 0;
 
@@ -57,10 +64,6 @@ export class LakeStore implements Store {
     return this.#parts.ledger;
   }
 
-  get memoryBytes(): number {
-    return this.#parts.memoryBytes;
-  }
-
   onInvoices<T>(invoiceIds: readonly string[], work: (statements: Statements) => Promise<T>): Promise<T> {
     return this.#locks.runAll(invoiceIds, () => this.#parts.ledger.onInvoices(invoiceIds, work));
   }
@@ -73,15 +76,14 @@ export class LakeStore implements Store {
   }
 
   aroundLoad<T>({ invoiceId }: { readonly invoiceId: string }, work: () => Promise<T>): Promise<T> {
-    return this.#locks.run(invoiceId, work);
+    return this.#locks.run(`load ${invoiceId}`, work);
   }
 
-  async nextLoadId(): Promise<number> {
-    return Number((await this.#parts.ledger.first('next-load-id')).load_id);
-  }
-
-  placesOf(load: { readonly invoiceId: string; readonly loadId: number }): LoadPlaces {
-    return lakePlaces(this.#parts.ledger, load);
+  /** Small files that come while others are loaded go into the lake together with the next. */
+  async loadFile(load: NewLoad): Promise<FileLoadOutcome> {
+    const { scan } = load.file;
+    const isSmall = scan.findingCount === 0 && scan.records <= BATCHED_ROWS;
+    return isSmall ? this.#batches.do(load) : this.#loadAlone(load);
   }
 
   async loadTold(loadId: number): Promise<void> {
@@ -130,6 +132,35 @@ export class LakeStore implements Store {
     database.close();
     await leave();
     await ledger.close();
+  }
+
+  /** Each under a number of its own, anew for each attempt: rows of an attempt that did not come to count stay behind. */
+  async #numbered(load: NewLoad): Promise<FileLoad> {
+    const { ledger, memoryBytes } = this.#parts;
+    return { ...load, memoryBytes, loadId: Number((await ledger.first('next-load-id')).load_id) };
+  }
+
+  async #loadAlone(load: NewLoad): Promise<FileLoadOutcome> {
+    const numbered = await this.#numbered(load);
+    return loadFile(this.#parts.database, numbered, this.#places([numbered]));
+  }
+
+  async #loadTogether(loads: readonly NewLoad[]): Promise<readonly FileLoadOutcome[]> {
+    const [first] = loads;
+    if (first !== undefined && loads.length === 1) return [await this.#loadAlone(first)];
+    const numbered: FileLoad[] = [];
+    for (const load of loads) numbered.push(await this.#numbered(load));
+    return loadBatch(this.#parts.database, numbered, this.#places(numbered));
+  }
+
+  #places(loads: readonly FileLoad[]): LoadPlaces {
+    const places = lakePlaces(this.#parts.ledger, loads);
+    const invoiceIds = loads.map(({ invoiceId }) => invoiceId);
+    // Who waits for PostgreSQL's lock holds a connection, who waits here does not.
+    return {
+      ...places,
+      ledger: (session, work) => this.#locks.runAll(invoiceIds, () => places.ledger(session, work)),
+    };
   }
 
   /** What other machines published shows here too: pages that were kept are made anew. */

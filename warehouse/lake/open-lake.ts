@@ -125,7 +125,7 @@ async function catchUpLake(
   const { events, facts, missingLoads } = ingested;
   await repeatLoads(
     {
-      load: (file) => loadFile(database, file, lakePlaces(ledger, file)),
+      load: (file) => loadFile(database, file, lakePlaces(ledger, [file])),
       ...{ archive, log, memoryBytes },
     },
     missingLoads,

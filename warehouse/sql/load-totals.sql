@@ -1,5 +1,7 @@
--- What a load holds, per currency, as the rows themselves say it.
+-- What loads hold, per currency, as their rows themselves say it. The bounds let files and row groups be passed over; loads
+-- of others may lie between them.
 select
+    load_id,
     currency_code,
     count(*)::integer as shipments,
     sum(billing_cost)::decimal(38, 4) as billing_cost,
@@ -9,6 +11,6 @@ select
     max(row_number) as last_row,
     min(tenant) as tenant
 from shipment_rows
-where load_id = $load_id::integer
-group by currency_code
-order by currency_code
+where load_id between $first::integer and $last::integer
+group by load_id, currency_code
+order by load_id, currency_code

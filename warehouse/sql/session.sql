@@ -57,3 +57,11 @@ select
             and regexp_full_match(billable_weight, '[0-9]{1,14}(\.[0-9]{1,4})?'), false) end
     and coalesce(is_day(carrier_invoice_date), carrier_invoice_date is null) as row_is_good
 from invoice_csv(csv_path, in_parallel);
+
+-- The rows as they are stored, in the order of the file. The first bad one ends it; csv-parse then says what was wrong.
+create or replace temp macro numbered_csv(of_load, csv_path, invoice, in_parallel) as table
+select
+    of_load::integer as load_id,
+    case when row_is_good then file_row::integer else error('row ' || file_row || ' breaks a rule') end as row_number,
+    * exclude (file_row, row_is_good)
+from (select row_number() over () as file_row, * from checked_csv(csv_path, invoice, in_parallel));

@@ -59,6 +59,14 @@ afterAll(async () => {
   await server?.stop();
 });
 
+async function lakeFiles(): Promise<number> {
+  const [row] = await askLake(
+    settings,
+    'select count(distinct filename)::integer as n from lake.main.shipment_rows',
+  );
+  return Number(row?.n);
+}
+
 describe('the warehouse over a lake', () => {
   test('tells what the single file tells, and becomes one and a lake again without a difference', async () => {
     await tellStory(t);
@@ -139,6 +147,33 @@ describe('the warehouse over a lake', () => {
       ),
     ).toEqual([{ n: 2 }]);
     await other.close();
+  });
+
+  test('takes small invoices that come together in together, each for itself', async () => {
+    const filesBefore = await lakeFiles();
+    const ids = Array.from({ length: 9 }, (_, n) => `66666666-6666-4666-8666-00000000000${n}`);
+    const load = (invoiceId: string, row = {}) => loadCsv(t, aCsv([row, {}], invoiceId), { invoiceId });
+    const loaded = await Promise.all(ids.map((id) => load(id)));
+    expect(loaded.map((outcome) => outcome.outcome)).toEqual(ids.map(() => 'loaded'));
+    // What comes first goes alone, the others while it is at work.
+    expect((await lakeFiles()) - filesBefore).toBeLessThan(ids.length);
+    const rows = await askLake(
+      settings,
+      `select invoice_id::varchar as id, count(*)::integer as n, sum(row_number)::integer as numbers
+        from shipments where invoice_id::varchar like '66666666%' group by all order by id`,
+    );
+    expect(rows).toEqual(ids.map((id) => ({ id, n: 2, numbers: 3 })));
+
+    const more = ids.map((id) => id.replace('8666', '8777'));
+    const mixed = await Promise.all(
+      more.map((id, n) => load(id, n === 4 ? { 'Ship Date': '2026-02-30' } : {})),
+    );
+    expect(mixed.map((outcome) => outcome.outcome)).toEqual(
+      more.map((_, n) => (n === 4 ? 'rejected' : 'loaded')),
+    );
+    expect(mixed[4]).toMatchObject({ findings: [{ row: 1, rule: 'date' }] });
+    expect(await askLake(settings, 'from shipment_rows anti join loads using (load_id)')).toEqual([]);
+    expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
   });
 
   test('keeps a look as it was while loads go on', async () => {

@@ -1,0 +1,1 @@
+insert into lake.main.shipment_rows from batched_shipments
