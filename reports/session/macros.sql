@@ -1,11 +1,11 @@
 -- Exact arithmetic for every report. `/` and avg() answer DOUBLE in DuckDB, which loses cents; these stay in integers
 -- (HUGEINT) and DECIMAL and round once, half away from zero.
 
--- An amount as a whole number of ten-thousandths. Below ninety thousand million the product fits 64 bits, where it is
+-- An amount as a whole number of ten-thousandths. Below ten thousand million the product fits 18 digits, where it is
 -- forty times as fast.
 create or replace temp macro ten_thousandths(x) as
     case
-        when abs(x) < 90000000000
+        when abs(x) < 10000000000
             then cast(cast(cast(x as decimal(18, 4)) * cast(10000 as decimal(5, 0)) as bigint) as hugeint)
         else cast(cast(x as decimal(38, 4)) * cast(10000 as decimal(5, 0)) as hugeint)
     end;
