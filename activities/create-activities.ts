@@ -5,6 +5,7 @@ import type { BillingDependencies, WarehouseDependencies } from './dependencies.
 import { downloadCsv } from './download-csv.js';
 import { exportCsv } from './export-csv.js';
 import { fetchToken } from './fetch-token.js';
+import { findBatchEnd } from './find-batch-end.js';
 import { findGaps } from './find-gaps.js';
 import { findOverdue } from './find-overdue.js';
 import { forwardInbox } from './forward-inbox.js';
@@ -33,6 +34,7 @@ export function createBillingActivities(dependencies: BillingDependencies) {
     exportCsv: exportCsv(dependencies),
     lookUpInvoice: lookUpInvoice(dependencies),
     startLookUps: startLookUps(),
+    findBatchEnd: findBatchEnd(),
   };
 }
 

@@ -11,8 +11,8 @@ import {
   type BackfillOutcome,
   backfillBatchProgressQuery,
   backfillBatchQuery,
+  backfillBatchSignal,
   backfillControlSignal,
-  backfillIdsSignal,
   backfillProgressQuery,
   noBackfillCounts,
 } from '../workflows/backfill-messages.js';
@@ -25,6 +25,10 @@ export interface BackfillRequest {
   readonly concurrency?: number;
   /** How long one invoice is waited for before it counts as `pending`. */
   readonly replyWithin?: string;
+  /** How long a batch may say nothing before it is looked after; 10 minutes unless told. */
+  readonly lookAfter?: string;
+  /** Ids in one batch, 500 unless told. */
+  readonly batchSize?: number;
   /** To start the same one again by name; else a new one. */
   readonly backfillId?: string;
 }
@@ -61,17 +65,33 @@ export async function startBackfill(
   const { partnerId, concurrency = DEFAULT_CONCURRENCY, replyWithin = '1 h' } = request;
   const backfillId = request.backfillId ?? randomUUID();
   const invoiceIds = [...new Set(request.invoiceIds)];
+  const { batchSize = BATCH_SIZE, lookAfter } = request;
   const pace = invoicePace(route);
   const { environment } = route;
-  const input = { environment, partnerId, concurrency, replyWithin, ...(pace ? { pace } : {}) };
+  const input = {
+    ...{ environment, partnerId, concurrency, replyWithin },
+    ...(pace ? { pace } : {}),
+    ...(lookAfter ? { lookAfter } : {}),
+  };
+  const taskQueue = (route.queues ?? taskQueues(environment)).billing;
+  const workflowId = backfillWorkflowId(route, backfillId);
   const handle = await client.workflow.start<typeof backfill>('backfill', {
-    workflowId: backfillWorkflowId(route, backfillId),
-    taskQueue: (route.queues ?? taskQueues(environment)).billing,
-    args: [input],
+    ...{ workflowId, taskQueue, args: [input] },
   });
-  for (let from = 0; ; from += BATCH_SIZE) {
-    const isLast = from + BATCH_SIZE >= invoiceIds.length;
-    await handle.signal(backfillIdsSignal, { invoiceIds: invoiceIds.slice(from, from + BATCH_SIZE), isLast });
+  for (let from = 0; ; from += batchSize) {
+    const page = invoiceIds.slice(from, from + batchSize);
+    const isLast = from + batchSize >= invoiceIds.length;
+    const batchId = `${workflowId}/${from / batchSize + 1}`;
+    if (page.length > 0) {
+      await client.workflow.start<typeof backfillBatch>('backfillBatch', {
+        ...{
+          workflowId: batchId,
+          taskQueue,
+          args: [{ ...input, invoiceIds: page, control: 'pause', replyTo: workflowId }],
+        },
+      });
+    }
+    await handle.signal(backfillBatchSignal, { workflowId: batchId, size: page.length, isLast });
     if (isLast) return followBackfill(client, route, backfillId);
   }
 }
@@ -120,7 +140,7 @@ export function followBackfill(client: Client, route: InvoiceRoute, backfillId: 
     while (!signal?.aborted) {
       const { isOver } = await parent.query(backfillProgressQuery);
       for (const { workflowId, state } of await parent.query(backfillBatchQuery)) {
-        if (over.has(workflowId)) continue;
+        if (state === 'waiting' || over.has(workflowId)) continue;
         const { results: found } = await outcomesOf(workflowId);
         yield* found.slice(told.get(workflowId) ?? 0);
         told.set(workflowId, found.length);

@@ -4,6 +4,8 @@ import {
   allHandlersFinished,
   condition,
   continueAsNew,
+  getExternalWorkflowHandle,
+  isCancellation,
   proxyActivities,
   setHandler,
   workflowInfo,
@@ -14,6 +16,7 @@ import {
   type BackfillBatchResult,
   type BackfillCounts,
   type BackfillOutcome,
+  backfillBatchOverSignal,
   backfillBatchProgressQuery,
   backfillControlSignal,
   noBackfillCounts,
@@ -59,7 +62,9 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
     else await condition(() => isNews(), untilNextIsLate());
   }
   await condition(allHandlersFinished);
-  return { counts: count(results), results };
+  const counts = count(results);
+  if (input.replyTo !== undefined) await sayOver(input.replyTo, counts);
+  return { counts };
 
   async function startSome(): Promise<void> {
     const free = Math.min(input.concurrency - inWork.size, STARTED_AT_ONCE);
@@ -104,6 +109,16 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
   function isNews(): boolean {
     const isEmpty = waiting.length === 0 && inWork.size === 0;
     return mayStart() || isEmpty || (control === 'cancel' && waiting.length > 0);
+  }
+}
+
+/** Who asked may be gone; then nobody needs to know. */
+async function sayOver(replyTo: string, counts: BackfillCounts): Promise<void> {
+  const { workflowId } = workflowInfo();
+  try {
+    await getExternalWorkflowHandle(replyTo).signal(backfillBatchOverSignal, { workflowId, counts });
+  } catch (error) {
+    if (isCancellation(error)) throw error;
   }
 }
 

@@ -12,13 +12,33 @@ export interface BackfillInput {
   readonly concurrency: number;
   /** How long a batch waits for one invoice before it counts as `pending`; its own workflow goes on with it. */
   readonly replyWithin: string;
+  /** A batch says itself when it is over; after so long without a word it is looked after: somebody may have terminated it. */
+  readonly lookAfter?: string;
   /** For the invoice workflows that are started. */
   readonly pace?: Partial<Pace>;
+  /** What a continued run hands to the next; it holds no invoice id. */
+  readonly carried?: CarriedBackfill;
 }
 
-export interface BackfillBatchInput extends BackfillInput {
+export interface CarriedBackfill {
+  readonly batches: readonly BackfillBatch[];
+  readonly isComplete: boolean;
+  readonly control: BackfillControl;
+}
+
+export interface BackfillBatch {
+  readonly workflowId: string;
+  /** How many ids it has. */
+  readonly size: number;
+  readonly state: 'waiting' | 'running' | 'done';
+  readonly counts: BackfillCounts;
+}
+
+export interface BackfillBatchInput extends Omit<BackfillInput, 'carried'> {
   readonly invoiceIds: readonly string[];
   readonly control: BackfillControl;
+  /** Workflow that is told when the batch is over. */
+  readonly replyTo?: string;
   /** What earlier runs of this batch started, with the instant (ms), and found out. */
   readonly inWork?: readonly (readonly [string, number])[];
   readonly results?: readonly BackfillOutcome[];
@@ -41,9 +61,9 @@ export interface BackfillOutcome extends Omit<BackfillReply, 'state'> {
   readonly state: keyof BackfillCounts;
 }
 
+/** What became of each invoice the batch tells when it is asked: in its result, they would lie in its asker's history. */
 export interface BackfillBatchResult {
   readonly counts: BackfillCounts;
-  readonly results: readonly BackfillOutcome[];
 }
 
 export interface BackfillBatchProgress {
@@ -73,12 +93,15 @@ export function noBackfillCounts(): BackfillCounts {
   return { loaded: 0, voided: 0, draft: 0, needs_attention: 0, unknown: 0, pending: 0, cancelled: 0 };
 }
 
+/** A batch was started, paused, with so many ids (0: there is none left to start); it begins when its turn comes. */
+export const backfillBatchSignal =
+  defineSignal<[{ workflowId: string; size: number; isLast: boolean }]>('backfillBatch');
+export const backfillBatchOverSignal =
+  defineSignal<[{ workflowId: string; counts: BackfillCounts }]>('backfillBatchOver');
+/** How ids were handed over before batches were started by who has the ids: one page in each signal. */
 export const backfillIdsSignal =
   defineSignal<[{ invoiceIds: readonly string[]; isLast: boolean }]>('backfillIds');
 export const backfillControlSignal = defineSignal<[BackfillControl]>('backfillControl');
 export const backfillProgressQuery = defineQuery<BackfillProgress>('backfillProgress');
-export const backfillBatchQuery =
-  defineQuery<readonly { workflowId: string; size: number; state: 'waiting' | 'running' | 'done' }[]>(
-    'backfillBatches',
-  );
+export const backfillBatchQuery = defineQuery<readonly Omit<BackfillBatch, 'counts'>[]>('backfillBatches');
 export const backfillBatchProgressQuery = defineQuery<BackfillBatchProgress>('backfillBatchProgress');

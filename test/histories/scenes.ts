@@ -266,6 +266,13 @@ export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
     for await (const _ of backfill.results({ everyMs: 50 }));
     return [`backfill/test/${backfill.backfillId}`, `backfill/test/${backfill.backfillId}/1`];
   },
+  'backfill-continues-as-new': async ({ client, route }) => {
+    const invoiceIds = Array.from({ length: 12 }, () => randomUUID());
+    const request = { partnerId: PARTNER_ID, invoiceIds, batchSize: 1 };
+    const backfill = await startBackfill(client, route, request);
+    for await (const _ of backfill.results({ everyMs: 50 }));
+    return [`backfill/test/${backfill.backfillId}`, `backfill/test/${backfill.backfillId}/1`];
+  },
   reconcile: async ({ client, route }) => {
     await askReconcile(client, route);
     return newestOf(client, 'reconcile');

@@ -214,6 +214,42 @@ describe('backfill', () => {
     expect(status).toMatchObject({ control: 'cancel', done: 3 });
   });
 
+  test('counts a batch that somebody terminated as cancelled, and goes on with the next', async () => {
+    const gate = { isOpen: false };
+    const [stuck = '', next = ''] = ids(2);
+    const waits = aWorld({
+      lookUpInvoice: async () => {
+        await eventually(() => gate.isOpen);
+        return { outcome: 'found', status: 'finalized', header: {} };
+      },
+    });
+    worlds.set(stuck, waits);
+    const backfill = await startBackfill(temporal.client, route, {
+      ...{ partnerId: PARTNER_ID, invoiceIds: [stuck, next], batchSize: 1, lookAfter: '300 ms' },
+    });
+    await eventually(async () => (await backfill.status()).inWork === 1);
+    await temporal.client.workflow.getHandle(`backfill/test/${backfill.backfillId}/1`).terminate();
+    const status = await eventually(async () => {
+      const found = await backfill.status();
+      return found.isOver ? found : null;
+    });
+    gate.isOpen = true;
+    expect(status).toMatchObject({ total: 2, done: 2, counts: { cancelled: 1, loaded: 1 } });
+  });
+
+  test('gives nobody a turn after it is cancelled itself', async () => {
+    const paused = await startBackfill(temporal.client, route, {
+      ...{ partnerId: PARTNER_ID, invoiceIds: ids(3), batchSize: 1 },
+    });
+    await paused.control('pause');
+    const workflowId = `backfill/test/${paused.backfillId}`;
+    await temporal.client.workflow.getHandle(workflowId).cancel();
+    await eventually(async () => {
+      const { status } = await temporal.client.workflow.getHandle(`${workflowId}/3`).describe();
+      return status.name !== 'RUNNING';
+    });
+  });
+
   test('is over at once without ids', async () => {
     const backfill = await startBackfill(temporal.client, route, { partnerId: PARTNER_ID, invoiceIds: [] });
     expect(await all(backfill.results({ everyMs: 20 }))).toEqual([]);

@@ -1,6 +1,7 @@
 /** Plays an invoice's life in a scripted world, on whatever server and queues; tests and recordings share it. */
 
 import type { Client, WorkflowHandle } from '@temporalio/client';
+import { findBatchEnd } from '../../activities/find-batch-end.js';
 import { startLookUps } from '../../activities/start-look-ups.js';
 import type { InvoiceEvent } from '../../contract/invoice-event.js';
 import { invoiceWorkflowId } from '../../contract/names.js';
@@ -94,7 +95,7 @@ export function createTheatre() {
   return {
     play,
     worlds,
-    billing: { ...activities, startLookUps: startLookUps() },
+    billing: { ...activities, startLookUps: startLookUps(), findBatchEnd: findBatchEnd() },
     warehouse: { ...activities, ...quietWarehouse },
     open(client: Client, route: InvoiceRoute) {
       house = { client, route };
