@@ -275,6 +275,7 @@ export class Deliveries {
   #trim(): void {
     const { store } = this.#options;
     const log = store.all('delivery');
+    if (log.size <= KEPT_DELIVERIES) return;
     for (const [id, { state }] of log) {
       if (log.size <= KEPT_DELIVERIES) return;
       if (state !== 'pending') store.remove('delivery', id);

@@ -57,7 +57,8 @@ export class Exports {
    * caller can keep it together with what follows from it.
    */
   async prepare(invoice: Invoice, malformation: string | null): Promise<ExportFile> {
-    const key = invoice.file.key.replace(/\d+\.csv$/, `${invoice.exports.length + 1}.csv`);
+    const folder = invoice.file.key.slice(0, invoice.file.key.lastIndexOf('/'));
+    const key = `${folder}/${invoice.exports.length + 1}.csv`;
     if (malformation === null) return { ...invoice.file, key };
     return { ...(await this.#measure(invoice, malformation)), key, malformation };
   }
