@@ -20,6 +20,8 @@ export interface Turn {
   readonly atMs: number;
   readonly jobs: readonly Job[];
   readonly commands: readonly Command[];
+  /** Switches of the SDK that were on; the server keeps them with the history, and a replay goes by them. */
+  readonly sdkFlags: readonly number[];
 }
 
 export interface StartOfRun {
@@ -81,14 +83,16 @@ export async function createWorkflowSandbox(options: {
     const turns: Turn[] = [];
     let events = 0;
 
-    async function take(at: number, jobs: readonly Job[], isReplaying: boolean): Promise<readonly Command[]> {
+    /** @param told the flags of the turn that is replayed; null: it is a new one */
+    async function take(at: number, jobs: readonly Job[], told: readonly number[] | null): Promise<Turn> {
       const isFirst = turns.length === 0;
       events += jobs.length + 3;
       const completion = await workflow.activate(
         protos.coresdk.workflow_activation.WorkflowActivation.fromObject({
           runId,
           timestamp: msToTs(at),
-          isReplaying,
+          isReplaying: told !== null,
+          availableInternalFlags: [...(told ?? turns.at(-1)?.sdkFlags ?? [])],
           historyLength: events,
           historySizeBytes: events * 300,
           continueAsNewSuggested: events > start.continueAsNewAfter,
@@ -100,25 +104,22 @@ export async function createWorkflowSandbox(options: {
       }
       const commands = completion.successful?.commands ?? [];
       events += commands.length;
-      return commands;
+      const turn = { atMs: at, jobs, commands, sdkFlags: completion.successful?.usedInternalFlags ?? [] };
+      turns.push(turn);
+      return turn;
     }
 
-    for (const { atMs: at, jobs, commands } of past) {
-      const again = await take(at, jobs, true);
-      if (textOf(again) !== textOf(commands)) {
+    for (const { atMs: at, jobs, commands, sdkFlags } of past) {
+      const again = textOf((await take(at, jobs, sdkFlags)).commands);
+      if (again !== textOf(commands)) {
         throw new NonDeterminismError(
-          `${workflowId} answered\n${textOf(again)}\nwhere it had answered\n${textOf(commands)}`,
+          `${workflowId} answered\n${again}\nwhere it had answered\n${textOf(commands)}`,
         );
       }
-      turns.push({ atMs: at, jobs, commands });
     }
     return {
       turns,
-      async turn(at, jobs) {
-        const turn = { atMs: at, jobs, commands: await take(at, jobs, false) };
-        turns.push(turn);
-        return turn;
-      },
+      turn: (at, jobs) => take(at, jobs, null),
       async warnings() {
         const calls = await workflow.getAndResetSinkCalls();
         return calls
