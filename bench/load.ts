@@ -11,12 +11,14 @@ import { installDlt } from './support/install-dlt.js';
 import { makeCsv } from './support/make-csv.js';
 import { type Rounds, ratio, ratioTable, type Sample } from './support/ratios.js';
 import { runMeasured } from './support/run-measured.js';
+import { scanFile } from './support/scan-file.js';
 
 export const summary =
   'load against raw read_csv, dlt, and cp + openssl + raw load [rows] [rounds] [forms,tight,whole,dlt]';
 
 const SUPPORT = fileURLToPath(new URL('./support/', import.meta.url));
-const BILLSYNC = fileURLToPath(new URL('../bin/billsync', import.meta.url));
+const BUILD = fileURLToPath(new URL('../scripts/build.ts', import.meta.url));
+const BILLSYNC = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
 const MANY_ROWS = 5_000_000;
 
 interface Bench {
@@ -51,6 +53,7 @@ export async function main([
   try {
     const csvPath = join(folder, 'invoice.csv');
     await makeCsv(csvPath, Number(rows));
+    await scanFile(csvPath);
     for (const name of parts.split(',')) {
       const part = PARTS[name];
       if (part === undefined) throw new Error(`There is no part ${name}: ${Object.keys(PARTS).join(', ')}.`);
@@ -105,8 +108,9 @@ async function tight(bench: Bench): Promise<readonly Promised[]> {
   return [{ what: `memory to the floor under ${limit}`, found, atMost: 0.7 }];
 }
 
-/** From a file in a folder to published rows, scan, hash and archive included. */
+/** From a file in a folder to published rows, scan, hash and archive included, by the program as it is published. */
 async function whole(bench: Bench): Promise<readonly Promised[]> {
+  await runMeasured([process.execPath, '--import', 'tsx', BUILD]);
   const rounds = await inTurn(bench, {
     'cp, openssl dgst, raw load': async (folder) => {
       const copy = join(folder, 'copy.csv');
@@ -122,7 +126,10 @@ async function whole(bench: Bench): Promise<readonly Promised[]> {
     },
     'billsync import': async (folder) => {
       const env = { BILLSYNC_DATA_DIR: join(folder, 'data') };
-      const { ms, stdout } = await runMeasured([BILLSYNC, 'import', '--json', bench.csvPath], env);
+      const { ms, stdout } = await runMeasured(
+        [process.execPath, '--enable-source-maps', BILLSYNC, 'import', '--json', bench.csvPath],
+        env,
+      );
       const [imported] = JSON.parse(stdout) as { shipments: number }[];
       if (imported?.shipments !== bench.rows) throw new Error(`billsync import answered ${stdout}`);
       return { ms };

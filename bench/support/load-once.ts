@@ -1,15 +1,14 @@
 /** One side of the load bench in a process of its own, so that memory and time are its alone: prints one JSON line. */
 
-import { createHash } from 'node:crypto';
-import { createReadStream, mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { CsvScanner } from '../../contract/csv-scanner.js';
 import { Database } from '../../warehouse/database.js';
 import { loadFile } from '../../warehouse/load-file.js';
 import { memoryLimitBytes } from '../../warehouse/memory-limit.js';
 import { migrate } from '../../warehouse/migrate.js';
 import { BENCH_INVOICE } from './make-csv.js';
+import { scannedFile } from './scan-file.js';
 
 const [side, csvPath, folder, memoryLimit] = process.argv.slice(2) as [
   string,
@@ -49,20 +48,9 @@ async function floor(): Promise<{ ms: number; cpuMs: number; rows: number }> {
   return { ms, cpuMs, rows };
 }
 
-/** Our load with every check, in the form that size and limit choose or in one pass. The scan was made while downloading. */
-async function ours(form: string): Promise<{ ms: number; cpuMs: number; rows: number; scanMs: number }> {
-  const scanner = new CsvScanner();
-  const hash = createHash('sha256');
-  const scanBegan = performance.now();
-  let sizeBytes = 0;
-  for await (const chunk of createReadStream(csvPath, { highWaterMark: 1 << 18 }) as AsyncIterable<Buffer>) {
-    scanner.push(chunk);
-    hash.update(chunk);
-    sizeBytes += chunk.length;
-  }
-  const scan = scanner.end();
-  const sha256 = hash.digest('hex');
-  const scanMs = performance.now() - scanBegan;
+/** Our load with every check, in the form that size and limit choose or in one pass. The scan lies beside the file. */
+async function ours(form: string): Promise<{ ms: number; cpuMs: number; rows: number }> {
+  const file = await scannedFile(csvPath);
   const database = await Database.open({
     path: join(folder, 'ours.duckdb'),
     folders: [join(csvPath, '..')],
@@ -78,10 +66,10 @@ async function ours(form: string): Promise<{ ms: number; cpuMs: number; rows: nu
   } = await timed(async () => {
     const loaded = await loadFile(database, {
       invoiceId: BENCH_INVOICE,
-      file: { sha256, sizeBytes, scan },
+      file,
       csvPath,
       source: 'event',
-      announcedSha256: sha256,
+      announcedSha256: file.sha256,
       eventId: null,
       workflowRunId: null,
       loadId: 1,
@@ -95,5 +83,5 @@ async function ours(form: string): Promise<{ ms: number; cpuMs: number; rows: nu
   });
   if (outcome.outcome !== 'loaded') throw new Error(`the load answered ${JSON.stringify(outcome)}`);
   database.close();
-  return { ms, cpuMs, rows: outcome.shipments, scanMs };
+  return { ms, cpuMs, rows: outcome.shipments };
 }
