@@ -49,8 +49,8 @@ export interface DatabaseOptions {
   readonly onFatal?: (error: WarehouseCorruptError) => void;
 }
 
-/** Connections kept; more loads at once than this wait. Beyond four nothing is gained (measured). */
-const CONNECTIONS = 4;
+/** Connections kept; who needs one more waits. Beyond four nothing is gained (measured). */
+export const CONNECTIONS = 4;
 /** Readable by DuckDB 1.5 and newer; an older storage version would replay a foreign WAL (hazard 14). */
 const STORAGE_VERSION = 'v1.5.0';
 

@@ -1,12 +1,13 @@
 /**
  * Rows and ledgers in one DuckDB file, for the one process that writes it.
  *
- * Locks come first, a turn at the file last: what holds a turn waits for nobody. A load takes both for its transaction
- * alone, so neither publications nor events wait while a large file is read into its stage.
+ * Locks come first, then a turn at the file, a connection last: what holds a turn waits for nobody. Only a load has its
+ * connection from the beginning and takes lock and turn for its transaction alone, so neither publications nor events
+ * wait while a large file is staged; and one connection is never a load's, so they never wait for each other in a ring.
  */
 
 import type { Archive } from '../archive/archive.js';
-import type { Database, Statements } from './database.js';
+import { CONNECTIONS, type Database, type Statements } from './database.js';
 import type { FileLoadOutcome, LoadPlaces } from './file-load.js';
 import { type Ingested, ingest } from './ingest.js';
 import type { NewLoad, Store } from './ledger-warehouse.js';
@@ -15,7 +16,7 @@ import type { LockFile } from './lock-file.js';
 import type { WarehousePaths } from './paths.js';
 import { publish } from './publish.js';
 import { requireRoom, sizeOf } from './room.js';
-import { KeyedMutex, Turnstile } from './turnstile.js';
+import { KeyedMutex, Seats, Turnstile } from './turnstile.js';
 import type { Publication } from './warehouse.js';
 
 export interface FileStoreParts {
@@ -41,6 +42,7 @@ export class FileStore implements Store {
   readonly #locks = new KeyedMutex();
   /** Shared by all who write, exclusive for a publication. */
   readonly #turnstile = new Turnstile();
+  readonly #loadSeats = new Seats(CONNECTIONS - 1);
   #lastLoadId: number;
 
   constructor(parts: FileStoreParts) {
@@ -90,7 +92,8 @@ export class FileStore implements Store {
   async loadFile(load: NewLoad): Promise<FileLoadOutcome> {
     const { database, memoryBytes } = this.#parts;
     this.#lastLoadId += 1;
-    return loadFile(database, { ...load, loadId: this.#lastLoadId, memoryBytes }, this.#places(load));
+    const numbered = { ...load, loadId: this.#lastLoadId, memoryBytes };
+    return this.#loadSeats.run(() => loadFile(database, numbered, this.#places(load)));
   }
 
   aroundStep<T>(work: () => Promise<T>): Promise<T> {

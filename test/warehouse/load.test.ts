@@ -390,6 +390,43 @@ describe.each([
   });
 });
 
+test('loads, events and a publication that come at once do not wait for each other in a ring', async () => {
+  const ids = Array.from({ length: 9 }, (_, n) => `55555555-5555-4555-8555-00000000000${n}`);
+  const { all } = Session.prototype;
+  let goOn: () => void = () => {};
+  const mayGoOn = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const first = new Promise<void>((reached) => {
+    vi.spyOn(Session.prototype, 'all').mockImplementation(async function (this: Session, name, params) {
+      if (name === 'insert-load' && params?.invoice_id === ids[0]) {
+        reached();
+        await mayGoOn;
+      }
+      return all.call(this, name, params);
+    });
+  });
+  const load = (invoiceId: string) => loadCsv(t, aCsv([{}], invoiceId), { invoiceId });
+  try {
+    // One load is amid its transaction; a publication waits for it, and all the others want a connection.
+    const loading = [load(ids[0] ?? '')];
+    await first;
+    const publishing = t.warehouse.publish();
+    loading.push(...ids.slice(1).map(load));
+    const told = ids.map((invoiceId) =>
+      t.warehouse.recordEvents([anEvent('invoice_finalized', { header: { invoiceId } })]),
+    );
+    await new Promise((wait) => setTimeout(wait, 200));
+    goOn();
+    const outcomes = await Promise.all(loading);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(ids.map(() => 'loaded'));
+    await Promise.all([publishing, ...told]);
+  } finally {
+    goOn();
+    vi.restoreAllMocks();
+  }
+}, 30_000);
+
 test('neither readers nor events wait while a large file is staged', async () => {
   const bytes = Buffer.concat([
     aCsv(),
