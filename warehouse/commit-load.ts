@@ -13,9 +13,10 @@ import {
   type LoadLine,
 } from './derive-invoice.js';
 import { LoadedMeanwhileError, LoadLostError, MisreadError } from './errors.js';
-import type { FileLoad, FileLoadOutcome, LoadedRows, LoadPlaces } from './file-load.js';
+import type { FileLoad, LoadPlaces } from './file-load.js';
 import { readInvoiceLines, writeInvoices } from './invoice-states.js';
 import { Refusal } from './refusal.js';
+import type { FileLoadOutcome, LoadedRows } from './warehouse.js';
 
 export interface Commit {
   readonly places: LoadPlaces;

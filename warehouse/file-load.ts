@@ -1,9 +1,8 @@
-/** A file that is to be loaded, and what may come of it. */
+/** A file that is to be loaded, and where its rows go. */
 
-import type { ArchivedFile, CsvFinding } from '../contract/csv-file.js';
+import type { ArchivedFile } from '../contract/csv-file.js';
 import type { FileSource } from '../contract/names.js';
 import type { Session, Statements } from './database.js';
-import type { Discrepancy, Proof } from './warehouse.js';
 
 export interface FileLoad {
   readonly invoiceId: string;
@@ -23,30 +22,6 @@ export interface FileLoad {
   readonly isRepeated: boolean;
   /** Bytes that DuckDB may use. */
   readonly memoryBytes: number;
-}
-
-export interface LoadedRows {
-  readonly loadId: number;
-  readonly version: number;
-  readonly shipments: number;
-  /** Exact decimal text, of the rows in `currencyCode`. */
-  readonly billingCost: string;
-  readonly currencyCode: string;
-  readonly proof: Proof;
-  readonly discrepancies: readonly Discrepancy[];
-}
-
-export type FileLoadOutcome =
-  | ({ readonly outcome: 'loaded' } & LoadedRows)
-  | { readonly outcome: 'voided' }
-  | Rejection
-  | { readonly outcome: 'contradicted'; readonly discrepancies: readonly Discrepancy[] };
-
-/** The first 100 findings, in order of the file, and the count of all. */
-export interface Rejection {
-  readonly outcome: 'rejected';
-  readonly findings: readonly CsvFinding[];
-  readonly findingCount: number;
 }
 
 /** Where a load's rows and its line in the ledger lie, and what makes either final. */

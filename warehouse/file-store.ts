@@ -8,7 +8,7 @@
 
 import type { Archive } from '../archive/archive.js';
 import { CONNECTIONS, type Database, type Statements } from './database.js';
-import type { FileLoadOutcome, LoadPlaces } from './file-load.js';
+import type { LoadPlaces } from './file-load.js';
 import { type Ingested, ingest } from './ingest.js';
 import type { NewLoad, Store } from './ledger-warehouse.js';
 import { loadFile } from './load-file.js';
@@ -17,7 +17,7 @@ import type { WarehousePaths } from './paths.js';
 import { publish } from './publish.js';
 import { requireRoom, sizeOf } from './room.js';
 import { KeyedMutex, Seats, Turnstile } from './turnstile.js';
-import type { Publication } from './warehouse.js';
+import type { FileLoadOutcome, Publication } from './warehouse.js';
 
 export interface FileStoreParts {
   readonly database: Database;

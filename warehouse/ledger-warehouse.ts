@@ -10,7 +10,7 @@ import type { InvoiceState, WebhookStatus } from '../contract/names.js';
 import type { Logger } from '../ops/log.js';
 import type { Database, Ledgers, Statements } from './database.js';
 import { FileNotArchivedError, LoadedMeanwhileError } from './errors.js';
-import type { FileLoad, FileLoadOutcome } from './file-load.js';
+import type { FileLoad } from './file-load.js';
 import { GroupCommit } from './group-commit.js';
 import type { Ingested } from './ingest.js';
 import { refreshInvoices } from './invoice-states.js';
@@ -21,6 +21,7 @@ import { takeEvents } from './take-ledger-lines.js';
 import { Turnstile } from './turnstile.js';
 import { verifyWarehouse } from './verify.js';
 import type {
+  FileLoadOutcome,
   InvoiceSummary,
   LoadOutcome,
   LoadRequest,

@@ -1,8 +1,9 @@
 /** Why a file is not loaded, told whole: what the byte scan found, and what is wrong in the cells. */
 
 import { MAX_FINDINGS, type ScanRule } from '../contract/csv-scanner.js';
-import type { FileLoad, FileLoadOutcome, Rejection } from './file-load.js';
+import type { FileLoad } from './file-load.js';
 import { findBrokenRows } from './find-broken-rows.js';
+import type { FileLoadOutcome, Rejection } from './warehouse.js';
 
 /** Faults that leave the records apart: what else is wrong in them can be said at once, not after the next new file. */
 const LEAVES_RECORDS_APART: ReadonlySet<string> = new Set<ScanRule>([

@@ -26,24 +26,36 @@ export interface Discrepancy {
   readonly found: string;
 }
 
-export type LoadOutcome =
-  | {
-      readonly outcome: 'loaded' | 'already_loaded';
-      readonly loadId: number;
-      readonly version: number;
-      readonly shipments: number;
-      /** Exact decimal text. */
-      readonly billingCost: string;
-      readonly currencyCode: string;
-      readonly proof: Proof;
-      readonly discrepancies: readonly Discrepancy[];
-    }
+/** What a load put into the warehouse, or had put there before. */
+export interface LoadedRows {
+  readonly loadId: number;
+  readonly version: number;
+  readonly shipments: number;
+  /** Exact decimal text, of the rows in `currencyCode`. */
+  readonly billingCost: string;
+  readonly currencyCode: string;
+  readonly proof: Proof;
+  readonly discrepancies: readonly Discrepancy[];
+}
+
+/** The file breaks a rule; nothing of it was loaded. The first 100 findings, in order of the file, and the count of all. */
+export interface Rejection {
+  readonly outcome: 'rejected';
+  readonly findings: readonly CsvFinding[];
+  readonly findingCount: number;
+}
+
+/** What comes of loading a file. */
+export type FileLoadOutcome =
+  | ({ readonly outcome: 'loaded' } & LoadedRows)
   /** The invoice is voided: nothing was loaded, nothing will be. */
   | { readonly outcome: 'voided' }
-  /** The file breaks a rule; nothing of it was loaded. First 100 findings. */
-  | { readonly outcome: 'rejected'; readonly findings: readonly CsvFinding[]; readonly findingCount: number }
+  | Rejection
   /** No announced hash, and count or sum contradict the header. */
   | { readonly outcome: 'contradicted'; readonly discrepancies: readonly Discrepancy[] };
+
+/** What comes of being asked for it, perhaps again. */
+export type LoadOutcome = FileLoadOutcome | ({ readonly outcome: 'already_loaded' } & LoadedRows);
 
 /** One invoice as the warehouse knows it; the columns of the view `invoices` in camelCase. */
 export interface InvoiceSummary {

@@ -9,13 +9,13 @@
 import type { Archive } from '../../archive/archive.js';
 import type { Logger } from '../../ops/log.js';
 import type { Database, Statements } from '../database.js';
-import type { FileLoad, FileLoadOutcome, LoadPlaces } from '../file-load.js';
+import type { FileLoad, LoadPlaces } from '../file-load.js';
 import { GroupCommit } from '../group-commit.js';
 import type { Ingested } from '../ingest.js';
 import type { NewLoad, Store } from '../ledger-warehouse.js';
 import { loadFile } from '../load-file.js';
 import { KeyedMutex } from '../turnstile.js';
-import type { Publication, Tidied } from '../warehouse.js';
+import type { FileLoadOutcome, Publication, Tidied } from '../warehouse.js';
 import { ingestLake } from './ingest-lake.js';
 import { lakePlaces } from './lake-places.js';
 import type { Ledger } from './ledger.js';

@@ -7,8 +7,9 @@
 
 import { commitLoads } from '../commit-load.js';
 import type { Database } from '../database.js';
-import type { FileLoad, FileLoadOutcome, LoadPlaces } from '../file-load.js';
+import type { FileLoad, LoadPlaces } from '../file-load.js';
 import { onePassParams } from '../load-file.js';
+import type { FileLoadOutcome } from '../warehouse.js';
 
 /** @returns in the order of the loads. @throws what a load alone throws, and Refusal */
 export async function loadBatch(
