@@ -4,11 +4,11 @@ import type { FastifyReply } from 'fastify';
 import type { EnvironmentName } from '../contract/names.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import type { Health } from '../ops/health.js';
+import type { InTurn } from '../ops/turns.js';
 import type { ReportCell, ReportHead } from '../reports/report-result.js';
 import { openReportSession, type ReportSession, type SessionRequest } from '../reports/report-session.js';
 import type { PageCache, Shown } from './page-cache.js';
 import { type Ask, askPublished } from './published-questions.js';
-import type { InTurn } from './turns.js';
 import { count, type Frame, instant, renderPage, type ViewName } from './views.js';
 
 export interface PageContext {

@@ -7,6 +7,7 @@ import type { Quarantine } from '../contract/quarantine.js';
 import type { Health } from '../ops/health.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
+import { createTurns } from '../ops/turns.js';
 import {
   NotPublishedError,
   ReportFilterError,
@@ -22,7 +23,6 @@ import { registerInvoices } from './pages/invoices.js';
 import { registerOverview } from './pages/overview.js';
 import { registerQuarantine } from './pages/quarantine.js';
 import { registerReports } from './pages/reports.js';
-import { createTurns } from './turns.js';
 import { STYLE, STYLE_ADDRESS } from './views.js';
 import { startWarmUp } from './warm-up.js';
 

@@ -7,6 +7,7 @@
  */
 
 import type { Archive } from '../archive/archive.js';
+import { createTurns } from '../ops/turns.js';
 import { CONNECTIONS, type Database, type Statements } from './database.js';
 import type { LoadPlaces } from './file-load.js';
 import { type Ingested, ingest } from './ingest.js';
@@ -16,7 +17,7 @@ import type { LockFile } from './lock-file.js';
 import type { WarehousePaths } from './paths.js';
 import { publish } from './publish.js';
 import { requireRoom, sizeOf } from './room.js';
-import { KeyedMutex, Seats, Turnstile } from './turnstile.js';
+import { KeyedMutex, Turnstile } from './turnstile.js';
 import type { FileLoadOutcome, Publication } from './warehouse.js';
 
 export interface FileStoreParts {
@@ -42,7 +43,7 @@ export class FileStore implements Store {
   readonly #locks = new KeyedMutex();
   /** Shared by all who write, exclusive for a publication. */
   readonly #turnstile = new Turnstile();
-  readonly #loadSeats = new Seats(CONNECTIONS - 1);
+  readonly #loadInTurn = createTurns(CONNECTIONS - 1);
   #lastLoadId: number;
 
   constructor(parts: FileStoreParts) {
@@ -93,7 +94,7 @@ export class FileStore implements Store {
     const { database, memoryBytes } = this.#parts;
     this.#lastLoadId += 1;
     const numbered = { ...load, loadId: this.#lastLoadId, memoryBytes };
-    return this.#loadSeats.run(() => loadFile(database, numbered, this.#places(load)));
+    return this.#loadInTurn(() => loadFile(database, numbered, this.#places(load)));
   }
 
   aroundStep<T>(work: () => Promise<T>): Promise<T> {

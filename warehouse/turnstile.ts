@@ -44,28 +44,6 @@ export class Turnstile {
   }
 }
 
-/** So many at once, the others in order of arrival. */
-export class Seats {
-  readonly #waiting: (() => void)[] = [];
-  #free: number;
-
-  constructor(count: number) {
-    this.#free = count;
-  }
-
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((seat) => this.#waiting.push(seat));
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free += 1;
-      else next();
-    }
-  }
-}
-
 /** One at a time per key; keys do not wait for each other. */
 export class KeyedMutex {
   readonly #tails = new Map<string, Promise<void>>();

@@ -1,23 +1,13 @@
 /** A backfill of very many ids against the embedded Temporal: how fast, and that no history comes near the server's limits. */
 
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Client } from '@temporalio/client';
-import { NativeConnection } from '@temporalio/worker';
+import type { Client } from '@temporalio/client';
 import { pino } from 'pino';
 import { startBackfill } from '../../temporal/backfill-client.js';
-import { openConnection } from '../../temporal/connect.js';
-import { startEmbeddedTemporal } from '../../temporal/embedded.js';
-import { registerSearchAttributes } from '../../temporal/search-attributes.js';
-import { createWorkers } from '../../worker/create-workers.js';
-import { installRuntime } from '../../worker/runtime.js';
-import { workflowBundle } from '../../worker/workflow-bundle.js';
-import { anInvoiceRoute } from '../support/quick-route.js';
 import { PARTNER_ID } from '../workflows/invoice-builders.js';
 import { activitiesOf, aWorld } from '../workflows/scripted-world.js';
 import { createTheatre } from '../workflows/theatre.js';
+import { startRealWorkers } from './real-workers.js';
 
 export const summary =
   'a backfill of 100,000 ids that the service does not know: rate, memory, length and size of every history (backfill [ids])';
@@ -31,23 +21,13 @@ const TELL_EVERY = 5_000;
 /** Workflows, `startLookUps` and the server are real; what an invoice's workflow asks is answered at once by "unknown". */
 export async function main([count = '100000']: readonly string[]): Promise<void> {
   const log = pino({ level: 'error' });
-  installRuntime(log);
-  const dataDir = await mkdtemp(join(tmpdir(), 'backfill-'));
-  const server = await startEmbeddedTemporal({ dataDir, log });
-  const connection = await openConnection({ address: server.address });
-  const native = await NativeConnection.connect({ address: server.address });
-  await registerSearchAttributes(connection, 'default');
-  const client = new Client({ connection });
-  const route = anInvoiceRoute();
   const { billing, warehouse } = createTheatre();
   const unknown = activitiesOf(() => unknownWorld);
-  const workers = await createWorkers({
-    ...{ connection: native, namespace: 'default', queues: route.queues, dataConverter: {} },
-    bundle: await workflowBundle(),
+  const workers = await startRealWorkers(log, {
     billing: { ...billing, ...unknown },
     warehouse: { ...warehouse, ...unknown },
   });
-  const running = Promise.all(workers.map((worker) => worker.run()));
+  const { client, route } = workers;
   let peakBytes = 0;
   const watch = setInterval(() => {
     peakBytes = Math.max(peakBytes, process.memoryUsage().rss);
@@ -71,12 +51,7 @@ export async function main([count = '100000']: readonly string[]): Promise<void>
     await judgeHistories(client, route.queues.billing);
   } finally {
     clearInterval(watch);
-    for (const worker of workers) worker.shutdown();
-    await running;
-    await native.close();
-    await connection.close();
-    await server.stop();
-    await rm(dataDir, { recursive: true, force: true });
+    await workers.close();
   }
 }
 

@@ -1,0 +1,45 @@
+/** A real Temporal server and both real workers around activities of a test, for programs that run very many workflows. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import type { Logger } from '../../ops/log.js';
+import { openConnection } from '../../temporal/connect.js';
+import { startEmbeddedTemporal } from '../../temporal/embedded.js';
+import { registerSearchAttributes } from '../../temporal/search-attributes.js';
+import { createWorkers } from '../../worker/create-workers.js';
+import { installRuntime } from '../../worker/runtime.js';
+import { workflowBundle } from '../../worker/workflow-bundle.js';
+import { anInvoiceRoute } from '../support/quick-route.js';
+
+type Activities = Pick<Parameters<typeof createWorkers>[0], 'billing' | 'warehouse'>;
+
+export async function startRealWorkers(log: Logger, activities: Activities) {
+  installRuntime(log);
+  const dataDir = await mkdtemp(join(tmpdir(), 'billsync-chaos-'));
+  const server = await startEmbeddedTemporal({ dataDir, log });
+  const connection = await openConnection({ address: server.address });
+  const native = await NativeConnection.connect({ address: server.address });
+  await registerSearchAttributes(connection, 'default');
+  const route = anInvoiceRoute();
+  const workers = await createWorkers({
+    ...{ connection: native, namespace: 'default', queues: route.queues, dataConverter: {} },
+    bundle: await workflowBundle(),
+    ...activities,
+  });
+  const running = Promise.all(workers.map((worker) => worker.run()));
+  return {
+    client: new Client({ connection }),
+    route,
+    async close(): Promise<void> {
+      for (const worker of workers) worker.shutdown();
+      await running;
+      await native.close();
+      await connection.close();
+      await server.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
