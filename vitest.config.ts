@@ -18,12 +18,17 @@ export default defineConfig({
         test: {
           name: 'temporal',
           include: onSharedTemporal,
-          globalSetup: ['test/support/global-setup.ts'],
+          globalSetup: ['test/support/build-program.ts', 'test/support/global-setup.ts'],
         },
       },
       {
         extends: true,
-        test: { name: 'all others', include: ['test/**/*.test.ts'], exclude: onSharedTemporal },
+        test: {
+          name: 'all others',
+          include: ['test/**/*.test.ts'],
+          exclude: onSharedTemporal,
+          globalSetup: ['test/support/build-program.ts'],
+        },
       },
     ],
   },

@@ -1,10 +1,10 @@
-/** Runs `bin/billsync` as a person would: a real process, its streams and its exit code. */
+/** Runs `billsync`, as it is published, as a person would: a real process, its streams and its exit code. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { builtProgram, sharedCache } from './built-program.js';
 
-export const BILLSYNC = fileURLToPath(new URL('../../bin/billsync', import.meta.url));
+export const BILLSYNC = await builtProgram();
 
 export interface Finished {
   readonly exitCode: number | null;
@@ -16,7 +16,7 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly input?: string;
-  /** Another `billsync` than that of the checkout. */
+  /** Another `billsync` than the one built from the checkout. */
   readonly program?: string;
 }
 
@@ -27,7 +27,7 @@ export function cleanEnvironment(more: Readonly<Record<string, string>> = {}): R
       value !== undefined &&
       !/^(BILLSYNC_|TEMPORAL_|SANDBOX_|LOG_|OTEL_|NO_COLOR|NODE_OPTIONS|VITEST)/.test(name),
   ) as [string, string][];
-  return { ...Object.fromEntries(own), ...more };
+  return { ...Object.fromEntries(own), XDG_CACHE_HOME: sharedCache, ...more };
 }
 
 export async function billsync(args: readonly string[], options: RunOptions = {}): Promise<Finished> {

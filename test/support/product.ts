@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { processesNaming } from '../../temporal/processes.js';
-import { BILLSYNC } from './billsync.js';
+import { BILLSYNC, cleanEnvironment } from './billsync.js';
 import type { ForeignService } from './foreign-service.js';
 import { freePort } from './free-port.js';
 import { serviceSettings } from './service-settings.js';
@@ -86,8 +86,7 @@ export async function createProduct({
   const [user, password] = ['hook', 'pass:word+/=ü'];
   const webhookPort = await freePort();
   const env = {
-    ...ownEnvironment(),
-    ...settingsFor(service),
+    ...cleanEnvironment(settingsFor(service)),
     DIE_AT_FILE: armFile,
     BILLSYNC_DATA_DIR: dataDir,
     BILLSYNC_WEBHOOK_PORT: String(webhookPort),
@@ -210,12 +209,6 @@ export function settingsFor(service: ForeignService): Record<string, string> {
 }
 
 /** Without settings of whoever runs the tests: each would change what is proved. */
-function ownEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(BILLSYNC|TEMPORAL|SANDBOX|OTEL|LOG)_/.test(name)),
-  );
-}
-
 function readyLine(text: string): ReadonlyMap<string, string> | null {
   const line = /^ready( .*)?$/m.exec(text);
   if (line === null) return null;

@@ -1,0 +1,40 @@
+/**
+ * Builds what is published: compiled code, the files that code reads beside itself (SQL, templates, style sheets) and
+ * the prebuilt workflow bundle, so that a worker starts without bundling.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { cp, mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const NOT_SHIPPED = /^(test|bench|scripts|conformance|docs|bin|\.[^/]+)\//;
+const READ_AT_RUN_TIME = /\.(sql|eta|css|cjs|svg|html|js|json|yaml)$/;
+
+/** The files of the checkout that what is published is made of, by path from its root. */
+export function shippedFiles(): readonly string[] {
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  return listed.split('\n').filter((file) => file.includes('/') && !NOT_SHIPPED.test(file));
+}
+
+/**
+ * @param dist folder that is made, or added to
+ * @param compilerOptions more of them, as on the compiler's command line
+ */
+export async function buildPackage(dist: string, compilerOptions: readonly string[] = []): Promise<void> {
+  const compile = ['-p', join(root, 'tsconfig.build.json'), '--outDir', dist, ...compilerOptions];
+  execFileSync(join(root, 'node_modules/.bin/tsc'), compile, { stdio: 'inherit' });
+  for (const file of shippedFiles().filter((name) => READ_AT_RUN_TIME.test(name))) {
+    await mkdir(dirname(join(dist, file)), { recursive: true });
+    await cp(join(root, file), join(dist, file));
+  }
+  // Bundled from the compiled code, so that the bundle holds what is shipped and nothing else.
+  const { buildWorkflowBundle } = (await import(
+    pathToFileURL(join(dist, 'worker/workflow-bundle.js')).href
+  )) as typeof import('../worker/workflow-bundle.js');
+  await buildWorkflowBundle(join(dist, 'workflow-bundle.js'));
+}

@@ -1,0 +1,73 @@
+/**
+ * The program as it is published, built from this checkout: what the tests run as a process is what users run, and a
+ * process costs a third of what compiling the sources at each start does.
+ */
+
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildPackage, shippedFiles } from '../../scripts/build-package.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const builds = join(root, '.cache/builds');
+const BESIDE_THE_CODE = ['bin/billsync', 'package.json', 'package-lock.json', 'tsconfig.build.json'];
+const KEPT = 10;
+
+/** For XDG_CACHE_HOME: where the program finds what set-up brought, as one that runs in the checkout does. */
+export const sharedCache = join(root, '.cache/user');
+
+/** Builds it where that was not done for these very sources. @returns path of `billsync` */
+export async function builtProgram(): Promise<string> {
+  const folder = join(builds, fingerprint());
+  if (!existsSync(folder)) {
+    await mkdir(builds, { recursive: true });
+    await linkCache();
+    await build(folder);
+    await dropOlder();
+  }
+  return join(folder, 'bin/billsync');
+}
+
+function fingerprint(): string {
+  const hash = createHash('sha256');
+  for (const file of [...shippedFiles(), ...BESIDE_THE_CODE]) {
+    const path = join(root, file);
+    // One that was deleted is still listed until the deletion is staged.
+    if (existsSync(path)) hash.update(`${file}\n`).update(readFileSync(path));
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** Whole under its name, so that two test runs that begin at once do not meet. */
+async function build(folder: string): Promise<void> {
+  const draft = await mkdtemp(join(builds, 'draft-'));
+  try {
+    // Types are checked by themselves, before the tests.
+    await buildPackage(join(draft, 'dist'), ['--noCheck']);
+    for (const file of ['bin/billsync', 'package.json']) await cp(join(root, file), join(draft, file));
+    await symlink(join(root, 'node_modules'), join(draft, 'node_modules'));
+    await rename(draft, folder);
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    if (!existsSync(folder)) throw error;
+  }
+}
+
+async function linkCache(): Promise<void> {
+  await mkdir(sharedCache, { recursive: true });
+  await symlink('..', join(sharedCache, 'billsync')).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+}
+
+async function dropOlder(): Promise<void> {
+  const folders = await Promise.all(
+    (await readdir(builds))
+      .filter((name) => !name.startsWith('draft-'))
+      .map(async (name) => ({ name, madeMs: (await stat(join(builds, name))).mtimeMs })),
+  );
+  const older = folders.toSorted((a, b) => b.madeMs - a.madeMs).slice(KEPT);
+  await Promise.all(older.map(({ name }) => rm(join(builds, name), { recursive: true, force: true })));
+}
