@@ -25,6 +25,8 @@ export async function runKills(options: {
     const writer = await startWriter(workshop, { seed: options.seed + round });
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
     await sleep(50 + (state % 700));
+    // On a busy machine none of them may have got as far as a load.
+    while (round === options.kills - 1 && workshop.promised.loads.size === 0) await sleep(5);
     await kill(writer);
     options.onProgress?.(
       `${round + 1} of ${options.kills} kills, ${workshop.promised.loads.size} loads promised`,

@@ -73,7 +73,7 @@ export async function startRole(
   const ready = new Promise<string>((resolve, reject) => {
     const limit = setTimeout(
       () => reject(new Error(`${args.join(' ')} was not ready in time:\n${stderr}`)),
-      options.readyWithinMs ?? 45_000,
+      options.readyWithinMs ?? 110_000,
     );
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       stderr += text;

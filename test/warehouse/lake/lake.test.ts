@@ -219,7 +219,7 @@ describe('the warehouse over a lake', () => {
     const tidied = await tidyLake({
       database,
       ledger,
-      now: new Date(Date.now() + 1_000),
+      now: new Date(Date.now() + 3_600_000),
       keepMs: 0,
       leastFiles: 2,
     });
