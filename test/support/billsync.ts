@@ -6,6 +6,9 @@ import { builtProgram, sharedCache } from './built-program.js';
 
 export const BILLSYNC = await builtProgram();
 
+/** Less than a hook may take, so that the failure shows what the process wrote. */
+const READY_WITHIN_MS = 110_000;
+
 export interface Finished {
   readonly exitCode: number | null;
   readonly stdout: string;
@@ -60,10 +63,7 @@ export interface RunningRole {
 }
 
 /** Starts a role and waits for its `ready` line. */
-export async function startRole(
-  args: readonly string[],
-  options: RunOptions & { readonly readyWithinMs?: number } = {},
-): Promise<RunningRole> {
+export async function startRole(args: readonly string[], options: RunOptions = {}): Promise<RunningRole> {
   const child = spawn(options.program ?? BILLSYNC, args, {
     env: cleanEnvironment(options.env),
     cwd: options.cwd,
@@ -73,7 +73,7 @@ export async function startRole(
   const ready = new Promise<string>((resolve, reject) => {
     const limit = setTimeout(
       () => reject(new Error(`${args.join(' ')} was not ready in time:\n${stderr}`)),
-      options.readyWithinMs ?? 110_000,
+      READY_WITHIN_MS,
     );
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       stderr += text;
