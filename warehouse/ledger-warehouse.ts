@@ -16,12 +16,13 @@ import type { Ingested } from './ingest.js';
 import { refreshInvoices } from './invoice-states.js';
 import { knownLoad } from './known-load.js';
 import { uuidOrNull } from './ledger-lines.js';
-import { readInvoice, readInvoices } from './read-invoices.js';
+import { readInvoice, readInvoices, readStandings } from './read-invoices.js';
 import { takeEvents } from './take-ledger-lines.js';
 import { Turnstile } from './turnstile.js';
 import { verifyWarehouse } from './verify.js';
 import type {
   FileLoadOutcome,
+  InvoiceStanding,
   InvoiceSummary,
   LoadOutcome,
   LoadRequest,
@@ -161,6 +162,10 @@ export class LedgerWarehouse implements Warehouse {
 
   invoices(filter: { readonly states?: readonly InvoiceState[] } = {}): Promise<readonly InvoiceSummary[]> {
     return readInvoices(this.#store.ledgers, filter);
+  }
+
+  standings(invoiceIds: readonly string[]): Promise<readonly InvoiceStanding[]> {
+    return readStandings(this.#store.ledgers, invoiceIds);
   }
 
   async verify(options: {

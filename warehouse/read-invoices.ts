@@ -4,7 +4,7 @@ import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { InvoiceState } from '../contract/names.js';
 import type { Ledgers, Row } from './database.js';
 import { uuidOrNull } from './ledger-lines.js';
-import type { InvoiceSummary } from './warehouse.js';
+import type { InvoiceStanding, InvoiceSummary } from './warehouse.js';
 
 export async function readInvoices(
   database: Pick<Ledgers, 'all'>,
@@ -23,6 +23,24 @@ export async function readInvoice(
   if (id === null) return null;
   const [row] = await database.all('select-invoice', { invoice_id: id });
   return row === undefined ? null : toSummary(row);
+}
+
+/** Of those that something is known of; an id that is no UUID names none. */
+export async function readStandings(
+  database: Pick<Ledgers, 'all'>,
+  invoiceIds: readonly string[],
+): Promise<readonly InvoiceStanding[]> {
+  const ids = invoiceIds.flatMap((invoiceId) => uuidOrNull(invoiceId) ?? []);
+  if (ids.length === 0) return [];
+  const rows = await database.all('select-standings', { invoice_ids: JSON.stringify(ids) });
+  return rows.map((row) => ({
+    invoiceId: String(row.invoice_id),
+    state: row.state as InvoiceState,
+    statedTotal: text(row.stated_total),
+    statedShipments: count(row.stated_shipments),
+    billingCost: text(row.billing_cost),
+    shipments: count(row.shipments),
+  }));
 }
 
 function toSummary(row: Row): InvoiceSummary {

@@ -74,6 +74,19 @@ export interface InvoiceSummary {
   readonly billingCost: string | null;
 }
 
+/** Where an invoice stands, for whoever compares very many of them with what the service says. */
+export interface InvoiceStanding {
+  /** In lower case. */
+  readonly invoiceId: string;
+  readonly state: InvoiceState;
+  /** What header and details state; null while nobody told. Decimal text. */
+  readonly statedTotal: string | null;
+  readonly statedShipments: number | null;
+  /** What its rows hold; null while none are loaded. Decimal text. */
+  readonly billingCost: string | null;
+  readonly shipments: number | null;
+}
+
 export interface Publication {
   readonly sequence: number;
   readonly publishedAt: string;
@@ -134,6 +147,8 @@ export interface Warehouse {
   resumeInvoice(invoiceId: string): Promise<void>;
   invoice(invoiceId: string): Promise<InvoiceSummary | null>;
   invoices(filter?: { readonly states?: readonly InvoiceState[] }): Promise<readonly InvoiceSummary[]>;
+  /** Of those that something is known of, by one look at the ledger; in no order. */
+  standings(invoiceIds: readonly string[]): Promise<readonly InvoiceStanding[]>;
   verify(options: {
     readonly full: boolean;
     readonly onProgress?: (done: number, of: number) => void;

@@ -19,6 +19,7 @@ import { tidyLake } from '../../../warehouse/lake/tidy-lake.js';
 import { openWarehouse } from '../../../warehouse/open-warehouse.js';
 import { rebuildWarehouse } from '../../../warehouse/rebuild.js';
 import { diffVersions } from '../../../warehouse/version-diff.js';
+import type { InvoiceStanding, Warehouse } from '../../../warehouse/warehouse.js';
 import {
   aCsv,
   archiveCsv,
@@ -67,6 +68,12 @@ async function lakeFiles(): Promise<number> {
   return Number(row?.n);
 }
 
+async function standingsIn(warehouse: Warehouse): Promise<readonly InvoiceStanding[]> {
+  const all = await warehouse.invoices();
+  const standings = await warehouse.standings(all.map(({ invoiceId }) => invoiceId));
+  return standings.toSorted((a, b) => a.invoiceId.localeCompare(b.invoiceId));
+}
+
 describe('the warehouse over a lake', () => {
   test('tells what the single file tells, and becomes one and a lake again without a difference', async () => {
     await tellStory(t);
@@ -82,6 +89,7 @@ describe('the warehouse over a lake', () => {
     expect(there.publication).toMatchObject({ invoices: 3, shipments: 3 });
     const file = await openWarehouse({ settings: fileSettings, archive: t.archive, log: silent });
     expect((await file.verify({ full: true })).drift).toEqual([]);
+    const standings = await standingsIn(file);
     await file.close();
     rmSync(fileSettings.dataDir, { recursive: true });
 
@@ -90,6 +98,8 @@ describe('the warehouse over a lake', () => {
     expect(await everything(shownPath(settings), (sql) => askLake(settings, sql))).toEqual(live);
     await t.reopen();
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+    expect(standings.length).toBeGreaterThan(1);
+    expect(await standingsIn(t.warehouse)).toEqual(standings);
   });
 
   test('explains a row and compares versions', async () => {
