@@ -11,17 +11,20 @@ import { findOverdue } from './find-overdue.js';
 import { forwardInbox } from './forward-inbox.js';
 import { importCsv } from './import-csv.js';
 import { ingestArchive } from './ingest-archive.js';
+import { isWorkflowOpen } from './is-workflow-open.js';
 import { loadInvoice } from './load-invoice.js';
 import { lookAfterInvoices } from './look-after-invoices.js';
 import { lookUpInvoice } from './look-up-invoice.js';
 import { parkInvoice } from './park-invoice.js';
 import { publishSnapshot } from './publish-snapshot.js';
 import { recallInvoice } from './recall-invoice.js';
+import { recallStandings } from './recall-standings.js';
 import { recordDetails } from './record-details.js';
 import { recordEvent } from './record-event.js';
 import { regenerateUrl } from './regenerate-url.js';
 import { resumeInvoice } from './resume-invoice.js';
 import { startLookUps } from './start-look-ups.js';
+import { surveyInvoices } from './survey-invoices.js';
 import { verifyWarehouse } from './verify-warehouse.js';
 import { voidInvoice } from './void-invoice.js';
 
@@ -33,8 +36,10 @@ export function createBillingActivities(dependencies: BillingDependencies) {
     downloadCsv: downloadCsv(dependencies),
     exportCsv: exportCsv(dependencies),
     lookUpInvoice: lookUpInvoice(dependencies),
+    surveyInvoices: surveyInvoices(dependencies),
     startLookUps: startLookUps(),
     findBatchEnd: findBatchEnd(),
+    isWorkflowOpen: isWorkflowOpen(),
   };
 }
 
@@ -43,6 +48,7 @@ export function createWarehouseActivities(dependencies: WarehouseDependencies) {
   return {
     recordEvent: recordEvent(dependencies),
     recallInvoice: recallInvoice(dependencies),
+    recallStandings: recallStandings(dependencies),
     recordDetails: recordDetails(dependencies),
     loadInvoice: loadInvoice(dependencies),
     voidInvoice: voidInvoice(dependencies),

@@ -1,6 +1,7 @@
 /** Looks whether a batch of a backfill is over: one that was terminated cannot say so itself. */
 
 import { getClient } from '@temporalio/activity';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import type { backfillBatch } from '../workflows/backfill-batch.js';
 import type { BackfillCounts } from '../workflows/backfill-messages.js';
 import { translated } from './failures.js';
@@ -14,10 +15,15 @@ export function findBatchEnd() {
   return ({ workflowId }: { readonly workflowId: string }): Promise<BatchEnd> =>
     translated(async () => {
       const batch = getClient().workflow.getHandle<typeof backfillBatch>(workflowId);
-      const { status } = await batch.describe();
-      if (status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW') return { state: 'open' };
-      if (status.name !== 'COMPLETED') return { state: 'broken-off' };
-      const { counts } = await batch.result();
-      return { state: 'completed', counts };
+      try {
+        const { status } = await batch.describe();
+        if (status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW') return { state: 'open' };
+        if (status.name !== 'COMPLETED') return { state: 'broken-off' };
+        const { counts } = await batch.result();
+        return { state: 'completed', counts };
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return { state: 'broken-off' };
+        throw error;
+      }
     });
 }

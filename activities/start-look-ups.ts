@@ -6,10 +6,15 @@ import { type InvoiceRoute, lookUpInvoice } from '../temporal/invoice-client.js'
 import type { Pace } from '../workflows/pace.js';
 import { translated } from './failures.js';
 
+export interface InvoiceToLookUp {
+  readonly invoiceId: string;
+  readonly isFileInDoubt: boolean;
+}
+
 export interface StartLookUpsRequest {
   readonly environment: EnvironmentName;
   readonly partnerId: string;
-  readonly invoiceIds: readonly string[];
+  readonly invoices: readonly InvoiceToLookUp[];
   /** The workflow that is told what became of each. */
   readonly replyTo: string;
   readonly billingQueue: string;
@@ -26,9 +31,16 @@ export function startLookUps() {
         ...(pace ? { pace } : {}),
       };
       const client = getClient();
-      for (const invoiceId of request.invoiceIds) {
-        await lookUpInvoice(client, route, { partnerId, invoiceId }, { cause: 'backfill', replyTo });
-      }
+      await Promise.all(
+        request.invoices.map(({ invoiceId, isFileInDoubt }) =>
+          lookUpInvoice(
+            client,
+            route,
+            { partnerId, invoiceId },
+            { cause: 'backfill', replyTo, isFileInDoubt },
+          ),
+        ),
+      );
     });
 }
 

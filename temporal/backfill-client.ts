@@ -25,12 +25,14 @@ export interface BackfillRequest {
   readonly concurrency?: number;
   /** How long one invoice is waited for before it counts as `pending`. */
   readonly replyWithin?: string;
-  /** How long a batch may say nothing before it is looked after; 10 minutes unless told. */
+  /** How long a batch may say nothing before it is looked after, and wait before it looks; 10 minutes unless told. */
   readonly lookAfter?: string;
+  /** How long after the last batch we count as gone when we did not say that it was the last; 10 minutes unless told. */
+  readonly quietAfter?: string;
   /** Ids in one batch, 500 unless told. */
   readonly batchSize?: number;
-  /** To start the same one again by name; else a new one. */
-  readonly backfillId?: string;
+  /** Called after each batch with how many ids were handed over so far. */
+  readonly onHandedOver?: (ids: number, backfillId: string) => void;
 }
 
 export interface BackfillStatus {
@@ -39,6 +41,8 @@ export interface BackfillStatus {
   readonly inWork: number;
   readonly control: BackfillControl;
   readonly isOver: boolean;
+  /** Whether all ids were handed over; false when it is over: not all of them ever will be. */
+  readonly isComplete: boolean;
   readonly counts: BackfillCounts;
 }
 
@@ -57,26 +61,27 @@ const DEFAULT_CONCURRENCY = 20;
 /** 39 bytes an id: far below the limits of a payload, and of a batch's history. */
 const BATCH_SIZE = 500;
 
+/** Resolves once all ids are handed over, or nobody takes them any more: somebody cancelled it meanwhile. */
 export async function startBackfill(
   client: Client,
   route: InvoiceRoute,
   request: BackfillRequest,
 ): Promise<BackfillHandle> {
   const { partnerId, concurrency = DEFAULT_CONCURRENCY, replyWithin = '1 h' } = request;
-  const backfillId = request.backfillId ?? randomUUID();
-  const invoiceIds = [...new Set(request.invoiceIds)];
-  const { batchSize = BATCH_SIZE, lookAfter } = request;
-  const pace = invoicePace(route);
+  const { batchSize = BATCH_SIZE, lookAfter, quietAfter, onHandedOver } = request;
   const { environment } = route;
+  const backfillId = randomUUID();
+  const workflowId = backfillWorkflowId(route, backfillId);
+  const invoiceIds = [...new Set(request.invoiceIds)];
+  const pace = invoicePace(route);
   const input = {
     ...{ environment, partnerId, concurrency, replyWithin },
     ...(pace ? { pace } : {}),
     ...(lookAfter ? { lookAfter } : {}),
   };
   const taskQueue = (route.queues ?? taskQueues(environment)).billing;
-  const workflowId = backfillWorkflowId(route, backfillId);
-  const handle = await client.workflow.start<typeof backfill>('backfill', {
-    ...{ workflowId, taskQueue, args: [input] },
+  const parent = await client.workflow.start<typeof backfill>('backfill', {
+    ...{ workflowId, taskQueue, args: [{ ...input, ...(quietAfter ? { quietAfter } : {}) }] },
   });
   for (let from = 0; ; from += batchSize) {
     const page = invoiceIds.slice(from, from + batchSize);
@@ -91,8 +96,22 @@ export async function startBackfill(
         },
       });
     }
-    await handle.signal(backfillBatchSignal, { workflowId: batchId, size: page.length, isLast });
-    if (isLast) return followBackfill(client, route, backfillId);
+    const isTaken = await announced({ workflowId: batchId, size: page.length, isLast });
+    if (isTaken) onHandedOver?.(Math.min(from + batchSize, invoiceIds.length), backfillId);
+    if (isLast || !isTaken) return followBackfill(client, route, backfillId);
+  }
+
+  async function announced(batch: { workflowId: string; size: number; isLast: boolean }): Promise<boolean> {
+    try {
+      await parent.signal(backfillBatchSignal, batch);
+      return true;
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      // It would find out by itself, later.
+      if (batch.size > 0)
+        await client.workflow.getHandle(batch.workflowId).signal(backfillControlSignal, 'cancel');
+      return false;
+    }
   }
 }
 
@@ -112,8 +131,8 @@ export function followBackfill(client: Client, route: InvoiceRoute, backfillId: 
       for (const { state } of batch.results) counts[state] += 1;
     }
     const done = Object.values(counts).reduce((sum, count) => sum + count, 0);
-    const { total, control, isOver } = progress;
-    return { total, done, inWork, control, isOver, counts };
+    const { total, control, isOver, isComplete } = progress;
+    return { total, done, inWork, control, isOver, isComplete, counts };
   }
 
   /** A batch that was announced and has not begun yet has no results. */

@@ -12,6 +12,7 @@ const TELL_PROGRESS = new Set([
   'exportCsv',
   'loadInvoice',
   'lookAfterInvoices',
+  'surveyInvoices',
   'verifyWarehouse',
 ]);
 /** Well below the 15 s after which an attempt counts as dead; Temporal hears of it once a second at most. */

@@ -1,7 +1,11 @@
-/** A few hundred invoices of a backfill: so many in work at once, and a result for each. */
+/**
+ * A few hundred invoices of a backfill, and a result for each. Slice by slice the ledger and the service are asked;
+ * what is as it should be is a result at once, and only the rest gets a workflow each, so many in work at a time.
+ */
 
 import {
   allHandlersFinished,
+  CancellationScope,
   condition,
   continueAsNew,
   getExternalWorkflowHandle,
@@ -11,6 +15,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { BillingActivities } from '../activities/create-activities.js';
+import type { InvoiceToLookUp } from '../activities/start-look-ups.js';
 import {
   type BackfillBatchInput,
   type BackfillBatchResult,
@@ -22,57 +27,91 @@ import {
   noBackfillCounts,
 } from './backfill-messages.js';
 import { type BackfillReply, backfillReplySignal } from './messages.js';
-import { inMilliseconds } from './pace.js';
+import { surveyActivities } from './options.js';
+import { DEFAULT_PACE, inMilliseconds } from './pace.js';
+import { surveySlice } from './survey-slice.js';
 
 /** So many invoices are started by one activity: fewer events in the history, and a retry repeats little. */
 const STARTED_AT_ONCE = 10;
+/** So many are asked about by one activity: its results are told together, and a pause waits for none of it. */
+const SLICE = 100;
 
 export async function backfillBatch(input: BackfillBatchInput): Promise<BackfillBatchResult> {
-  const { startLookUps } = proxyActivities<BillingActivities>({
+  const { startLookUps, isWorkflowOpen } = proxyActivities<BillingActivities>({
     startToCloseTimeout: '1 min',
     retry: { initialInterval: '1 s', maximumInterval: '1 min' },
   });
+  const survey = surveyActivities({ ...DEFAULT_PACE, ...input.pace });
   const waiting = [...input.invoiceIds];
+  const toStart: InvoiceToLookUp[] = [...(input.toStart ?? [])];
   const inWork = new Map<string, number>(input.inWork);
   const results: BackfillOutcome[] = [...(input.results ?? [])];
   const known = new Set(results.map(({ invoiceId }) => invoiceId));
   const patience = inMilliseconds(input.replyWithin as `${number}`);
+  const lookAfter = inMilliseconds((input.lookAfter ?? '10 min') as `${number}`);
   let control = input.control;
+  let surveying: CancellationScope | null = null;
 
   setHandler(backfillControlSignal, (wanted) => {
     if (control !== 'cancel') control = wanted;
+    if (control !== 'resume') surveying?.cancel();
   });
   setHandler(backfillReplySignal, (reply) => note(reply));
   setHandler(backfillBatchProgressQuery, () => ({
-    ...{ results, inWork: inWork.size, waiting: waiting.length, control },
+    ...{ results, inWork: inWork.size, waiting: waiting.length + toStart.length, control },
   }));
 
-  const mayStart = (): boolean =>
-    control === 'resume' && waiting.length > 0 && inWork.size < input.concurrency;
+  const hasRoom = (): boolean => control === 'resume' && inWork.size < input.concurrency;
+  const mayStart = (): boolean => hasRoom() && toStart.length > 0;
+  const maySurvey = (): boolean => hasRoom() && toStart.length === 0 && waiting.length > 0;
+  const isUnbegun = (): boolean => waiting.length > 0 || toStart.length > 0;
   for (;;) {
-    if (control === 'cancel') for (const invoiceId of waiting.splice(0)) settle(invoiceId, 'cancelled', null);
+    if (control === 'cancel') drop();
     giveUpOnTheLate();
-    if (waiting.length === 0 && inWork.size === 0) break;
+    if (!isUnbegun() && inWork.size === 0) break;
     if (workflowInfo().continueAsNewSuggested) {
       await condition(allHandlersFinished);
-      const carried = { invoiceIds: waiting, inWork: [...inWork], results, control };
+      const carried = { invoiceIds: waiting, toStart, inWork: [...inWork], results, control };
       return continueAsNew<typeof backfillBatch>({ ...input, ...carried });
     }
     if (mayStart()) await startSome();
-    else await condition(() => isNews(), untilNextIsLate());
+    else if (maySurvey()) await surveySome();
+    else if (inWork.size > 0) await condition(isNews, untilNextIsLate());
+    else if (!(await condition(isNews, lookAfter)) && !(await isWorkflowOpen({ workflowId: input.replyTo })))
+      control = 'cancel'; // Nobody is left who could give it its turn.
   }
   await condition(allHandlersFinished);
   const counts = count(results);
-  if (input.replyTo !== undefined) await sayOver(input.replyTo, counts);
+  await sayOver(input.replyTo, counts);
   return { counts };
 
+  /** Only as many at once as may be in work beside those that are. What a pause or an end interrupts is asked again. */
+  async function surveySome(): Promise<void> {
+    const invoiceIds = waiting.slice(0, SLICE);
+    const atOnce = input.concurrency - inWork.size;
+    surveying = new CancellationScope();
+    try {
+      const findings = await surveying.run(() => surveySlice(survey, { invoiceIds, atOnce }));
+      waiting.splice(0, invoiceIds.length);
+      for (const [index, finding] of findings.entries()) {
+        const invoiceId = invoiceIds[index] ?? '';
+        if (finding === 'work' || finding === 'file-in-doubt')
+          toStart.push({ invoiceId, isFileInDoubt: finding === 'file-in-doubt' });
+        else settle(invoiceId, finding, null);
+      }
+    } catch (error) {
+      if (!isCancellation(error) || control === 'resume') throw error;
+    } finally {
+      surveying = null;
+    }
+  }
+
   async function startSome(): Promise<void> {
-    const free = Math.min(input.concurrency - inWork.size, STARTED_AT_ONCE);
-    const invoiceIds = waiting.splice(0, free);
+    const invoices = toStart.splice(0, Math.min(input.concurrency - inWork.size, STARTED_AT_ONCE));
     // Before the call: an answer may arrive before the activity is told to be done.
-    for (const invoiceId of invoiceIds) inWork.set(invoiceId, Date.now());
+    for (const { invoiceId } of invoices) inWork.set(invoiceId, Date.now());
     await startLookUps({
-      ...{ environment: input.environment, partnerId: input.partnerId, invoiceIds },
+      ...{ environment: input.environment, partnerId: input.partnerId, invoices },
       replyTo: workflowInfo().workflowId,
       billingQueue: workflowInfo().taskQueue,
       ...(input.pace ? { pace: input.pace } : {}),
@@ -94,6 +133,11 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
     results.push({ invoiceId, state, reason });
   }
 
+  function drop(): void {
+    const unbegun = [...waiting.splice(0), ...toStart.splice(0).map(({ invoiceId }) => invoiceId)];
+    for (const invoiceId of unbegun) settle(invoiceId, 'cancelled', null);
+  }
+
   function giveUpOnTheLate(): void {
     for (const [invoiceId, since] of inWork) {
       if (Date.now() - since >= patience) settle(invoiceId, 'pending', null);
@@ -101,14 +145,13 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
   }
 
   function untilNextIsLate(): number {
-    const oldest = Math.min(...inWork.values());
-    return Number.isFinite(oldest) ? Math.max(oldest + patience - Date.now(), 1) : 86_400_000;
+    return Math.max(Math.min(...inWork.values()) + patience - Date.now(), 1);
   }
 
   /** False whenever there is nothing to do: a condition that holds without reason would spin for ever. */
   function isNews(): boolean {
-    const isEmpty = waiting.length === 0 && inWork.size === 0;
-    return mayStart() || isEmpty || (control === 'cancel' && waiting.length > 0);
+    const isEmpty = !isUnbegun() && inWork.size === 0;
+    return mayStart() || maySurvey() || isEmpty || (control === 'cancel' && isUnbegun());
   }
 }
 

@@ -1,6 +1,7 @@
 /** What can be said to a backfill and asked of it. */
 
 import { defineQuery, defineSignal } from '@temporalio/workflow';
+import type { InvoiceToLookUp } from '../activities/start-look-ups.js';
 import type { EnvironmentName } from '../contract/names.js';
 import type { BackfillReply } from './messages.js';
 import type { Pace } from './pace.js';
@@ -12,8 +13,10 @@ export interface BackfillInput {
   readonly concurrency: number;
   /** How long a batch waits for one invoice before it counts as `pending`; its own workflow goes on with it. */
   readonly replyWithin: string;
-  /** A batch says itself when it is over; after so long without a word it is looked after: somebody may have terminated it. */
+  /** After so long without a word a backfill looks after its batch, and a waiting batch after its backfill: somebody may have terminated it. */
   readonly lookAfter?: string;
+  /** After so long without a further batch, before the last one was announced, whoever sends them counts as gone. */
+  readonly quietAfter?: string;
   /** For the invoice workflows that are started. */
   readonly pace?: Partial<Pace>;
   /** What a continued run hands to the next; it holds no invoice id. */
@@ -34,19 +37,20 @@ export interface BackfillBatch {
   readonly counts: BackfillCounts;
 }
 
-export interface BackfillBatchInput extends Omit<BackfillInput, 'carried'> {
+export interface BackfillBatchInput extends Omit<BackfillInput, 'carried' | 'quietAfter'> {
   readonly invoiceIds: readonly string[];
   readonly control: BackfillControl;
-  /** Workflow that is told when the batch is over. */
-  readonly replyTo?: string;
-  /** What earlier runs of this batch started, with the instant (ms), and found out. */
+  /** The backfill: it gives the batch its turn, and is told when the batch is over. */
+  readonly replyTo: string;
+  /** What earlier runs of this batch found to need a workflow, started, with the instant (ms), and found out. */
+  readonly toStart?: readonly InvoiceToLookUp[];
   readonly inWork?: readonly (readonly [string, number])[];
   readonly results?: readonly BackfillOutcome[];
 }
 
 export type BackfillControl = 'pause' | 'resume' | 'cancel';
 
-/** How many invoices ended how. `pending`: still in work when the batch stopped waiting; `cancelled`: not begun. */
+/** How many invoices ended how. `pending`: still in work when the batch stopped waiting; `cancelled`: no workflow was started. */
 export interface BackfillCounts {
   readonly loaded: number;
   readonly voided: number;
@@ -76,7 +80,7 @@ export interface BackfillBatchProgress {
 export interface BackfillProgress {
   /** Ids handed over so far. */
   readonly total: number;
-  /** Whether all ids were handed over. */
+  /** Whether all ids were handed over. False when it is over: whoever had them was gone, or it was cancelled before. */
   readonly isComplete: boolean;
   readonly isOver: boolean;
   readonly control: BackfillControl;
@@ -87,6 +91,8 @@ export interface BackfillProgress {
 export interface BackfillResult extends BackfillCounts {
   /** Workflow ids of the batches, whose results name each invoice. */
   readonly batches: readonly string[];
+  /** False: not all ids were ever handed over. */
+  readonly isComplete: boolean;
 }
 
 export function noBackfillCounts(): BackfillCounts {
@@ -98,9 +104,6 @@ export const backfillBatchSignal =
   defineSignal<[{ workflowId: string; size: number; isLast: boolean }]>('backfillBatch');
 export const backfillBatchOverSignal =
   defineSignal<[{ workflowId: string; counts: BackfillCounts }]>('backfillBatchOver');
-/** How ids were handed over before batches were started by who has the ids: one page in each signal. */
-export const backfillIdsSignal =
-  defineSignal<[{ invoiceIds: readonly string[]; isLast: boolean }]>('backfillIds');
 export const backfillControlSignal = defineSignal<[BackfillControl]>('backfillControl');
 export const backfillProgressQuery = defineQuery<BackfillProgress>('backfillProgress');
 export const backfillBatchQuery = defineQuery<readonly Omit<BackfillBatch, 'counts'>[]>('backfillBatches');

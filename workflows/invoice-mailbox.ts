@@ -17,6 +17,7 @@ import {
 export interface Wishes {
   readonly isLookUpWanted: boolean;
   readonly isRecheckWanted: boolean;
+  readonly isFileInDoubt: boolean;
 }
 
 export class InvoiceMailbox {
@@ -28,6 +29,8 @@ export class InvoiceMailbox {
   isLookUpWanted = false;
   /** The look-up is meant for an invoice that is settled, too: a lost void is found only by asking. */
   isRecheckWanted = false;
+  /** Somebody found the service to state other figures than are loaded. */
+  isFileInDoubt = false;
 
   constructor(input: InvoiceInput, status: () => InvoiceStatus) {
     this.invoiceId = input.invoiceId;
@@ -65,17 +68,19 @@ export class InvoiceMailbox {
 
   /** Marks every wish as granted and says what they were; what is wished for from here on counts again. */
   takeRequests(): Wishes {
-    const { isLookUpWanted, isRecheckWanted } = this;
+    const { isLookUpWanted, isRecheckWanted, isFileInDoubt } = this;
     this.isRetryWanted = false;
     this.isLookUpWanted = false;
     this.isRecheckWanted = false;
-    return { isLookUpWanted, isRecheckWanted };
+    this.isFileInDoubt = false;
+    return { isLookUpWanted, isRecheckWanted, isFileInDoubt };
   }
 
   /** Nobody could be asked: the wishes stand, and so does the need for an answer. */
-  wishAgain({ isRecheckWanted }: Wishes): void {
+  wishAgain({ isRecheckWanted, isFileInDoubt }: Wishes): void {
     this.isLookUpWanted = true;
     this.isRecheckWanted ||= isRecheckWanted;
+    this.isFileInDoubt ||= isFileInDoubt;
   }
 
   /** Anything that reached us as a signal but is no event of this invoice is dropped: throwing would stall the run. */
@@ -86,7 +91,8 @@ export class InvoiceMailbox {
 
   private lookUp(request: LookUpRequest | undefined): void {
     this.isLookUpWanted = true;
-    if (request?.cause !== 'backfill') this.isRecheckWanted = true;
+    this.isRecheckWanted = true;
+    this.isFileInDoubt ||= request?.isFileInDoubt === true;
     if (typeof request?.replyTo === 'string') this.replyTo.add(request.replyTo);
   }
 }

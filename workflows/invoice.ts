@@ -81,6 +81,8 @@ class InvoiceRun {
           await this.applyVoid();
           break;
         case 'load':
+          // Its void may have been lost as well; a service that cannot say must not keep the file from us.
+          if (this.mailbox.isRecheckWanted && (await this.ask()) !== false) break;
           await this.unlessVoided(() => this.bringFile());
           break;
         case 'wait':
@@ -267,8 +269,11 @@ class InvoiceRun {
   private async isOver(): Promise<boolean> {
     const { mailbox } = this;
     if (mailbox.isRecheckWanted && this.knowledge.rank !== 'voided') {
-      if ((await this.ask()) === false) await this.pause(nthBackoff(this.pace, this.failedSeries));
+      const { isFileInDoubt } = mailbox;
+      const answer = await this.ask();
       this.freshUrl = null;
+      if (answer === false) await this.pause(nthBackoff(this.pace, this.failedSeries));
+      else if (isFileInDoubt) this.knowledge = lifecycle.doubtFile(this.knowledge);
       return false;
     }
     mailbox.takeRequests();

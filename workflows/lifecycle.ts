@@ -140,6 +140,11 @@ export function settleLoad(
   };
 }
 
+/** What is loaded may be outdated: the service's newest file is fetched, and the same one changes nothing. */
+export function doubtFile(knowledge: Knowledge): Knowledge {
+  return { ...knowledge, loadedSha256: null, announcement: null };
+}
+
 /** The warehouse no longer counts the invoice. */
 export function settleVoid(knowledge: Knowledge): Knowledge {
   return { ...knowledge, rank: 'voided', isVoidApplied: true, attention: null };

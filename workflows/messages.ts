@@ -34,6 +34,8 @@ export interface LookUpRequest {
   readonly cause: 'backfill' | 'reconcile' | 'person';
   /** Workflow that is told what became of the invoice, by `backfillReplySignal`. */
   readonly replyTo?: string;
+  /** What is loaded may not be what the service has now: fetch the file again and compare. */
+  readonly isFileInDoubt?: boolean;
 }
 
 /** What became of one invoice of a backfill. */

@@ -24,6 +24,10 @@ type LedgerActivity =
   | 'parkInvoice'
   | 'resumeInvoice';
 
+/** What a backfill needs to tell apart the few invoices that want a workflow. */
+export type SurveyActivities = Pick<BillingActivities, 'surveyInvoices'> &
+  Pick<WarehouseActivities, 'recallStandings'>;
+
 /** The worker beats every 3 s; without, the process was killed and its attempt would hold up the invoice until its end. */
 const GONE_AFTER = '15 s';
 
@@ -90,4 +94,26 @@ export function invoiceActivities(pace: Pace): InvoiceActivities {
     resumeInvoice: ledger.resumeInvoice,
     loadInvoice: load.loadInvoice,
   };
+}
+
+export function surveyActivities({ retryFirst, retryMost, retryAttempts }: Pace): SurveyActivities {
+  const patient = { initialInterval: retryFirst, backoffCoefficient: 2 };
+
+  // As patient as the workflows of the invoices, which wait for the writer for ever.
+  const ledger = proxyActivities<WarehouseActivities>({
+    taskQueue: warehouseQueue(),
+    startToCloseTimeout: '1 min',
+    heartbeatTimeout: GONE_AFTER,
+    retry: { ...patient, maximumInterval: '1 min' },
+  });
+
+  // A service that asks for pauses makes a slice take long; an attempt goes on where the last one was. Who cannot be
+  // asked at all is left to the invoices' workflows, which know how to wait.
+  const service = proxyActivities<BillingActivities>({
+    startToCloseTimeout: '10 min',
+    heartbeatTimeout: GONE_AFTER,
+    retry: { ...patient, maximumInterval: retryMost, maximumAttempts: retryAttempts },
+  });
+
+  return { recallStandings: ledger.recallStandings, surveyInvoices: service.surveyInvoices };
 }

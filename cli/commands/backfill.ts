@@ -56,7 +56,11 @@ export function backfillCommand(): Command {
       const { concurrency } = flags;
       const { startBackfill } = await import('../../temporal/backfill-client.js');
       await withTemporal(settings, async (client) => {
-        const handle = await startBackfill(client, settings, { partnerId, invoiceIds, concurrency });
+        const handingOver = output.progress('Handing over');
+        const handle = await startBackfill(client, settings, {
+          ...{ partnerId, invoiceIds, concurrency },
+          onHandedOver: (ids) => handingOver.update(ids, invoiceIds.length),
+        }).finally(() => handingOver.end());
         output.note(`Backfill ${handle.backfillId} fetches ${counted(invoiceIds.length, 'invoice')}.`);
         if (flags.wait === true) return await tell(handle, flags, output);
         output.thing({ backfill_id: handle.backfillId, total: invoiceIds.length }, () => handle.backfillId);
@@ -95,14 +99,13 @@ async function follow(
     const handle = followBackfill(client, settings, backfillId);
     if (control !== undefined) await handle.control(control);
     if (flags.wait === true) return await tell(handle, flags, output);
-    const { total, done, inWork, control: state, isOver, counts } = await handle.status();
-    output.thing(
-      { backfill_id: backfillId, total, done, in_work: inWork, control: state, over: isOver, counts },
-      () => {
-        const parts = Object.entries(counts).filter(([, count]) => count > 0);
-        return `${done} of ${total} done (${parts.map(([name, count]) => `${count} ${name}`).join(', ') || 'none yet'}), ${inWork} in work`;
-      },
-    );
+    const { total, done, inWork, control: state, isOver, isComplete, counts } = await handle.status();
+    if (isOver && !isComplete) output.note(NOT_ALL);
+    const shown = { backfill_id: backfillId, total, done, in_work: inWork, control: state, over: isOver };
+    output.thing({ ...shown, complete: isComplete, counts }, () => {
+      const parts = Object.entries(counts).filter(([, count]) => count > 0);
+      return `${done} of ${total} done (${parts.map(([name, count]) => `${count} ${name}`).join(', ') || 'none yet'}), ${inWork} in work`;
+    });
   });
 }
 
@@ -123,11 +126,16 @@ async function tell(handle: BackfillHandle, flags: BackfillFlags, output: Output
   } finally {
     progress.end();
   }
+  const { total: handedOver, isOver, isComplete } = await handle.status();
   if (output.form === 'json') output.thing(outcomes.map(asJson), () => '');
   const settled = outcomes.filter(({ state }) => state === 'loaded' || state === 'voided').length;
-  output.note(`${settled} of ${total} are loaded or voided.`);
-  if (timeout?.aborted === true || settled < total) process.exitCode = EXIT.checkFailed;
+  output.note(`${settled} of ${handedOver} are loaded or voided.`);
+  if (isOver && !isComplete) output.note(NOT_ALL);
+  if (!isOver || !isComplete || settled < handedOver) process.exitCode = EXIT.checkFailed;
 }
+
+const NOT_ALL =
+  'Not all ids were handed over: it was cancelled before, or the command that had them ended. Name the rest again.';
 
 function paceOf(done: number, total: number, elapsedMs: number): string {
   const perSecond = done / Math.max(elapsedMs / 1000, 0.001);

@@ -256,8 +256,11 @@ export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
     await stage.send(finalized());
     await stage.result();
   }),
-  backfill: async ({ client, route }) => {
-    const invoiceIds = Array.from({ length: 5 }, () => randomUUID());
+  backfill: async ({ theatre, client, route }) => {
+    const [unknown = '', ...rest] = Array.from({ length: 5 }, () => randomUUID());
+    const answers = { lookUpInvoice: async () => notFound, regenerateUrl: async () => notExported };
+    theatre.worlds.set(unknown, aWorld(answers));
+    const invoiceIds = [unknown, ...rest];
     const backfill = await startBackfill(client, route, {
       partnerId: PARTNER_ID,
       invoiceIds,
@@ -272,6 +275,27 @@ export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
     const backfill = await startBackfill(client, route, request);
     for await (const _ of backfill.results({ everyMs: 50 }));
     return [`backfill/test/${backfill.backfillId}`, `backfill/test/${backfill.backfillId}/1`];
+  },
+  'backfill-left-alone': async ({ client, route }) => {
+    let workflowId = '';
+    const invoiceIds = Array.from({ length: 4 }, () => randomUUID());
+    const request = { partnerId: PARTNER_ID, invoiceIds, batchSize: 2, quietAfter: '1 s' };
+    const die = (_: number, backfillId: string): never => {
+      workflowId = `backfill/test/${backfillId}`;
+      throw new Error('The sender is gone.');
+    };
+    await startBackfill(client, route, { ...request, onHandedOver: die }).catch(() => {});
+    await client.workflow.getHandle(workflowId).result();
+    return [workflowId];
+  },
+  'backfill-terminated': async ({ client, route }) => {
+    const invoiceIds = Array.from({ length: 2 }, () => randomUUID());
+    const request = { partnerId: PARTNER_ID, invoiceIds, batchSize: 1, lookAfter: '500 ms' };
+    const { backfillId, control } = await startBackfill(client, route, request);
+    await control('pause');
+    await client.workflow.getHandle(`backfill/test/${backfillId}`).terminate();
+    await client.workflow.getHandle(`backfill/test/${backfillId}/2`).result();
+    return [`backfill/test/${backfillId}/2`];
   },
   reconcile: async ({ client, route }) => {
     await askReconcile(client, route);

@@ -2,7 +2,12 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type BackfillOutcome, followBackfill, startBackfill } from '../../temporal/backfill-client.js';
+import {
+  type BackfillHandle,
+  type BackfillOutcome,
+  followBackfill,
+  startBackfill,
+} from '../../temporal/backfill-client.js';
 import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { eventually } from '../support/eventually.js';
 import { anInvoiceRoute } from '../support/quick-route.js';
@@ -39,6 +44,24 @@ async function all(results: AsyncIterable<BackfillOutcome>): Promise<readonly Ba
   const list: BackfillOutcome[] = [];
   for await (const result of results) list.push(result);
   return list;
+}
+
+/** Finalized, and its file comes when the gate opens. */
+function heldUntil(gate: { readonly isOpen: boolean }) {
+  return aWorld({
+    lookUpInvoice: async () => ({ outcome: 'found', status: 'finalized', header: {} }),
+    fetchToken: async () => {
+      await eventually(() => gate.isOpen);
+      return { secondsLeft: 60 };
+    },
+  });
+}
+
+async function isOver(backfill: BackfillHandle) {
+  return eventually(async () => {
+    const status = await backfill.status();
+    return status.isOver ? status : null;
+  });
 }
 
 describe('backfill', () => {
@@ -103,12 +126,7 @@ describe('backfill', () => {
 
   test('starts nothing while paused, goes on when resumed', async () => {
     const gate = { isOpen: false };
-    const held = aWorld({
-      lookUpInvoice: async () => {
-        await eventually(() => gate.isOpen);
-        return { outcome: 'found', status: 'finalized', header: {} };
-      },
-    });
+    const held = heldUntil(gate);
     const invoiceIds = ids(6);
     for (const invoiceId of invoiceIds) worlds.set(invoiceId, held);
     const backfill = await startBackfill(temporal.client, route, {
@@ -144,10 +162,7 @@ describe('backfill', () => {
     });
     await eventually(async () => (await backfill.status()).inWork > 0);
     await backfill.control('cancel');
-    const { counts } = await eventually(async () => {
-      const status = await backfill.status();
-      return status.isOver ? status : null;
-    });
+    const { counts } = await isOver(backfill);
     expect(counts.cancelled).toBeGreaterThan(0);
     expect(counts.cancelled + counts.loaded).toBe(30);
   });
@@ -155,19 +170,14 @@ describe('backfill', () => {
   test('counts an invoice as pending when it takes too long, and leaves it in work', async () => {
     const [stuck = ''] = ids(1);
     const gate = { isOpen: false };
-    const held = aWorld({
-      lookUpInvoice: async () => {
-        await eventually(() => gate.isOpen);
-        return { outcome: 'not-found' };
-      },
-    });
-    worlds.set(stuck, held);
+    worlds.set(stuck, heldUntil(gate));
     const backfill = await startBackfill(temporal.client, route, {
       ...{ partnerId: PARTNER_ID, invoiceIds: [stuck], replyWithin: '300 ms' },
     });
     expect(await all(backfill.results({ everyMs: 50 }))).toMatchObject([
       { invoiceId: stuck, state: 'pending' },
     ]);
+    gate.isOpen = true;
   });
 
   test('answers for an invoice whose workflow was open already', async () => {
@@ -207,32 +217,19 @@ describe('backfill', () => {
     const request = { partnerId: PARTNER_ID, invoiceIds: ids(3) };
     const backfill = await startBackfill(temporal.client, route, request);
     await backfill.control('cancel');
-    const status = await eventually(async () => {
-      const found = await backfill.status();
-      return found.isOver ? found : null;
-    });
-    expect(status).toMatchObject({ control: 'cancel', done: 3 });
+    expect(await isOver(backfill)).toMatchObject({ control: 'cancel', done: 3 });
   });
 
   test('counts a batch that somebody terminated as cancelled, and goes on with the next', async () => {
     const gate = { isOpen: false };
     const [stuck = '', next = ''] = ids(2);
-    const waits = aWorld({
-      lookUpInvoice: async () => {
-        await eventually(() => gate.isOpen);
-        return { outcome: 'found', status: 'finalized', header: {} };
-      },
-    });
-    worlds.set(stuck, waits);
+    worlds.set(stuck, heldUntil(gate));
     const backfill = await startBackfill(temporal.client, route, {
       ...{ partnerId: PARTNER_ID, invoiceIds: [stuck, next], batchSize: 1, lookAfter: '300 ms' },
     });
     await eventually(async () => (await backfill.status()).inWork === 1);
     await temporal.client.workflow.getHandle(`backfill/test/${backfill.backfillId}/1`).terminate();
-    const status = await eventually(async () => {
-      const found = await backfill.status();
-      return found.isOver ? found : null;
-    });
+    const status = await isOver(backfill);
     gate.isOpen = true;
     expect(status).toMatchObject({ total: 2, done: 2, counts: { cancelled: 1, loaded: 1 } });
   });

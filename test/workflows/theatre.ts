@@ -2,6 +2,7 @@
 
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { findBatchEnd } from '../../activities/find-batch-end.js';
+import { isWorkflowOpen } from '../../activities/is-workflow-open.js';
 import { startLookUps } from '../../activities/start-look-ups.js';
 import type { InvoiceEvent } from '../../contract/invoice-event.js';
 import { invoiceWorkflowId } from '../../contract/names.js';
@@ -16,6 +17,7 @@ import type { InvoiceResult, InvoiceStatus } from '../../workflows/messages.js';
 import type { Pace } from '../../workflows/pace.js';
 import { eventually } from '../support/eventually.js';
 import { PARTNER_ID } from './invoice-builders.js';
+import { standingsOf, surveyOf } from './scripted-survey.js';
 import { activitiesOf, aWorld, type World } from './scripted-world.js';
 
 /** What a scene can do with its invoice and see of it. */
@@ -91,12 +93,21 @@ export function createTheatre() {
   }
 
   /** Each call acts in the world of its invoice; an invoice without a world of its own is finalized and plain. */
-  const activities = activitiesOf((invoiceId) => worlds.get(invoiceId) ?? aFinalizedWorld());
+  const worldOf = (invoiceId: string): World => {
+    const world = worlds.get(invoiceId) ?? aFinalizedWorld();
+    // What happened in it is there for the next who asks.
+    worlds.set(invoiceId, world);
+    return world;
+  };
+  const activities = activitiesOf(worldOf);
   return {
     play,
     worlds,
-    billing: { ...activities, startLookUps: startLookUps(), findBatchEnd: findBatchEnd() },
-    warehouse: { ...activities, ...quietWarehouse },
+    billing: {
+      ...{ ...activities, ...surveyOf(worldOf), startLookUps: startLookUps() },
+      ...{ findBatchEnd: findBatchEnd(), isWorkflowOpen: isWorkflowOpen() },
+    },
+    warehouse: { ...activities, ...quietWarehouse, ...standingsOf(worldOf) },
     open(client: Client, route: InvoiceRoute) {
       house = { client, route };
     },

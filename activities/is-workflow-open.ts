@@ -1,0 +1,18 @@
+/** Looks whether a workflow still runs: a batch of a backfill waits for its turn only as long as somebody can give it. */
+
+import { getClient } from '@temporalio/activity';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { translated } from './failures.js';
+
+export function isWorkflowOpen() {
+  return ({ workflowId }: { readonly workflowId: string }): Promise<boolean> =>
+    translated(async () => {
+      try {
+        const { status } = await getClient().workflow.getHandle(workflowId).describe();
+        return status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW';
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return false;
+        throw error;
+      }
+    });
+}

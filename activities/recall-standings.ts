@@ -1,0 +1,10 @@
+/** Reads where very many invoices stand, for a backfill that asks the service only about what the ledger leaves open. */
+
+import type { InvoiceStanding } from '../warehouse/warehouse.js';
+import type { WarehouseDependencies } from './dependencies.js';
+import { translated } from './failures.js';
+
+export function recallStandings({ warehouse }: WarehouseDependencies) {
+  return ({ invoiceIds }: { readonly invoiceIds: readonly string[] }): Promise<readonly InvoiceStanding[]> =>
+    translated(() => warehouse.standings(invoiceIds));
+}

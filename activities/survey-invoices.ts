@@ -1,0 +1,146 @@
+/**
+ * Asks the service about a slice of a backfill's invoices and says of each what is to be done. Of a hundred thousand
+ * most are loaded and unchanged: a workflow for each would cost a hundred times the question.
+ *
+ * Each heartbeat carries what was found, so the next attempt asks only what is left.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
+import type { BillingService, InvoiceDetails } from '../billing/billing-service.js';
+import {
+  DeadlineExceededError,
+  NotExportedError,
+  OverloadedError,
+  RedirectError,
+  RefusedError,
+  ServerFaultError,
+  UnexpectedAnswerError,
+  UnknownInvoiceError,
+} from '../billing/errors.js';
+import type { InvoiceStanding } from '../warehouse/warehouse.js';
+import type { BillingDependencies } from './dependencies.js';
+import { translated } from './failures.js';
+import { type Finding, judgeDetails, judgeLedger } from './judge-standing.js';
+
+export interface SurveyRequest {
+  readonly invoiceIds: readonly string[];
+  /** Of those that the ledger knows. */
+  readonly standings: readonly InvoiceStanding[];
+  /** How many questions at once; the host's own limits hold besides. */
+  readonly atOnce: number;
+}
+
+const BEAT_EVERY_MS = 1_000;
+/** A pause longer than this is a mistake or an attack. */
+const LONGEST_PAUSE_SECONDS = 300;
+
+/**
+ * @returns a finding for each id, in their order
+ * @throws what the service cannot be asked for; an overload is waited out, as long as it asks
+ */
+export function surveyInvoices({ service }: Pick<BillingDependencies, 'service'>) {
+  return ({ invoiceIds, standings, atOnce }: SurveyRequest): Promise<readonly Finding[]> =>
+    translated(async () => {
+      const standingOf = new Map(standings.map((standing) => [standing.invoiceId, standing]));
+      const findings = found() ?? invoiceIds.map(() => null);
+      const open = invoiceIds.map((_, index) => index).filter((index) => findings[index] === null);
+      const beat = setInterval(() => heartbeat(findings), BEAT_EVERY_MS);
+      try {
+        await inLanes(open, atOnce, async (index, signal) => {
+          const invoiceId = invoiceIds[index] ?? '';
+          const standing = standingOf.get(invoiceId.toLowerCase()) ?? null;
+          findings[index] = judgeLedger(standing) ?? (await ask(service, { invoiceId, standing }, signal));
+        });
+      } finally {
+        clearInterval(beat);
+        heartbeat(findings);
+      }
+      return findings.map((finding) => finding ?? 'work');
+    });
+}
+
+/** What an earlier attempt told with its last heartbeat. */
+function found(): (Finding | null)[] | null {
+  const details: unknown = activityInfo().heartbeatDetails;
+  return Array.isArray(details) ? [...details] : null;
+}
+
+async function ask(
+  service: BillingService,
+  { invoiceId, standing }: { readonly invoiceId: string; readonly standing: InvoiceStanding | null },
+  signal: AbortSignal,
+): Promise<Finding> {
+  for (;;) {
+    try {
+      const details = await detailsOf(service, invoiceId, signal);
+      // An invoice that we never heard of may have a file where it has no details (spec 7, 4.4 shows no errors).
+      if (details === null && standing === null && (await hasFile(service, invoiceId, signal))) return 'work';
+      return judgeDetails(standing, details);
+    } catch (error) {
+      if (!(error instanceof OverloadedError)) return unclear(error);
+      const seconds = Math.min(error.retryAfterSeconds ?? 1, LONGEST_PAUSE_SECONDS);
+      await sleep(seconds * 1_000, undefined, { signal });
+    }
+  }
+}
+
+/** null: 404 */
+async function detailsOf(
+  service: BillingService,
+  invoiceId: string,
+  signal: AbortSignal,
+): Promise<InvoiceDetails | null> {
+  try {
+    return await service.lookUpInvoice(invoiceId, { signal });
+  } catch (error) {
+    if (error instanceof UnknownInvoiceError) return null;
+    throw error;
+  }
+}
+
+async function hasFile(service: BillingService, invoiceId: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    await service.regenerateUrl(invoiceId, { signal });
+    return true;
+  } catch (error) {
+    if (error instanceof NotExportedError) return false;
+    throw error;
+  }
+}
+
+/** No usable answer about this one: its workflow has other questions, and more patience. */
+function unclear(error: unknown): 'work' {
+  const isOfThisOne =
+    error instanceof DeadlineExceededError ||
+    error instanceof RefusedError ||
+    error instanceof ServerFaultError ||
+    error instanceof UnexpectedAnswerError ||
+    error instanceof RedirectError;
+  if (isOfThisOne) return 'work';
+  throw error;
+}
+
+/** Works through `all` in so many lanes; the first that fails ends the others. */
+async function inLanes(
+  all: readonly number[],
+  lanes: number,
+  work: (one: number, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([cancellationSignal(), stop.signal]);
+  const left = all.values();
+  const running = Array.from({ length: Math.max(1, lanes) }, async () => {
+    for (const one of left) {
+      signal.throwIfAborted();
+      await work(one, signal);
+    }
+  });
+  try {
+    await Promise.all(running);
+  } catch (error) {
+    stop.abort();
+    await Promise.allSettled(running);
+    throw error;
+  }
+}

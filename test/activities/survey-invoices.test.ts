@@ -1,0 +1,154 @@
+/** Asking the service about a slice: nothing twice, never faster than it wants, and what each answer means. */
+
+import { randomUUID } from 'node:crypto';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { describe, expect, test } from 'vitest';
+import { type Finding, judgeDetails, judgeLedger } from '../../activities/judge-standing.js';
+import { surveyInvoices } from '../../activities/survey-invoices.js';
+import type { BillingService, InvoiceDetails } from '../../billing/billing-service.js';
+import {
+  NotExportedError,
+  OverloadedError,
+  UnknownInvoiceError,
+  UnreachableError,
+} from '../../billing/errors.js';
+import type { InvoiceStanding } from '../../warehouse/warehouse.js';
+
+const standing = (overrides: Partial<InvoiceStanding> = {}): InvoiceStanding => ({
+  ...{ invoiceId: randomUUID(), state: 'loaded', statedTotal: '10.50', statedShipments: 2 },
+  ...{ billingCost: '10.5000', shipments: 2 },
+  ...overrides,
+});
+const details = (
+  status: InvoiceDetails['status'],
+  header: InvoiceDetails['header'] = {},
+): InvoiceDetails => ({
+  status,
+  header,
+});
+
+describe('judgeLedger', () => {
+  test.each<[InvoiceStanding | null, Finding | null]>([
+    [null, null],
+    [standing(), null],
+    [standing({ state: 'voided' }), 'voided'],
+    [standing({ state: 'draft' }), 'work'],
+    [standing({ state: 'finalized' }), 'work'],
+    [standing({ state: 'needs_attention' }), 'work'],
+  ])('asks the service only about what is unheard of or loaded (%#)', (known, finding) => {
+    expect(judgeLedger(known)).toBe(finding);
+  });
+});
+
+describe('judgeDetails', () => {
+  test.each<[string, InvoiceStanding | null, InvoiceDetails | null, Finding]>([
+    ['neither of us knows it', null, null, 'unknown'],
+    ['only the service knows it', null, details('finalized'), 'work'],
+    ['it is a draft', null, details('draft'), 'work'],
+    ['loaded as stated', standing(), details('finalized', { invoiceTotalAmount: '10.5' }), 'loaded'],
+    ['loaded, its status not told', standing(), details(null), 'loaded'],
+    ['loaded, and voided since', standing(), details('voided'), 'work'],
+    ['loaded, and said to be a draft', standing(), details('pending'), 'work'],
+    ['loaded, and not found', standing(), null, 'loaded'],
+    ['another total', standing(), details('finalized', { invoiceTotalAmount: '10.51' }), 'file-in-doubt'],
+    ['another count', standing(), details('finalized', { totalTransactionCount: 3 }), 'file-in-doubt'],
+    [
+      'a known discrepancy',
+      standing({ statedTotal: '10.51', statedShipments: 3 }),
+      details('finalized', { invoiceTotalAmount: '10.51', totalTransactionCount: 3 }),
+      'loaded',
+    ],
+    [
+      'a file that nobody stated anything of',
+      standing({ statedTotal: null, statedShipments: null }),
+      details('finalized', { invoiceTotalAmount: '10.50', totalTransactionCount: 2 }),
+      'loaded',
+    ],
+  ])('%s', (_, known, answer, finding) => {
+    expect(judgeDetails(known, answer)).toBe(finding);
+  });
+});
+
+/** A service that knows nothing, unless `lookUp` says otherwise; `asked` lists the ids in order. */
+function aService(lookUp: (invoiceId: string, times: number) => void = () => {}) {
+  const asked: string[] = [];
+  const service = {
+    async lookUpInvoice(invoiceId: string) {
+      asked.push(invoiceId);
+      lookUp(invoiceId, asked.filter((id) => id === invoiceId).length);
+      throw new UnknownInvoiceError(invoiceId);
+    },
+    async regenerateUrl(invoiceId: string) {
+      throw new NotExportedError(invoiceId);
+    },
+  };
+  return { asked, survey: surveyInvoices({ service: service as unknown as BillingService }) };
+}
+
+const ids = (count: number): string[] => Array.from({ length: count }, () => randomUUID());
+
+describe('surveyInvoices', () => {
+  test('goes on where the last attempt was', async () => {
+    const invoiceIds = ids(6);
+    const last = invoiceIds[5];
+    const broken = aService((invoiceId) => {
+      if (invoiceId === last) throw new UnreachableError('service.test', 'ECONNREFUSED', null);
+    });
+    const first = new MockActivityEnvironment();
+    let heartbeatDetails: unknown;
+    first.on('heartbeat', (told: unknown) => {
+      heartbeatDetails = told;
+    });
+    const request = { invoiceIds, standings: [], atOnce: 1 };
+    await expect(first.run(broken.survey, request)).rejects.toMatchObject({ type: 'unreachable' });
+    expect(broken.asked).toEqual(invoiceIds);
+
+    const sound = aService();
+    const second = new MockActivityEnvironment({ heartbeatDetails });
+    expect(await second.run(sound.survey, request)).toEqual(invoiceIds.map(() => 'unknown'));
+    expect(sound.asked).toEqual([last]);
+  });
+
+  test('waits as long as an overloaded service asks for, and fails no attempt for it', async () => {
+    const invoiceIds = ids(4);
+    const { asked, survey } = aService((invoiceId, times) => {
+      if (invoiceId === invoiceIds[1] && times < 3) throw new OverloadedError('details', 429, 0.3);
+    });
+    const began = performance.now();
+    const request = { invoiceIds, standings: [], atOnce: 2 };
+    expect(await new MockActivityEnvironment().run(survey, request)).toEqual(invoiceIds.map(() => 'unknown'));
+    expect(performance.now() - began).toBeGreaterThan(550);
+    expect(asked.filter((id) => id === invoiceIds[1])).toHaveLength(3);
+  });
+
+  test('asks no more at once than it may', async () => {
+    const invoiceIds = ids(20);
+    let [now, most] = [0, 0];
+    const service = {
+      async lookUpInvoice(invoiceId: string) {
+        now += 1;
+        most = Math.max(most, now);
+        await new Promise((wake) => setTimeout(wake, 5));
+        now -= 1;
+        throw new UnknownInvoiceError(invoiceId);
+      },
+      async regenerateUrl(invoiceId: string) {
+        throw new NotExportedError(invoiceId);
+      },
+    };
+    const survey = surveyInvoices({ service: service as unknown as BillingService });
+    await new MockActivityEnvironment().run(survey, { invoiceIds, standings: [], atOnce: 3 });
+    expect(most).toBe(3);
+  });
+
+  test('stops when it is cancelled', async () => {
+    const { asked, survey } = aService(() => {
+      throw new OverloadedError('details', 503, 60);
+    });
+    const environment = new MockActivityEnvironment();
+    const running = environment.run(survey, { invoiceIds: ids(3), standings: [], atOnce: 1 });
+    setTimeout(() => environment.cancel(), 50);
+    await expect(running).rejects.toMatchObject({ name: 'CancelledFailure' });
+    expect(asked).toHaveLength(1);
+  });
+});

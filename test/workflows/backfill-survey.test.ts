@@ -1,0 +1,199 @@
+/** Which invoices of a backfill get a workflow: those with something to be done, and nothing is missed by asking first. */
+
+import { randomUUID } from 'node:crypto';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { invoiceWorkflowId } from '../../contract/names.js';
+import { startBackfill } from '../../temporal/backfill-client.js';
+import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
+import { eventually } from '../support/eventually.js';
+import { anInvoiceRoute } from '../support/quick-route.js';
+import {
+  connectForTests,
+  type RunningWorkers,
+  startWorkers,
+  type TemporalForTests,
+} from '../support/temporal.js';
+import { aLocation, anEvent, PARTNER_ID } from './invoice-builders.js';
+import { aWorld, unreachable } from './scripted-world.js';
+import { createTheatre } from './theatre.js';
+
+let temporal: TemporalForTests;
+let workers: RunningWorkers;
+const route = anInvoiceRoute({ overdueAfter: ['1 h'] });
+const theatre = createTheatre();
+
+beforeAll(async () => {
+  temporal = await connectForTests();
+  workers = await startWorkers(temporal, route.queues, theatre);
+});
+afterAll(async () => {
+  await workers.stop();
+  await temporal.close();
+});
+
+type Answers = Parameters<typeof aWorld>[0];
+const STATED = { invoiceTotalAmount: '12.50', totalTransactionCount: 2 };
+const found = (status: 'draft' | 'finalized' | 'voided' | null, header = {}): Answers => ({
+  lookUpInvoice: async () => ({ outcome: 'found', status, header }),
+});
+const unknown: Answers = {
+  lookUpInvoice: async () => ({ outcome: 'not-found' }),
+  regenerateUrl: async () => ({ outcome: 'not-exported' }),
+};
+
+interface Story {
+  readonly answers: Answers;
+  readonly ledger?: 'loaded' | 'voided' | 'finalized' | 'needs_attention';
+}
+
+/** Backfills one invoice in its world; what came of it, and whether it took a workflow. */
+async function backfilled({ answers, ledger }: Story) {
+  const invoiceId = randomUUID();
+  const world = aWorld(answers);
+  const loadedSha256 = ledger === 'loaded' ? 'a'.repeat(64) : null;
+  if (ledger !== undefined) world.ledger.set(invoiceId, { state: ledger, loadedSha256 });
+  theatre.worlds.set(invoiceId, world);
+  const request = { partnerId: PARTNER_ID, invoiceIds: [invoiceId] };
+  const backfill = await startBackfill(temporal.client, route, request);
+  for await (const { state } of backfill.results({ everyMs: 50 }))
+    return { state, hasWorkflow: await hasWorkflow(invoiceId), world };
+  throw new Error('No result.');
+}
+
+async function hasWorkflow(invoiceId: string): Promise<boolean> {
+  const workflowId = invoiceWorkflowId({ environment: 'test', partnerId: PARTNER_ID, invoiceId });
+  try {
+    await temporal.client.workflow.getHandle(workflowId).describe();
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}
+
+describe.concurrent('a backfill starts no workflow', () => {
+  test('for what is loaded as the service states it', async () => {
+    const { world, ...rest } = await backfilled({ answers: found('finalized', STATED), ledger: 'loaded' });
+    expect(rest).toEqual({ state: 'loaded', hasWorkflow: false });
+    expect(world.calls).toEqual(['lookUpInvoice']);
+  });
+
+  test('for what is loaded, when the service names neither status nor amounts', async () => {
+    const { world: _, ...rest } = await backfilled({ answers: found(null), ledger: 'loaded' });
+    expect(rest).toEqual({ state: 'loaded', hasWorkflow: false });
+  });
+
+  test('for what is voided already, and asks nobody', async () => {
+    const { world, ...rest } = await backfilled({ answers: found('finalized'), ledger: 'voided' });
+    expect(rest).toEqual({ state: 'voided', hasWorkflow: false });
+    expect(world.calls).toEqual([]);
+  });
+
+  test('for what has neither details nor file', async () => {
+    const { world, ...rest } = await backfilled({ answers: unknown });
+    expect(rest).toEqual({ state: 'unknown', hasWorkflow: false });
+    expect(world.calls).toEqual(['lookUpInvoice', 'regenerateUrl']);
+  });
+});
+
+describe.concurrent('a backfill starts a workflow', () => {
+  test('for what is not loaded yet', async () => {
+    const { world, ...rest } = await backfilled({ answers: found('finalized') });
+    expect(rest).toEqual({ state: 'loaded', hasWorkflow: true });
+    expect(world.loads).toHaveLength(1);
+  });
+
+  test('for a draft, which is watched from then on', async () => {
+    expect(await backfilled({ answers: found('draft') })).toMatchObject({
+      state: 'draft',
+      hasWorkflow: true,
+    });
+  });
+
+  test('for what has a file and no details', async () => {
+    const answers = {
+      ...unknown,
+      regenerateUrl: async () => ({ outcome: 'location', location: aLocation() }),
+    };
+    const { world, ...rest } = await backfilled({ answers: answers as Answers });
+    expect(rest).toEqual({ state: 'loaded', hasWorkflow: true });
+    expect(world.loads[0]?.source).toBe('regenerate');
+  });
+
+  test('for what is loaded and was voided without a word', async () => {
+    const { world, ...rest } = await backfilled({ answers: found('voided', STATED), ledger: 'loaded' });
+    expect(rest).toEqual({ state: 'voided', hasWorkflow: true });
+    expect(world.calls).toContain('voidInvoice');
+  });
+
+  test('for what was heard to be final and was voided before its file came', async () => {
+    const { world, ...rest } = await backfilled({ answers: found('voided'), ledger: 'finalized' });
+    expect(rest).toEqual({ state: 'voided', hasWorkflow: true });
+    expect(world.loads).toEqual([]);
+  });
+
+  test('for what needs attention, which is tried again', async () => {
+    const { world, ...rest } = await backfilled({ answers: found('finalized'), ledger: 'needs_attention' });
+    expect(rest).toEqual({ state: 'loaded', hasWorkflow: true });
+    expect(world.loads).toHaveLength(1);
+  });
+
+  test('for what is loaded with another total than the service states now, and fetches its newest file', async () => {
+    const header = { ...STATED, invoiceTotalAmount: '13.75' };
+    const { world, ...rest } = await backfilled({
+      answers: {
+        ...found('finalized', header),
+        regenerateUrl: async () => ({
+          outcome: 'location',
+          location: aLocation({ fileHashSha256: 'b'.repeat(64) }),
+        }),
+      },
+      ledger: 'loaded',
+    });
+    expect(rest).toEqual({ state: 'loaded', hasWorkflow: true });
+    expect(world.loads.map(({ sha256 }) => sha256)).toEqual(['b'.repeat(64)]);
+  });
+
+  test('for what the details cannot be had of', async () => {
+    const { world, ...rest } = await backfilled({
+      answers: {
+        lookUpInvoice: async () => {
+          throw ApplicationFailure.create({ type: 'server-fault', message: 'details answered 500.' });
+        },
+      },
+    });
+    expect(rest).toEqual({ state: 'loaded', hasWorkflow: true });
+    expect(world.loads[0]?.source).toBe('regenerate');
+  });
+
+  test('for each, once the service cannot be asked at all', async () => {
+    let tries = 0;
+    const { world, ...rest } = await backfilled({
+      answers: {
+        lookUpInvoice: async () => {
+          tries += 1;
+          return tries <= 3 ? unreachable() : { outcome: 'found', status: 'finalized', header: {} };
+        },
+      },
+      ledger: 'loaded',
+    });
+    expect(rest).toEqual({ state: 'loaded', hasWorkflow: true });
+    expect(world.loads).toEqual([]);
+  });
+
+  test('and disturbs none that is open', async () => {
+    const event = anEvent('invoice_created');
+    const { invoiceId } = event.invoice;
+    const world = aWorld(found('draft'));
+    theatre.worlds.set(invoiceId, world);
+    await sendInvoiceEvent(temporal.client, route, event);
+    await eventually(() => world.ledger.get(invoiceId)?.state === 'draft');
+    const request = { partnerId: PARTNER_ID, invoiceIds: [invoiceId] };
+    const backfill = await startBackfill(temporal.client, route, request);
+    for await (const { state } of backfill.results({ everyMs: 50 })) expect(state).toBe('draft');
+    await sendInvoiceEvent(temporal.client, route, anEvent('invoice_finalized', { invoiceId }));
+    await eventually(() => world.loads.length === 1);
+  });
+});

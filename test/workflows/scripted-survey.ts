@@ -1,0 +1,53 @@
+/** What a backfill asks about many invoices at once, answered out of the world of each; the survey itself is the real one. */
+
+import { surveyInvoices } from '../../activities/survey-invoices.js';
+import type { BillingService } from '../../billing/billing-service.js';
+import {
+  NotExportedError,
+  RefusedError,
+  ServerFaultError,
+  UnknownInvoiceError,
+  UnreachableError,
+} from '../../billing/errors.js';
+import type { InvoiceStanding } from '../../warehouse/warehouse.js';
+import type { World } from './scripted-world.js';
+
+type WorldOf = (invoiceId: string) => World;
+
+export function surveyOf(worldOf: WorldOf) {
+  const service: Pick<BillingService, 'lookUpInvoice' | 'regenerateUrl'> = {
+    async lookUpInvoice(invoiceId) {
+      const answer = await worldOf(invoiceId).activities.lookUpInvoice({ invoiceId }).catch(asOfBilling);
+      if (answer.outcome === 'not-found') throw new UnknownInvoiceError(invoiceId);
+      return answer;
+    },
+    async regenerateUrl(invoiceId) {
+      const answer = await worldOf(invoiceId).activities.regenerateUrl({ invoiceId }).catch(asOfBilling);
+      if (answer.outcome === 'location') return answer.location;
+      if (answer.outcome === 'not-exported') throw new NotExportedError(invoiceId);
+      throw new RefusedError('regenerate', 400, { code: null, description: null });
+    },
+  };
+  return { surveyInvoices: surveyInvoices({ service: service as BillingService }) };
+}
+
+export function standingsOf(worldOf: WorldOf) {
+  return {
+    async recallStandings({ invoiceIds }: { readonly invoiceIds: readonly string[] }) {
+      return invoiceIds.flatMap((invoiceId): InvoiceStanding[] => {
+        const state = worldOf(invoiceId).ledger.get(invoiceId)?.state;
+        if (state === undefined) return [];
+        const stated = { statedTotal: '12.50', statedShipments: 2, billingCost: '12.5000', shipments: 2 };
+        return [{ invoiceId, state, ...stated }];
+      });
+    },
+  };
+}
+
+/** A world throws as activities do; whoever asks the service itself gets its own errors. */
+function asOfBilling(error: unknown): never {
+  const type = error instanceof Error && 'type' in error ? error.type : null;
+  if (type === 'unreachable') throw new UnreachableError('service.test', null, error);
+  if (type === 'server-fault') throw new ServerFaultError('details', 500, { code: null, description: null });
+  throw error;
+}
