@@ -1,25 +1,21 @@
 /**
  * Sends events to partner endpoints (spec 4.6, 6, 8): right away, 30 seconds for the answer, one retry after a
  * brief delay, then logged and not requeued. Registrations do not wait for one another: each has its own
- * connections and its own line.
+ * connections and its own line. Once there was a burst, what no fault can strike is sent by a thread.
  */
-
-import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Activity } from './activity.js';
+import { DeliveryDetours } from './delivery-detours.js';
+import { DeliveryLog, type DeliveryLogOptions } from './delivery-log.js';
 import type { Faults, Moment } from './faults.js';
-import { numberParam } from './faults.js';
 import type { BillingEvent, Delivery, DeliveryAttempt, DeliveryState, Registration } from './model.js';
 import { ReceiverPool, type Release } from './receiver-pool.js';
+import type { MadeAttempt } from './sender.js';
+import { SenderThread } from './sender-thread.js';
 import { stampOf } from './stamp.js';
-import type { Store } from './store.js';
 
-export interface DeliveriesOptions {
-  readonly store: Store;
+export interface DeliveriesOptions extends DeliveryLogOptions {
   readonly faults: Faults;
-  readonly activity: Activity;
-  readonly now: () => Date;
   readonly retryDelayMs: number;
   readonly timeoutMs: number;
   readonly tenantWords: (tenantId: string | null) => readonly string[];
@@ -27,8 +23,8 @@ export interface DeliveriesOptions {
 
 /** Initial attempt and one retry (spec 8). */
 const ATTEMPTS = 2;
-/** Finished deliveries beyond this many leave the log, oldest first. */
-const KEPT_DELIVERIES = 50_000;
+/** When more than this many deliveries wait for the connections of one endpoint, that is a burst. */
+const WAITING_IN_A_BURST = 200;
 
 /** A delivery under way. */
 interface Job {
@@ -46,41 +42,33 @@ interface Slot {
 
 export class Deliveries {
   readonly #options: DeliveriesOptions;
+  readonly #log: DeliveryLog;
+  readonly #detours: DeliveryDetours;
   readonly #pool: ReceiverPool;
+  readonly #thread: SenderThread;
   #closing = patientController();
   /** Deliveries that are under way or scheduled. */
   #underWay = 0;
   readonly #awaitingIdle: (() => void)[] = [];
-  /** Lets go of a delivery that waits for a later event of its invoice; one at a time for each line. */
-  readonly #held = new Map<string, () => void>();
 
   constructor(options: DeliveriesOptions) {
+    const { store, faults, timeoutMs } = options;
     this.#options = options;
-    this.#pool = new ReceiverPool(options.timeoutMs);
+    this.#log = new DeliveryLog(options);
+    this.#detours = new DeliveryDetours(faults);
+    this.#pool = new ReceiverPool(timeoutMs);
+    // What a receiver hears of is in the journal: a kill cannot make it come again as another event.
+    this.#thread = new SenderThread({ ...options, beforeSending: () => store.flush() });
   }
 
   /** Newest last. */
   list(): readonly Delivery[] {
-    return [...this.#options.store.all('delivery').values()];
+    return this.#log.list();
   }
 
   /** Starts delivering and returns at once; `idle` tells when it is over. */
   send(event: BillingEvent, registration: Registration): Delivery {
-    const delivery: Delivery = {
-      deliveryId: randomUUID(),
-      eventId: event.eventId,
-      eventType: event.eventType,
-      invoiceId: event.invoiceId,
-      registrationId: registration.registrationId,
-      registrationName: registration.name,
-      url: registration.url,
-      testEvent: event.testEvent,
-      state: 'pending',
-      queuedAt: stampOf(this.#options.now()),
-      attempts: [],
-    };
-    this.#put(delivery);
-    this.#trim();
+    const delivery = this.#log.open(event, registration);
     this.#start(this.#jobOf(delivery, event), registration);
     return delivery;
   }
@@ -102,16 +90,14 @@ export class Deliveries {
 
   /** Stops what is under way or scheduled and forgets it, for a reset. */
   async abandon(): Promise<void> {
-    this.#closing.abort();
-    await this.#pool.close();
-    await this.idle();
+    await this.close();
     this.#closing = patientController();
   }
 
   /** Stops at once; unfinished deliveries stay pending and are taken up by `resume` of the next start. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#pool.close();
+    await Promise.all([this.#pool.close(), this.#thread.close()]);
     await this.idle();
   }
 
@@ -120,15 +106,36 @@ export class Deliveries {
     return { delivery, event, position: this.#options.store.position };
   }
 
-  /** Without faults nothing comes before the wait for a connection, so nothing is begun before it has one. */
+  /** Without faults nothing comes before the wait for a connection, so nothing is begun before there is one. */
   #start(job: Job, registration: Registration): void {
     if (this.#options.faults.some) {
       void this.#track(this.#deliverWithFaults(job));
+    } else if (this.#thread.isUp) {
+      this.#thread.post(registration, job.event.body, (made) => this.#sentByThread(job, made));
     } else {
-      this.#pool.whenFree(registration, (release) => {
+      const waiting = this.#pool.whenFree(registration, (release) => {
         void this.#track(this.#deliver(job, { registration, release }));
       });
+      if (waiting > WAITING_IN_A_BURST) this.#thread.start();
     }
+  }
+
+  /** After the first attempt; the retry, if there is one, is not the thread's. */
+  #sentByThread(job: Job, made: MadeAttempt | null): void {
+    if (made === null) {
+      this.#ended();
+      return;
+    }
+    const { startedAtMs, durationMs, status, error, responseBody } = made;
+    const startedAt = stampOf(new Date(startedAtMs));
+    const attempt = { number: 1, startedAt, durationMs, status, error, responseBody };
+    if (error !== null) {
+      const delivery = this.#log.attempted(job.delivery, attempt);
+      void this.#track(this.#deliver({ ...job, delivery }));
+      return;
+    }
+    this.#finish(job.delivery, 'delivered', attempt);
+    this.#ended();
   }
 
   /** @throws what the delivery threw, unless that is the stop's doing: a defect, which ends the process */
@@ -139,46 +146,39 @@ export class Deliveries {
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
-      this.#underWay -= 1;
-      if (this.#underWay === 0) for (const go of this.#awaitingIdle.splice(0)) go();
+      this.#ended();
     }
+  }
+
+  #ended(): void {
+    this.#underWay -= 1;
+    if (this.#underWay === 0) for (const go of this.#awaitingIdle.splice(0)) go();
   }
 
   async #deliverWithFaults(job: Job): Promise<void> {
-    const { faults } = this.#options;
     const { delivery, event } = job;
-    const moment = this.#moment(delivery, event);
-    if (faults.strike('drop', moment) !== null) {
+    const detour = await this.#detours.take(delivery, this.#moment(delivery, event), this.#closing.signal);
+    if (detour === null) {
       this.#finish(delivery, 'dropped');
       return;
     }
-    const duplicate = faults.strike('duplicate', moment);
-    const reorder = faults.strike('reorder', moment);
-    const delay = faults.strike('delay', moment);
-    if (delay !== null) await this.#wait(numberParam(delay, 'delayMs'));
-    // One that comes while another waits is the later event: it overtakes.
-    if (reorder !== null && !this.#held.has(lineOf(delivery))) {
-      await this.#holdForLater(lineOf(delivery), numberParam(reorder, 'delayMs'));
+    const sent = [this.#deliver(job)];
+    for (let copy = 0; copy < detour.copies; copy += 1) {
+      sent.push(this.#deliverCopy(job, detour.copyDelayMs));
     }
-    const copies = [this.#deliver(job)];
-    for (let copy = 0; duplicate !== null && copy < numberParam(duplicate, 'times'); copy += 1) {
-      copies.push(this.#deliverCopy(job, numberParam(duplicate, 'delayMs')));
-    }
-    await Promise.all(copies);
+    await Promise.all(sent);
   }
 
   async #deliverCopy({ delivery, event }: Job, delayMs: number): Promise<void> {
-    const copy = { ...delivery, deliveryId: randomUUID(), queuedAt: stampOf(this.#options.now()) };
-    this.#put(copy);
+    const copy = this.#log.openCopy(delivery);
     await this.#wait(delayMs);
     await this.#deliver({ delivery: copy, event, position: this.#options.store.position });
   }
 
   /** @param first the connection for the first attempt; left out, one is waited for */
   async #deliver(job: Job, first?: Slot): Promise<void> {
-    const { delivery } = job;
+    let { delivery } = job;
     let slot = first;
-    let current = delivery;
     const begin = Math.min(delivery.attempts.length + 1, ATTEMPTS);
     for (let number = begin; number <= ATTEMPTS; number += 1) {
       if (number > 1) await this.#wait(this.#options.retryDelayMs);
@@ -186,12 +186,13 @@ export class Deliveries {
       if (slot === undefined) break;
       const attempt = await this.#attempt(number, slot, job);
       slot = undefined;
-      current = { ...current, attempts: [...current.attempts, attempt] };
       const delivered = attempt.error === null;
-      if (delivered || number === ATTEMPTS) return this.#finish(current, delivered ? 'delivered' : 'failed');
-      this.#put(current);
+      if (delivered || number === ATTEMPTS) {
+        return this.#finish(delivery, delivered ? 'delivered' : 'failed', attempt);
+      }
+      delivery = this.#log.attempted(delivery, attempt);
     }
-    this.#finish(current, 'failed');
+    this.#finish(delivery, 'failed');
   }
 
   /** Waits for a connection; there is none to a registration that was deleted. */
@@ -233,25 +234,9 @@ export class Deliveries {
     }
   }
 
-  #finish(delivery: Delivery, state: DeliveryState): void {
-    this.#options.store.putSoon('delivery', delivery.deliveryId, { ...delivery, state });
-    const last = delivery.attempts.at(-1);
-    const how = last === undefined ? '' : ` (${last.status ?? last.error}, attempt ${last.number})`;
-    this.#options.activity.add(
-      'delivery',
-      `${delivery.eventType} to ${delivery.registrationName}: ${state}${how}`,
-      delivery.invoiceId,
-    );
-    this.#held.get(lineOf(delivery))?.();
-  }
-
-  async #holdForLater(line: string, atMostMs: number): Promise<void> {
-    const timer = new AbortController();
-    this.#held.set(line, () => timer.abort());
-    const signal = AbortSignal.any([timer.signal, this.#closing.signal]);
-    await sleep(atMostMs, undefined, { signal }).catch(() => {});
-    this.#held.delete(line);
-    this.#closing.signal.throwIfAborted();
+  #finish(delivery: Delivery, state: DeliveryState, attempt?: DeliveryAttempt): void {
+    this.#log.finish(delivery, state, attempt);
+    this.#detours.ended(delivery);
   }
 
   async #wait(ms: number): Promise<void> {
@@ -267,20 +252,6 @@ export class Deliveries {
       registrationId: delivery.registrationId,
     };
   }
-
-  #put(delivery: Delivery): void {
-    this.#options.store.put('delivery', delivery.deliveryId, delivery);
-  }
-
-  #trim(): void {
-    const { store } = this.#options;
-    const log = store.all('delivery');
-    if (log.size <= KEPT_DELIVERIES) return;
-    for (const [id, { state }] of log) {
-      if (log.size <= KEPT_DELIVERIES) return;
-      if (state !== 'pending') store.remove('delivery', id);
-    }
-  }
 }
 
 /** Every delivery under way listens to it; thousands are no leak. */
@@ -288,9 +259,4 @@ function patientController(): AbortController {
   const controller = new AbortController();
   setMaxListeners(0, controller.signal);
   return controller;
-}
-
-/** Deliveries of one invoice to one registration: only among these there is an order to upset. */
-function lineOf({ invoiceId, registrationId }: Delivery): string {
-  return `${registrationId} ${invoiceId}`;
 }

@@ -48,15 +48,15 @@ export class ReceiverPool {
   /**
    * Calls back when there is a free connection, never before the caller is through, with the function that gives it
    * back. Thousands may wait in a burst: a function is all that each of them keeps.
+   *
+   * @returns how many wait for a connection of this registration, the caller among them; 0 when it has one
    */
-  whenFree(registration: Registration, go: (release: Release) => void): void {
+  whenFree(registration: Registration, go: (release: Release) => void): number {
     const { line } = this.#target(registration);
-    if (line.busy >= CONNECTIONS) {
-      line.waiting.push(go);
-      return;
-    }
+    if (line.busy >= CONNECTIONS) return line.waiting.push(go);
     line.busy += 1;
     queueMicrotask(() => go(line.release));
+    return 0;
   }
 
   /** Sends one request; a 2xx answer has no error (spec 4.6). Redirects are not followed. */
