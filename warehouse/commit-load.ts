@@ -90,9 +90,13 @@ function groupByLoad(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> 
 /** What the rows amount to. @throws Refusal, MisreadError when that is not what may be loaded */
 function judgeRows(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): NewLine {
   const line = lineOf(load, totals, lines);
-  const unknown = line.currencies.split(',').find((code) => code !== '' && !isCurrency(code));
+  const unknown = totals.find(
+    ({ currency_code: code, is_code }) => is_code !== true || !isCurrency(String(code)),
+  );
   // Where it stands is looked up behind the transaction, not while everybody waits for its end.
-  if (unknown !== undefined) throw new MisreadError(load.invoiceId, `'${unknown}' is no currency`);
+  if (unknown !== undefined) {
+    throw new MisreadError(load.invoiceId, `'${unknown.currency_code}' is no currency`);
+  }
   if (!load.isRepeated) refuseUnproved(load, line, lines);
   return line;
 }

@@ -16,6 +16,10 @@ import { readReference } from './reference-reader.js';
 
 const INVOICE = '7f3a0000-1111-4222-8333-444455556666';
 const AT_ONCE = 4;
+/** Each text behind a mark, since node-api drops a byte order mark that a text begins with; DuckDB holds it. */
+const MARKED_CELLS = `
+    select row_is_good, '|' || columns(* exclude row_is_good)::varchar
+    from checked_csv($csv_path, $invoice_id, false)`;
 
 export interface Confrontation {
   readonly files: number;
@@ -73,13 +77,12 @@ async function compare(
     return { isGood, why: agrees ? null : `the scan refuses (${said}), csv-parse does not` };
   }
   const rows = await database.use((session) =>
-    session.statement('select * from checked_csv($csv_path, $invoice_id, false)', {
-      csv_path: path,
-      invoice_id: INVOICE,
-    }),
+    session.statement(MARKED_CELLS, { csv_path: path, invoice_id: INVOICE }),
   );
   if (rows.length !== scan.records) return { isGood, why: `${scan.records} records, ${rows.length} rows` };
-  const allGood = rows.every((row) => row.row_is_good === true && isCurrency(String(row.currency_code)));
+  const allGood = rows.every(
+    (row) => row.row_is_good === true && isCurrency(String(row.currency_code).slice(1)),
+  );
   if (!allGood) {
     const { findings } = await findBrokenRows(path, INVOICE);
     const said = findings.map(({ rule, row, column }) => `${rule}@${row}/${column}`);
@@ -95,7 +98,7 @@ async function compare(
 /** DuckDB's typed cells against the text; decimals by value, everything else to the character. */
 function sameCells(row: Row, text: readonly string[]): boolean {
   const { row_is_good: _, ...cells } = row;
-  const found = Object.values(cells);
+  const found = Object.values(cells).map((cell) => (typeof cell === 'string' ? cell.slice(1) : cell));
   const wanted = text.filter((_cell, index) => CSV_HEADERS[index] !== 'Invoice ID');
   return wanted.every((cell, index) => {
     const value = found[index];
@@ -140,6 +143,8 @@ function anyFile(): fc.Arbitrary<Buffer> {
     '"\\"',
     'x'.repeat(300),
     '\u2028',
+    '\ufeffAcme',
+    '"\ufeff"',
     '"" ',
     ' "x"',
     'a"b',
@@ -213,7 +218,7 @@ function anyFile(): fc.Arbitrary<Buffer> {
       mostly(INVOICE, [INVOICE.toUpperCase(), 'x', '']),
       day,
       text,
-      mostly('USD', ['EUR', 'usd', 'ZZZ', '']),
+      mostly('USD', ['EUR', 'usd', 'ZZZ', '', '\ufeffUSD']),
       amount,
       amount.map((cell) => cell.replace('-', '')),
       mostly('LB', ['KG', 'lb', '']),

@@ -13,13 +13,12 @@ export interface LedgerStatement {
 const ledgerTexts = new Map<string, LedgerStatement>();
 const rowTexts = new Map<string, string>();
 
-/** `ledger/<name>.sql`, its `$names` numbered in order of appearance. */
+/** `ledger/<name>.sql`, else the single file's statement of that name; its `$names` numbered in order of appearance. */
 export function ledgerStatement(name: string): LedgerStatement {
   let known = ledgerTexts.get(name);
   if (known === undefined) {
     const names: string[] = [];
-    const named = readFileSync(new URL(`./ledger/${name}.sql`, import.meta.url), 'utf8');
-    const text = named.replaceAll(/\$([a-z_0-9]+)/g, (_found, word: string) => {
+    const text = ownOrShared('ledger', name).replaceAll(/\$([a-z_0-9]+)/g, (_found, word: string) => {
       if (!names.includes(word)) names.push(word);
       return `$${names.indexOf(word) + 1}`;
     });
@@ -41,11 +40,15 @@ export function ledgerValues({ names }: LedgerStatement, params: Params): (strin
 export function rowStatement(name: string): string {
   let text = rowTexts.get(name);
   if (text === undefined) {
-    const own = new URL(`./rows/${name}.sql`, import.meta.url);
-    text = existsSync(own) ? readFileSync(own, 'utf8') : sql(name);
+    text = ownOrShared('rows', name);
     rowTexts.set(name, text);
   }
   return text;
+}
+
+function ownOrShared(folder: 'ledger' | 'rows', name: string): string {
+  const own = new URL(`./${folder}/${name}.sql`, import.meta.url);
+  return existsSync(own) ? readFileSync(own, 'utf8') : sql(name);
 }
 
 /** The ledgers' schema in PostgreSQL, in order. */

@@ -5,7 +5,7 @@
  * It knows no diagnosis: when one of them may not be loaded nothing is, and whoever asked loads each alone.
  */
 
-import { commitLoads } from '../commit-load.js';
+import { commitLoads, spanOf } from '../commit-load.js';
 import type { Database } from '../database.js';
 import type { FileLoad, LoadPlaces } from '../file-load.js';
 import { onePassParams } from '../load-file.js';
@@ -24,7 +24,7 @@ export async function loadBatch(
       const loaded = await commitLoads(session, loads, {
         places,
         async insert() {
-          const totals = await session.all('batch-totals');
+          const totals = await session.all('batch-totals', spanOf(loads));
           await session.all('insert-batch');
           return totals;
         },

@@ -1,16 +1,2 @@
--- What loads hold, per currency, as their rows themselves say it. The bounds let files and row groups be passed over; loads
--- of others may lie between them.
-select
-    load_id,
-    currency_code,
-    count(*)::integer as shipments,
-    sum(billing_cost)::decimal(38, 4) as billing_cost,
-    min(ship_date) as first_ship_date,
-    max(ship_date) as last_ship_date,
-    min(row_number) as first_row,
-    max(row_number) as last_row,
-    min(tenant) as tenant
-from shipment_rows
-where load_id between $first::integer and $last::integer
-group by load_id, currency_code
-order by load_id, currency_code
+-- What loads hold that are in the table.
+from totals_of('shipment_rows', $first::integer, $last::integer)

@@ -65,3 +65,23 @@ select
     case when row_is_good then file_row::integer else error('row ' || file_row || ' breaks a rule') end as row_number,
     * exclude (file_row, row_is_good)
 from (select row_number() over () as file_row, * from checked_csv(csv_path, invoice, in_parallel));
+
+-- What loads hold, per currency, as the rows of that table themselves say it. The bounds let files and row groups be
+-- passed over; loads of others may lie between them. Whether a code has three letters is said here, since node-api
+-- drops a byte order mark that a text begins with.
+create or replace temp macro totals_of(rows_table, first_load, last_load) as table
+select
+    load_id,
+    currency_code,
+    regexp_full_match(currency_code, '[A-Z]{3}') as is_code,
+    count(*)::integer as shipments,
+    sum(billing_cost)::decimal(38, 4) as billing_cost,
+    min(ship_date) as first_ship_date,
+    max(ship_date) as last_ship_date,
+    min(row_number) as first_row,
+    max(row_number) as last_row,
+    min(tenant) as tenant
+from query_table(rows_table)
+where load_id between first_load and last_load
+group by load_id, currency_code
+order by load_id, currency_code;
