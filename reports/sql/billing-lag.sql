@@ -8,19 +8,70 @@
 --   carrier_to_invoice_ninth_decile days, ship_to_invoice_median days, ship_to_invoice_ninth_decile days,
 --   ship_to_invoice_longest days
 -- chart: bar key=carrier value=ship_to_invoice_median
+with
+-- Lines of a carrier that waited equally long are one row with a count.
+waits as (
+    select
+        carrier,
+        currency_code,
+        carrier_invoice_date - ship_date as to_carrier,
+        invoice_generation_date - ship_date as to_invoice,
+        count(*) as shipments
+    from selected_shipments
+    group by all
+),
+laps as (
+    select carrier, currency_code, 'ship to carrier' as lap, to_carrier as days, shipments from waits
+    union all
+    select carrier, currency_code, 'carrier to invoice', to_invoice - to_carrier, shipments from waits
+    union all
+    select carrier, currency_code, 'ship to invoice', to_invoice, shipments from waits
+),
+-- n is how many lines there are, up_to how many waited at most so long: a quantile is the first day that reaches its part.
+ranked as (
+    select
+        *,
+        sum(shipments) over lap as n,
+        sum(shipments) over (lap order by days) as up_to
+    from laps
+    where days is not null
+    window lap as (partition by carrier, currency_code, lap)
+),
+quantiles as (
+    select
+        carrier,
+        currency_code,
+        lap,
+        min(days) filter (where 2 * up_to >= n) as median,
+        min(days) filter (where 10 * up_to >= 9 * n) as ninth_decile
+    from ranked
+    group by all
+),
+carriers as (
+    select
+        carrier,
+        currency_code,
+        cast(sum(shipments) as bigint) as shipments,
+        cast(coalesce(sum(shipments) filter (where to_carrier is not null), 0) as bigint) as with_carrier_invoice_date,
+        max(to_invoice) as longest,
+        cast(coalesce(sum(shipments) filter (where least(to_carrier, to_invoice) < 0), 0) as bigint) as before_shipping
+    from waits
+    group by all
+)
 select
-    carrier,
-    currency_code,
-    count(*) as shipments,
-    count(carrier_invoice_date) as with_carrier_invoice_date,
-    quantile_disc(carrier_invoice_date - ship_date, 0.5) as ship_to_carrier_median,
-    quantile_disc(carrier_invoice_date - ship_date, 0.9) as ship_to_carrier_ninth_decile,
-    quantile_disc(invoice_generation_date - carrier_invoice_date, 0.5) as carrier_to_invoice_median,
-    quantile_disc(invoice_generation_date - carrier_invoice_date, 0.9) as carrier_to_invoice_ninth_decile,
-    quantile_disc(invoice_generation_date - ship_date, 0.5) as ship_to_invoice_median,
-    quantile_disc(invoice_generation_date - ship_date, 0.9) as ship_to_invoice_ninth_decile,
-    max(invoice_generation_date - ship_date) as ship_to_invoice_longest,
-    count(*) filter (where least(carrier_invoice_date, invoice_generation_date) < ship_date) as before_shipping
-from selected_shipments
-group by carrier, currency_code
-order by currency_code, count(*) desc, carrier
+    c.carrier,
+    c.currency_code,
+    c.shipments,
+    c.with_carrier_invoice_date,
+    any_value(q.median) filter (where q.lap = 'ship to carrier') as ship_to_carrier_median,
+    any_value(q.ninth_decile) filter (where q.lap = 'ship to carrier') as ship_to_carrier_ninth_decile,
+    any_value(q.median) filter (where q.lap = 'carrier to invoice') as carrier_to_invoice_median,
+    any_value(q.ninth_decile) filter (where q.lap = 'carrier to invoice') as carrier_to_invoice_ninth_decile,
+    any_value(q.median) filter (where q.lap = 'ship to invoice') as ship_to_invoice_median,
+    any_value(q.ninth_decile) filter (where q.lap = 'ship to invoice') as ship_to_invoice_ninth_decile,
+    c.longest as ship_to_invoice_longest,
+    c.before_shipping
+from carriers as c
+join quantiles as q on q.carrier = c.carrier and q.currency_code = c.currency_code
+group by all
+order by c.currency_code, c.shipments desc, c.carrier

@@ -27,7 +27,8 @@ with checks (bit, problem) as (
     (16, 'text has blanks at its ends')
 ),
 -- What is wrong with a line as a number, a bit for each check: lines of an invoice with the same faults become one row
--- before anything is multiplied by the number of checks.
+-- before anything is multiplied by the number of checks. Neither "or" nor coalesce between texts and dates: DuckDB then
+-- looks at a carrier's or tenant's few spellings, and at whole blocks of dates, instead of row by row.
 checked as (
     select
         s.invoice_id,
@@ -36,28 +37,29 @@ checked as (
         s.billing_cost,
         (s.origin is null)::integer
         + (s.billable_weight is null)::integer * 2
-        + coalesce(s.billable_weight = 0, false)::integer * 4
+        + (s.billable_weight is not distinct from 0)::integer * 4
         + (s.billable_weight is not null and s.billable_weight_unit is null)::integer * 8
         + (s.carrier_zone is null)::integer * 16
-        + coalesce(s.carrier_zone <> s.zone, false)::integer * 32
+        + (s.carrier_zone is distinct from s.zone)::integer * 32
         + (s.carrier_invoice_date is null)::integer * 64
         + (s.service_level is null)::integer * 128
         + (s.billing_cost = 0)::integer * 256
         + (s.billing_cost < 0)::integer * 512
         + (s.ship_date > s.invoice_generation_date)::integer * 1024
-        + coalesce(s.carrier_invoice_date < s.ship_date, false)::integer * 2048
-        + coalesce(s.carrier_invoice_date > s.invoice_generation_date, false)::integer * 4096
-        + coalesce(s.ship_date < i.invoice_start_date or s.ship_date > i.invoice_end_date, false)::integer * 8192
-        + coalesce(s.currency_code <> i.currency_code, false)::integer * 16384
+        + ((s.carrier_invoice_date < s.ship_date) is not distinct from true)::integer * 2048
+        + ((s.carrier_invoice_date > s.invoice_generation_date) is not distinct from true)::integer * 4096
+        + ((s.ship_date < i.invoice_start_date or s.ship_date > i.invoice_end_date) is not distinct from true)::integer
+        * 8192
+        + ((s.currency_code <> i.currency_code) is not distinct from true)::integer * 16384
         + (
             contains(s.tracking_number, '+')
             and regexp_full_match(s.tracking_number, '[0-9](\.[0-9]+)?[eE]\+[0-9]+')
         )::integer * 32768
         + (
-            starts_with(s.tracking_number, ' ') or ends_with(s.tracking_number, ' ')
-            or starts_with(s.carrier, ' ') or ends_with(s.carrier, ' ')
-            or starts_with(s.tenant, ' ') or ends_with(s.tenant, ' ')
-        )::integer * 65536 as faults
+            starts_with(s.tracking_number, ' ')::integer | ends_with(s.tracking_number, ' ')::integer
+            | starts_with(s.carrier, ' ')::integer | ends_with(s.carrier, ' ')::integer
+            | starts_with(s.tenant, ' ')::integer | ends_with(s.tenant, ' ')::integer
+        ) * 65536 as faults
     from selected_shipments as s
     left join invoices as i on i.invoice_id = s.invoice_id
 ),

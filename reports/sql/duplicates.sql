@@ -8,14 +8,16 @@
 -- units: charged money, credited money, money_at_risk money
 -- chart: bar key=carrier+tracking_number value=money_at_risk
 -- detail: first_ship_date, last_ship_date
-with repeated as (
-    select carrier, tracking_number, currency_code
+with
+-- Where two lines have the same mark, their numbers are compared; all other lines are the only ones of their number.
+repeated as (
+    select hash(carrier, tracking_number, currency_code) as mark
     from selected_shipments
     where billing_cost > 0
-    group by all
+    group by mark
     having count(*) > 1
 ),
-lines as (
+lines as materialized (
     select
         s.*,
         row_number() over (
@@ -23,9 +25,11 @@ lines as (
             order by s.invoice_id, s.row_number
         ) as place
     from selected_shipments as s
-    semi join repeated as r
-        on r.carrier = s.carrier and r.tracking_number = s.tracking_number and r.currency_code = s.currency_code
+    semi join repeated as r on r.mark = hash(s.carrier, s.tracking_number, s.currency_code)
     where s.billing_cost <> 0
+    qualify
+        count(*) filter (where s.billing_cost > 0)
+            over (partition by s.carrier, s.tracking_number, s.currency_code) > 1
 ),
 counts as (
     select carrier, tracking_number, currency_code, billing_cost, count(*) as n from lines group by all

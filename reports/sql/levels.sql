@@ -6,28 +6,51 @@
 -- cannot say: whether a missing side is still to come; partner-level invoices may be cut at other days. A tenant filter
 --   asks for names, and partner-level lines carry the partner's.
 -- units: tenant_level_cost money, partner_level_cost money, difference money
-with pairs as (
-    select
-        carrier,
-        currency_code,
-        min(report_date) as day,
-        sum(billing_cost) filter (where level <> 'partner') as tenant_cost,
-        sum(billing_cost) filter (where level = 'partner') as partner_cost
+with
+-- Most numbers stand on one line, which needs no grouping by number. Lines whose mark no other line has are such; of two
+-- numbers with the same mark nothing is believed, they are only looked at more closely.
+repeated as (
+    select hash(carrier, tracking_number, currency_code) as mark
     from filtered_shipments
-    group by carrier, tracking_number, currency_code
+    group by mark
+    having count(*) > 1
+),
+-- A number of several lines by itself; all others of a day, carrier and currency together, without their numbers.
+numbers as (
+    select
+        s.carrier,
+        s.currency_code,
+        case when r.mark is null then s.report_date end as own_day,
+        case when r.mark is not null then s.tracking_number end as tracking_number,
+        min(s.report_date) as day,
+        count(*) filter (where s.level <> 'partner') as tenant_lines,
+        count(*) filter (where s.level = 'partner') as partner_lines,
+        sum(s.billing_cost) filter (where s.level <> 'partner') as tenant_cost,
+        sum(s.billing_cost) filter (where s.level = 'partner') as partner_cost
+    from filtered_shipments as s
+    left join repeated as r on r.mark = hash(s.carrier, s.tracking_number, s.currency_code)
+    group by all
+),
+counted as (
+    select
+        *,
+        case when tracking_number is null then tenant_lines else least(tenant_lines, 1) end as tenant_numbers,
+        case when tracking_number is null then partner_lines else least(partner_lines, 1) end as partner_numbers,
+        tracking_number is not null and tenant_lines > 0 and partner_lines > 0 as is_on_both
+    from numbers
 )
 select
     month_of(day) as month,
     carrier,
     currency_code,
-    count(tenant_cost) as tenant_level_numbers,
-    count(partner_cost) as partner_level_numbers,
+    cast(sum(tenant_numbers) as bigint) as tenant_level_numbers,
+    cast(sum(partner_numbers) as bigint) as partner_level_numbers,
     coalesce(sum(tenant_cost), 0) as tenant_level_cost,
     coalesce(sum(partner_cost), 0) as partner_level_cost,
     coalesce(sum(partner_cost), 0) - coalesce(sum(tenant_cost), 0) as difference,
-    count(*) filter (where partner_cost is null) as only_at_tenant_level,
-    count(*) filter (where tenant_cost is null) as only_at_partner_level,
-    count(*) filter (where tenant_cost <> partner_cost) as cost_differs
-from pairs
+    cast(sum(tenant_numbers) - count(*) filter (where is_on_both) as bigint) as only_at_tenant_level,
+    cast(sum(partner_numbers) - count(*) filter (where is_on_both) as bigint) as only_at_partner_level,
+    count(*) filter (where is_on_both and tenant_cost <> partner_cost) as cost_differs
+from counted
 group by month, carrier, currency_code
 order by currency_code, month, carrier

@@ -45,6 +45,21 @@ scored as (
             end
         ) as robust_z
     from spread
+),
+-- A price stands for all its shipments, so those before it tell whether the limit is reached already.
+wanted as (
+    select *
+    from scored
+    where abs(robust_z) >= $threshold
+    qualify
+        $limit is null
+        or coalesce(
+            sum(shipments) over (
+                order by currency_code, abs(billing_cost - median) desc
+                groups between unbounded preceding and 1 preceding
+            ),
+            0
+        ) < $limit
 )
 select
     s.tenant,
@@ -64,7 +79,7 @@ select
     s.invoice_id,
     s.row_number
 from selected_shipments as s
-join (select * from scored where abs(robust_z) >= $threshold) as o
+join wanted as o
     on o.carrier = s.carrier and o.service_level is not distinct from s.service_level
     and o.zone is not distinct from s.zone and o.currency_code = s.currency_code and o.billing_cost = s.billing_cost
     and o.lb is not distinct from rated_lb(s.billable_weight, s.billable_weight_unit)

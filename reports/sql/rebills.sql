@@ -7,7 +7,12 @@
 -- units: billing_cost money, shared_percent %, shared_before money, shared_after money, difference money
 -- chart: bar key=invoice_number value=billing_cost
 -- detail: invoice_id, replacement_id
-with voided as (
+with
+-- By these all living lines are looked through for the few that may be of a voided number; the join below compares numbers.
+marks as (
+    select distinct hash(carrier, tracking_number, currency_code) as mark from voided_shipments
+),
+voided as (
     select invoice_id, invoice_number, tenant, currency_code, voided_at, carrier, tracking_number, count(*) as lines,
         sum(billing_cost) as cost
     from voided_shipments
@@ -16,8 +21,7 @@ with voided as (
 living as (
     select invoice_id, invoice_number, currency_code, carrier, tracking_number, sum(billing_cost) as cost
     from base_shipments as b
-    semi join voided as v
-        on v.carrier = b.carrier and v.tracking_number = b.tracking_number and v.currency_code = b.currency_code
+    semi join marks as m on m.mark = hash(b.carrier, b.tracking_number, b.currency_code)
     where list_contains(cast(getvariable('levels') as varchar[]), coalesce(invoice_level, 'unknown'))
     group by all
 ),
