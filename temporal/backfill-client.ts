@@ -16,6 +16,8 @@ import {
   backfillProgressQuery,
   noBackfillCounts,
 } from '../workflows/backfill-messages.js';
+import { askPatiently } from './ask-patiently.js';
+import { pause } from './connect.js';
 import { type InvoiceRoute, invoicePace } from './invoice-client.js';
 
 export interface BackfillRequest {
@@ -29,7 +31,7 @@ export interface BackfillRequest {
   readonly lookAfter?: string;
   /** How long after the last batch we count as gone when we did not say that it was the last; 10 minutes unless told. */
   readonly quietAfter?: string;
-  /** Ids in one batch, 500 unless told. */
+  /** Ids in one batch, 1,000 unless told. */
   readonly batchSize?: number;
   /** Called after each batch with how many ids were handed over so far. */
   readonly onHandedOver?: (ids: number, backfillId: string) => void;
@@ -58,8 +60,11 @@ export interface BackfillHandle {
 }
 
 const DEFAULT_CONCURRENCY = 20;
-/** 39 bytes an id: far below the limits of a payload, and of a batch's history. */
-const BATCH_SIZE = 500;
+/**
+ * 39 bytes an id: far below the limits of a payload, and of a batch's history. Larger ones end less often, and at each
+ * end the last few invoices are waited for alone.
+ */
+const BATCH_SIZE = 1_000;
 
 /** Resolves once all ids are handed over, or nobody takes them any more: somebody cancelled it meanwhile. */
 export async function startBackfill(
@@ -156,17 +161,22 @@ export function followBackfill(client: Client, route: InvoiceRoute, backfillId: 
   } = {}): AsyncIterable<BackfillOutcome> {
     const told = new Map<string, number>();
     const over = new Set<string>();
-    while (!signal?.aborted) {
-      const { isOver } = await parent.query(backfillProgressQuery);
-      for (const { workflowId, state } of await parent.query(backfillBatchQuery)) {
-        if (state === 'waiting' || over.has(workflowId)) continue;
-        const { results: found } = await outcomesOf(workflowId);
-        yield* found.slice(told.get(workflowId) ?? 0);
-        told.set(workflowId, found.length);
-        if (state === 'done') over.add(workflowId);
+    const asked = <T>(ask: () => Promise<T>): Promise<T> => askPatiently(ask, signal);
+    try {
+      while (!signal?.aborted) {
+        const { isOver } = await asked(() => parent.query(backfillProgressQuery));
+        for (const { workflowId, state } of await asked(() => parent.query(backfillBatchQuery))) {
+          if (state === 'waiting' || over.has(workflowId)) continue;
+          const { results: found } = await asked(() => outcomesOf(workflowId));
+          yield* found.slice(told.get(workflowId) ?? 0);
+          told.set(workflowId, found.length);
+          if (state === 'done') over.add(workflowId);
+        }
+        if (isOver) return;
+        await pause(everyMs, signal);
       }
-      if (isOver) return;
-      await new Promise((wake) => setTimeout(wake, everyMs));
+    } catch (error) {
+      if (!signal?.aborted) throw error;
     }
   }
 

@@ -34,7 +34,7 @@ import { surveySlice } from './survey-slice.js';
 /** So many invoices are started by one activity: fewer events in the history, and a retry repeats little. */
 const STARTED_AT_ONCE = 10;
 /** So many are asked about by one activity: its results are told together, and a pause waits for none of it. */
-const SLICE = 100;
+const SLICE = 250;
 
 export async function backfillBatch(input: BackfillBatchInput): Promise<BackfillBatchResult> {
   const { startLookUps, isWorkflowOpen } = proxyActivities<BillingActivities>({

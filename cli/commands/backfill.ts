@@ -115,7 +115,8 @@ async function tell(handle: BackfillHandle, flags: BackfillFlags, output: Output
   const progress = output.progress('Fetching');
   const outcomes: BackfillOutcome[] = [];
   const timeout = flags.timeout === undefined ? undefined : AbortSignal.timeout(flags.timeout * 1000);
-  const { total } = await handle.status();
+  const begun = await handle.status();
+  const { total } = begun;
   try {
     for await (const outcome of handle.results(timeout === undefined ? {} : { signal: timeout })) {
       outcomes.push(outcome);
@@ -126,7 +127,9 @@ async function tell(handle: BackfillHandle, flags: BackfillFlags, output: Output
   } finally {
     progress.end();
   }
-  const { total: handedOver, isOver, isComplete } = await handle.status();
+  // Who ran out of time does not wait for a worker that may be away.
+  const ended = timeout?.aborted === true ? begun : await handle.status();
+  const { total: handedOver, isOver, isComplete } = ended;
   if (output.form === 'json') output.thing(outcomes.map(asJson), () => '');
   const settled = outcomes.filter(({ state }) => state === 'loaded' || state === 'voided').length;
   output.note(`${settled} of ${handedOver} are loaded or voided.`);

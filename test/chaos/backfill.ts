@@ -1,90 +1,168 @@
-/** A backfill of very many ids against the embedded Temporal: how fast, and that no history comes near the server's limits. */
+/**
+ * A backfill of a hundred thousand ids, as a person runs it: `billsync backfill --wait` against a real Temporal server,
+ * worker, warehouse and service, its worker killed -9 on the way. How fast, how much memory, how long the histories.
+ */
 
-import { randomUUID } from 'node:crypto';
+import type { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import type { Client } from '@temporalio/client';
-import { pino } from 'pino';
-import { startBackfill } from '../../temporal/backfill-client.js';
-import { PARTNER_ID } from '../workflows/invoice-builders.js';
-import { activitiesOf, aWorld } from '../workflows/scripted-world.js';
-import { createTheatre } from '../workflows/theatre.js';
-import { startRealWorkers } from './real-workers.js';
+import { startSandbox } from '../../sandbox/service.js';
+import { KINDS, type Kind, type MixedInvoice, makeMix, seedWarehouse } from '../support/backfill-mix.js';
+import { freePort } from '../support/free-port.js';
+import { createProduct, type Product } from '../support/product.js';
+import { withTemporalBeside } from '../support/temporal-beside.js';
+import { ask } from '../warehouse/support.js';
 
 export const summary =
-  'a backfill of 100,000 ids that the service does not know: rate, memory, length and size of every history (backfill [ids])';
+  'a backfill of 100,000 ids, 95 % loaded and unchanged, its worker killed: rate, memory, histories (backfill [ids] [kills])';
 
-/** Where the server begins to warn; it ends a run at five times as much. */
+/** Where the server begins to warn (ADR 16); it ends a run at five times as much. */
 const MOST_EVENTS = 10_240;
 const MOST_BYTES = 10 * 1024 * 1024;
-const CONCURRENCY = 50;
 const TELL_EVERY = 5_000;
 
-/** Workflows, `startLookUps` and the server are real; what an invoice's workflow asks is answered at once by "unknown". */
-export async function main([count = '100000']: readonly string[]): Promise<void> {
-  const log = pino({ level: 'error' });
-  const { billing, warehouse } = createTheatre();
-  const unknown = activitiesOf(() => unknownWorld);
-  const workers = await startRealWorkers(log, {
-    billing: { ...billing, ...unknown },
-    warehouse: { ...warehouse, ...unknown },
+/** @throws Error an id was told wrongly, twice or never, the warehouse says otherwise, or a history is too large */
+export async function main([ids = '100000', kills = '2']: readonly string[]): Promise<void> {
+  const sandbox = await startSandbox();
+  const product = await createProduct({
+    service: { ...sandbox, storageHost: new URL(sandbox.storageUrl).host },
+    settings: {
+      ...{ TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}`, BILLSYNC_PARTNER_ID: sandbox.partnerId },
+      ...{ BILLSYNC_OVERDUE_AFTER: '1h', BILLSYNC_RECONCILE_EVERY: '24h', LOG_LEVEL: 'info' },
+    },
   });
-  const { client, route } = workers;
-  let peakBytes = 0;
-  const watch = setInterval(() => {
-    peakBytes = Math.max(peakBytes, process.memoryUsage().rss);
-  }, 500);
   try {
-    const invoiceIds = Array.from({ length: Number(count) }, () => randomUUID());
     const began = performance.now();
-    const request = { partnerId: PARTNER_ID, invoiceIds, concurrency: CONCURRENCY };
-    const backfill = await startBackfill(client, route, request);
-    const told = new Set<string>();
-    for await (const { invoiceId, state } of backfill.results()) {
-      if (state !== 'unknown') throw new Error(`${invoiceId} is ${state}.`);
-      if (told.has(invoiceId)) throw new Error(`${invoiceId} was told twice.`);
-      told.add(invoiceId);
-      if (told.size % TELL_EVERY === 0) console.log(`${told.size} of ${count}: ${rate(told.size, began)}`);
-    }
-    if (told.size !== invoiceIds.length) throw new Error(`${told.size} of ${count} were told.`);
-    console.log(
-      `${told.size} ids, ${CONCURRENCY} at once: ${rate(told.size, began)}, each told once; worker and client ${mib(peakBytes)} MiB at most`,
-    );
-    await judgeHistories(client, route.queues.billing);
+    const mix = await makeMix(sandbox, Number(ids));
+    await mkdir(product.dataDir, { recursive: true, mode: 0o700 });
+    await seedWarehouse(product.dataDir, { mix, partnerId: sandbox.partnerId });
+    console.log(`${mix.length} invoices made in ${seconds(began)} s: ${JSON.stringify(tally(mix))}`);
+    await product.start('temporal');
+    await product.start('worker');
+    const told = await backfill(product, mix, Number(kills));
+    judgeResults(mix, told);
+    await withTemporalBeside(product.dataDir, judgeHistories);
+    console.log(`worker: ${peakMib(product.pid('worker'))} MiB at most since its last start`);
+    await product.stop('worker');
+    await judgeWarehouse(product.dataDir, mix);
   } finally {
-    clearInterval(watch);
-    await workers.close();
+    await product.close();
+    await sandbox.close();
   }
 }
 
-const unknownWorld = aWorld({
-  lookUpInvoice: async () => ({ outcome: 'not-found' }),
-  regenerateUrl: async () => ({ outcome: 'not-exported' }),
-});
+/** @returns what was told of each id */
+async function backfill(
+  product: Product,
+  mix: readonly MixedInvoice[],
+  kills: number,
+): Promise<ReadonlyMap<string, string>> {
+  const file = join(product.dataDir, '..', 'ids.txt');
+  await writeFile(file, mix.map(({ invoiceId }) => `${invoiceId}\n`).join(''));
+  const began = performance.now();
+  const command = product.spawn('backfill', '--ids', file, '--wait', '--ndjson', '--quiet');
+  command.stderr.pipe(process.stderr);
+  const exited = new Promise<number | null>((resolve) => command.once('close', resolve));
+  const told = new Map<string, string>();
+  const every = Math.min(TELL_EVERY, Math.ceil(mix.length / 10));
+  let killed = 0;
+  let restarting = Promise.resolve();
+  let peak = '';
+  // Its last word is read when it may be gone.
+  const watch = setInterval(() => {
+    if (command.exitCode === null) peak = peakMib(command.pid);
+  }, 500);
+  for await (const text of createInterface({ input: command.stdout })) {
+    const { invoice_id: invoiceId, state } = JSON.parse(text) as { invoice_id: string; state: string };
+    if (told.has(invoiceId)) throw new Error(`${invoiceId} was told twice.`);
+    told.set(invoiceId, state);
+    if (told.size % every === 0) console.log(`${told.size}: ${rate(told.size, began)}`);
+    if (told.size >= ((killed + 1) * mix.length) / (kills + 1) && killed < kills) {
+      killed += 1;
+      restarting = restarting.then(() => restart(product));
+    }
+  }
+  const code = await exited;
+  clearInterval(watch);
+  await restarting;
+  const all = `${told.size} ids: ${rate(told.size, began)}, the worker killed ${killed} times`;
+  console.log(`${all}; the command ended with ${code}, ${peak} MiB at most`);
+  // Drafts and unknown ids are neither loaded nor voided.
+  if (code !== 1) throw new Error(`The command ended with ${code} instead of 1.`);
+  return told;
+}
+
+async function restart(product: Product): Promise<void> {
+  console.log(`worker: ${peakMib(product.pid('worker'))} MiB at most; kill -9`);
+  await product.kill('worker');
+  await product.start('worker');
+}
+
+/** @throws Error something else was told than there is to tell */
+function judgeResults(mix: readonly MixedInvoice[], told: ReadonlyMap<string, string>): void {
+  const wrong = mix.filter(({ invoiceId, kind }) => told.get(invoiceId) !== KINDS[kind]);
+  if (wrong.length === 0 && told.size === mix.length) return;
+  const few = wrong.slice(0, 5).map(({ invoiceId, kind }) => `${kind} ${invoiceId}: ${told.get(invoiceId)}`);
+  throw new Error(`${told.size} of ${mix.length} were told, ${wrong.length} wrongly: ${few.join('; ')}`);
+}
+
+/** @throws Error the warehouse does not hold what the service has */
+async function judgeWarehouse(dataDir: string, mix: readonly MixedInvoice[]): Promise<void> {
+  const rows = await ask(
+    join(dataDir, 'warehouse.duckdb'),
+    `select i.invoice_id::varchar as id, i.state, l.billing_cost::varchar as cost, l.version
+     from invoice_state as i left join loads as l on l.load_id = i.current_load_id`,
+  );
+  const byId = new Map(rows.map((row) => [String(row.id), row]));
+  const wrong = mix.filter(({ invoiceId, kind, total }) => {
+    const row = byId.get(invoiceId);
+    if (kind === 'unknown') return row !== undefined;
+    if (row?.state !== KINDS[kind]) return true;
+    if (KINDS[kind] !== 'loaded') return false;
+    return Number(row.cost) !== Number(total) || row.version !== (kind === 'changed' ? 2 : 1);
+  });
+  if (wrong.length > 0)
+    throw new Error(`${wrong.length} stand wrongly: ${JSON.stringify(wrong.slice(0, 5))}`);
+  console.log(`warehouse: ${rows.length} invoices, each as the service has it`);
+}
 
 /** @throws Error a run's history is where the server warns */
-async function judgeHistories(client: Client, queue: string): Promise<void> {
+async function judgeHistories(client: Client): Promise<void> {
   const tooLarge: string[] = [];
   for (const type of ['backfill', 'backfillBatch', 'invoice']) {
     let [runs, events, bytes] = [0, 0, 0];
-    const query = `TaskQueue = '${queue}' and WorkflowType = '${type}'`;
-    for await (const run of client.workflow.list({ query })) {
+    for await (const run of client.workflow.list({ query: `WorkflowType = '${type}'` })) {
       runs += 1;
       events = Math.max(events, run.historyLength);
       bytes = Math.max(bytes, run.historySize ?? 0);
       if (run.historyLength > MOST_EVENTS || (run.historySize ?? 0) > MOST_BYTES)
         tooLarge.push(run.workflowId);
     }
-    console.log(
-      `${type}: ${runs} runs, at most ${events} events and ${(bytes / 1024).toFixed(0)} KiB of history`,
-    );
+    const size = `${events} events and ${(bytes / 1024).toFixed(0)} KiB`;
+    console.log(`${type}: ${runs} runs, at most ${size} of history`);
   }
   if (tooLarge.length > 0) throw new Error(`Too large: ${tooLarge.slice(0, 5).join(', ')}`);
 }
 
-function rate(ids: number, began: number): string {
-  const seconds = (performance.now() - began) / 1_000;
-  return `${seconds.toFixed(0)} s, ${(ids / seconds).toFixed(1)} a second`;
+function tally(mix: readonly MixedInvoice[]): Partial<Record<Kind, number>> {
+  const counts: Partial<Record<Kind, number>> = {};
+  for (const { kind } of mix) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
 }
 
-function mib(bytes: number): string {
-  return (bytes / 1024 / 1024).toFixed(0);
+function rate(ids: number, began: number): string {
+  return `${seconds(began)} s, ${((ids / (performance.now() - began)) * 1_000).toFixed(1)} a second`;
+}
+
+function seconds(began: number): string {
+  return ((performance.now() - began) / 1_000).toFixed(0);
+}
+
+/** The most that the process has had in memory at once. */
+function peakMib(pid: ChildProcess['pid']): string {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return (Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1]) / 1024).toFixed(0);
 }

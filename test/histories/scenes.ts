@@ -276,6 +276,15 @@ export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
     for await (const _ of backfill.results({ everyMs: 50 }));
     return [`backfill/test/${backfill.backfillId}`, `backfill/test/${backfill.backfillId}/1`];
   },
+  'backfill-batch-continues-as-new': async ({ client, route }) => {
+    const invoiceIds = Array.from({ length: 12 }, () => randomUUID());
+    const request = { partnerId: PARTNER_ID, invoiceIds, concurrency: 1 };
+    const backfill = await startBackfill(client, route, request);
+    const told = new Set<string>();
+    for await (const { invoiceId } of backfill.results({ everyMs: 50 })) told.add(invoiceId);
+    if (told.size !== invoiceIds.length) throw new Error(`${told.size} of ${invoiceIds.length} were told.`);
+    return [`backfill/test/${backfill.backfillId}/1`];
+  },
   'backfill-left-alone': async ({ client, route }) => {
     let workflowId = '';
     const invoiceIds = Array.from({ length: 4 }, () => randomUUID());

@@ -3,23 +3,24 @@
  * ports that stay the same, so that they can be killed -9 and started again at once.
  */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { processesNaming } from '../../temporal/processes.js';
 import { BILLSYNC, cleanEnvironment } from './billsync.js';
 import type { ForeignService } from './foreign-service.js';
 import { freePort } from './free-port.js';
-import { serviceSettings } from './service-settings.js';
+import { type ServiceAddress, serviceSettings } from './service-settings.js';
 
 export type Role = 'temporal' | 'webhook' | 'worker' | 'up';
 
 export interface ProductOptions {
-  readonly service: ForeignService;
+  readonly service: ServiceAddress & Pick<ForeignService, 'storageHost'>;
   /** Over what `settingsFor` chooses. */
   readonly settings?: Readonly<Record<string, string>>;
   /** The worker is loaded with `die-at.ts` and ends at the durable point that is written into `armFile`. */
@@ -52,6 +53,10 @@ export interface Product {
   readonly temporalDatabase: string;
   /** Pid of the embedded Temporal server that the data folder names. */
   temporalPid(): number | null;
+  /** Of the role's last start. */
+  pid(role: Role): number | undefined;
+  /** A command beside the roles, while it runs. */
+  spawn(...args: readonly string[]): ChildProcessByStdio<null, Readable, Readable>;
   /** One command beside the roles. */
   command(
     ...args: readonly string[]
@@ -142,6 +147,10 @@ export async function createProduct({
     await running.ended;
   }
 
+  function spawned(...args: readonly string[]): ChildProcessByStdio<null, Readable, Readable> {
+    return spawn(BILLSYNC, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: ROOT, env });
+  }
+
   function temporalPid(): number | null {
     try {
       return (JSON.parse(readFileSync(join(dataDir, 'run', 'temporal.json'), 'utf8')) as { pid: number }).pid;
@@ -168,12 +177,10 @@ export async function createProduct({
       await roles.get(role)?.ended;
     },
     address: (role, name) => readyLine(lastRun(role))?.get(name) ?? null,
+    pid: (role) => roles.get(role)?.child.pid,
+    spawn: spawned,
     command(...args) {
-      const child = spawn(BILLSYNC, args, {
-        stdio: ['ignore', 'pipe', 'pipe'],
-        cwd: ROOT,
-        env,
-      });
+      const child = spawned(...args);
       const [out, err]: [Buffer[], Buffer[]] = [[], []];
       child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
       child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
@@ -196,7 +203,7 @@ export async function createProduct({
 }
 
 /** What makes the product a client of that service, quick enough to be waited for. */
-export function settingsFor(service: ForeignService): Record<string, string> {
+export function settingsFor(service: ProductOptions['service']): Record<string, string> {
   return {
     BILLSYNC_ENVIRONMENT: 'test',
     ...serviceSettings(service),

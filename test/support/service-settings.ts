@@ -2,7 +2,13 @@
 
 import type { ForeignService } from './foreign-service.js';
 
-export function serviceSettings(service: ForeignService): Record<string, string> {
+/** Where a service is and how it lets us in. */
+export type ServiceAddress = Pick<
+  ForeignService,
+  'baseUrl' | 'authUrl' | 'clientId' | 'clientSecret' | 'caFile'
+>;
+
+export function serviceSettings(service: ServiceAddress): Record<string, string> {
   return {
     BILLSYNC_BASE_URL: service.baseUrl,
     BILLSYNC_AUTH_URL: service.authUrl,
