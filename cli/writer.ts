@@ -16,12 +16,15 @@ export interface WriterWork<T> {
   /** Stands in the lock while the work is done here. */
   readonly role: string;
   readonly ask: (client: Client) => Promise<T>;
+  /** What can begin before the warehouse is open, once it is clear that the work is done here. */
+  readonly begin?: () => Promise<void>;
   readonly direct: (warehouse: Warehouse, archive: Archive) => Promise<T>;
 }
 
 /** @throws WarehouseLockedError (exit 8) a command holds the warehouse, TemporalUnreachableError (exit 5) */
 export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Promise<T> {
   if (await workerIsRunning(settings)) return withTemporal(settings, work.ask);
+  await work.begin?.();
   const { openWarehouse } = await import('../warehouse/open-warehouse.js');
   const archive = await openArchive(settings);
   try {

@@ -1,8 +1,9 @@
 /** The one way a role speaks to its operator: structured lines on stderr, from which every secret was taken. */
 
+import { createRequire } from 'node:module';
 import { Writable } from 'node:stream';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import pretty from 'pino-pretty';
+import type pretty from 'pino-pretty';
 import type { Settings } from '../config/settings.js';
 import { createScrub } from './scrub.js';
 
@@ -29,7 +30,19 @@ export function createLogger(
     formatters: { level: (label: string) => ({ level: label }) },
   };
   if (settings.log.format === 'json') return pino(options, clean);
-  return pino(options, pretty({ ...PRETTY, destination: asWritable(clean) }));
+  let stream: Writable | undefined;
+  return pino(options, {
+    write(line: string) {
+      stream ??= prettyStream(asWritable(clean));
+      stream.write(line);
+    },
+  });
+}
+
+/** Read with the first line: most commands never log one. */
+function prettyStream(destination: Writable): Writable {
+  const create = createRequire(import.meta.url)('pino-pretty') as typeof pretty;
+  return create({ ...PRETTY, destination });
 }
 
 const PRETTY = {

@@ -1,21 +1,16 @@
 /** Takes a CSV that a person exported by hand: the same scan, the same proof, the same load as a downloaded one. */
 
-import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
-import { Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { createReadStream } from 'node:fs';
+import { basename } from 'node:path';
 import { parse } from 'csv-parse';
 import type { Archive } from '../archive/archive.js';
 import type { ArchivedFile, CsvScan } from '../contract/csv-file.js';
-import { CsvScanner } from '../contract/csv-scanner.js';
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import { CSV_HEADERS, type WebhookStatus } from '../contract/names.js';
 import { printable } from '../contract/printable.js';
-import { temporaryName } from '../ops/durable-files.js';
 import { findBrokenRows } from './find-broken-rows.js';
 import { uuidOrNull } from './ledger-lines.js';
+import { takeCopy } from './take-copy.js';
 import type { LoadOutcome, Warehouse } from './warehouse.js';
 
 export interface ImportRequest {
@@ -49,25 +44,24 @@ export interface Imported {
   readonly outcome: LoadOutcome | { readonly outcome: 'checked' };
 }
 
-export async function importFile(deps: ImportDeps, request: ImportRequest): Promise<Imported> {
-  const folder = join(deps.dataDir, 'tmp');
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const copy = temporaryName(folder);
+/** @param copyBegun by a caller who had other things to wait for; it is discarded here */
+export async function importFile(
+  deps: ImportDeps,
+  request: ImportRequest,
+  copyBegun = takeCopy(deps.dataDir, request.path),
+): Promise<Imported> {
   try {
-    const { sha256, sizeBytes, scan } = await copyAndScan(request.path, copy);
+    const { path: copy, file } = await copyBegun.taken;
+    const { sha256, sizeBytes, scan } = file;
     const named = request.invoiceId ?? (await invoiceOf(copy));
     const invoiceId = uuidOrNull(named ?? undefined);
     const told = { invoiceId, sha256, sizeBytes, records: scan.records };
     if (invoiceId === null) return { ...told, outcome: refusal(scan, named) };
     if (request.dryRun === true) return { ...told, outcome: await check(copy, scan, invoiceId) };
-    const outcome = await archiveAndLoad(
-      deps,
-      { copy, invoiceId, from: basename(request.path) },
-      { sha256, sizeBytes, scan },
-    );
+    const outcome = await archiveAndLoad(deps, { copy, invoiceId, from: basename(request.path) }, file);
     return { ...told, outcome };
   } finally {
-    await rm(copy, { force: true });
+    await copyBegun.discard();
   }
 }
 
@@ -98,27 +92,6 @@ async function archiveAndLoad(
     eventId: null,
     workflowRunId: null,
   });
-}
-
-/** One pass over the bytes, as a download makes it. */
-async function copyAndScan(from: string, to: string): Promise<ArchivedFile> {
-  const hash = createHash('sha256');
-  const scanner = new CsvScanner();
-  let sizeBytes = 0;
-  const look = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
-      scanner.push(chunk);
-      sizeBytes += chunk.length;
-      done(null, chunk);
-    },
-  });
-  await pipeline(
-    createReadStream(from, { highWaterMark: 1 << 18 }),
-    look,
-    createWriteStream(to, { mode: 0o600, flags: 'wx' }),
-  );
-  return { sha256: hash.digest('hex'), sizeBytes, scan: scanner.end() };
 }
 
 /** The Invoice ID of the first row, whatever else is wrong with the file; null when there is none to read. */

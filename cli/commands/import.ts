@@ -6,7 +6,9 @@ import type { Command } from 'commander';
 import type { Archive } from '../../archive/archive.js';
 import type { BillingService } from '../../billing/billing-service.js';
 import type { Settings } from '../../config/settings.js';
-import type { Imported, importFile } from '../../warehouse/import-file.js';
+import { claimDataFolder } from '../../warehouse/data-folder.js';
+import type { Imported, ImportRequest } from '../../warehouse/import-file.js';
+import { type CopyBegun, takeCopy } from '../../warehouse/take-copy.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { CliError, EXIT } from '../errors.js';
 import { counted, type Output } from '../output.js';
@@ -42,45 +44,76 @@ export function importCommand(): Command {
         invoiceId: flags.invoice ?? null,
         dryRun: flags.dryRun === true,
       }));
-      const imported = await withWriter(settings, {
-        role: 'import',
-        async ask(client) {
-          const { askImport } = await import('../../temporal/writer-client.js');
-          const results: Imported[] = [];
-          for (const request of requests) results.push(await askImport(client, settings, request));
-          return results;
-        },
-        direct: (warehouse, archive) => importHere({ settings, warehouse, archive, requests }),
-      });
+      const imported = await importAll(settings, requests);
       print(output, paths, imported);
     },
   );
+}
+
+/** The first file is read while the warehouse opens, each further one while the one before is loaded. */
+async function importAll(
+  settings: Settings,
+  requests: readonly ImportRequest[],
+): Promise<readonly Imported[]> {
+  const copies: CopyBegun[] = [];
+  const beginCopy = (index: number): CopyBegun | undefined => {
+    const path = requests[index]?.path;
+    if (path !== undefined) copies[index] ??= takeCopy(settings.dataDir, path);
+    return copies[index];
+  };
+  try {
+    return await withWriter(settings, {
+      role: 'import',
+      async ask(client) {
+        const { askImport } = await import('../../temporal/writer-client.js');
+        const results: Imported[] = [];
+        for (const request of requests) results.push(await askImport(client, settings, request));
+        return results;
+      },
+      async begin() {
+        await claimDataFolder(settings.dataDir, settings.environment);
+        beginCopy(0);
+      },
+      direct: (warehouse, archive) => importHere({ settings, warehouse, archive, requests, beginCopy }),
+    });
+  } finally {
+    for (const copy of copies) await copy.discard();
+  }
 }
 
 interface Here {
   readonly settings: Settings;
   readonly warehouse: Warehouse;
   readonly archive: Archive;
-  readonly requests: readonly Parameters<typeof importFile>[1][];
+  readonly requests: readonly ImportRequest[];
+  readonly beginCopy: (index: number) => CopyBegun | undefined;
 }
 
-async function importHere({ settings, warehouse, archive, requests }: Here): Promise<readonly Imported[]> {
-  const { createBillingService } = await import('../../billing/client.js');
+async function importHere(here: Here): Promise<readonly Imported[]> {
+  const { settings, warehouse, archive, requests, beginCopy } = here;
   const { importFile } = await import('../../warehouse/import-file.js');
-  const service = settings.service.baseUrl === null ? null : createBillingService({ settings, archive });
+  const service = await openService(settings, archive);
+  const deps = { warehouse, archive, dataDir: settings.dataDir, now: () => new Date() };
+  const asking = service === null ? deps : { ...deps, lookUp: (id: string) => lookUp(service, id) };
   try {
     const results: Imported[] = [];
-    for (const request of requests) {
-      const deps = { warehouse, archive, dataDir: settings.dataDir, now: () => new Date() };
-      results.push(
-        await importFile(service === null ? deps : { ...deps, lookUp: (id) => lookUp(service, id) }, request),
-      );
+    for (const [index, request] of requests.entries()) {
+      const copy = beginCopy(index);
+      beginCopy(index + 1);
+      results.push(await importFile(asking, request, copy));
     }
     if (requests.some(({ dryRun }) => dryRun !== true)) await warehouse.publish();
     return results;
   } finally {
     await service?.close();
   }
+}
+
+/** Its client is only read when there is a service to ask. */
+async function openService(settings: Settings, archive: Archive): Promise<BillingService | null> {
+  if (settings.service.baseUrl === null) return null;
+  const { createBillingService } = await import('../../billing/client.js');
+  return createBillingService({ settings, archive });
 }
 
 async function lookUp(service: BillingService, invoiceId: string) {
