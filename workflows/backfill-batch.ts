@@ -51,10 +51,13 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
   const lookAfter = inMilliseconds((input.lookAfter ?? '10 min') as `${number}`);
   let control = input.control;
   let surveying: CancellationScope | null = null;
+  let isInterrupted = false;
 
   setHandler(backfillControlSignal, (wanted) => {
     if (control !== 'cancel') control = wanted;
-    if (control !== 'resume') surveying?.cancel();
+    if (control === 'resume' || surveying === null) return;
+    isInterrupted = true;
+    surveying.cancel();
   });
   setHandler(backfillReplySignal, (reply) => note(reply));
   setHandler(backfillBatchProgressQuery, () => ({
@@ -90,6 +93,7 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
     const invoiceIds = waiting.slice(0, SLICE);
     const atOnce = input.concurrency - inWork.size;
     surveying = new CancellationScope();
+    isInterrupted = false;
     try {
       const findings = await surveying.run(() => surveySlice(survey, { invoiceIds, atOnce }));
       waiting.splice(0, invoiceIds.length);
@@ -100,7 +104,8 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
         else settle(invoiceId, finding, null);
       }
     } catch (error) {
-      if (!isCancellation(error) || control === 'resume') throw error;
+      // Not by what is wished for now: it may have been resumed in the same moment.
+      if (!isCancellation(error) || !isInterrupted) throw error;
     } finally {
       surveying = null;
     }

@@ -197,3 +197,43 @@ describe.concurrent('a backfill starts a workflow', () => {
     await eventually(() => world.loads.length === 1);
   });
 });
+
+describe.concurrent('a pause interrupts the asking', () => {
+  /** Answers once the gate is open; the first question tells that it was asked. */
+  function asking(count: number) {
+    const gate = { isOpen: false, asked: 0 };
+    const invoiceIds = Array.from({ length: count }, () => randomUUID());
+    const slow: Answers = {
+      ...unknown,
+      lookUpInvoice: async () => {
+        gate.asked += 1;
+        await eventually(() => gate.isOpen);
+        return { outcome: 'not-found' };
+      },
+    };
+    for (const invoiceId of invoiceIds) theatre.worlds.set(invoiceId, aWorld(slow));
+    return { gate, invoiceIds };
+  }
+
+  test('which begins again when it is resumed, be it in the same moment', async () => {
+    const { gate, invoiceIds } = asking(3);
+    const backfill = await startBackfill(temporal.client, route, { partnerId: PARTNER_ID, invoiceIds });
+    await eventually(() => gate.asked === 3);
+    await backfill.control('pause');
+    await backfill.control('resume');
+    gate.isOpen = true;
+    const told: string[] = [];
+    for await (const { state } of backfill.results({ everyMs: 50 })) told.push(state);
+    expect(told).toEqual(['unknown', 'unknown', 'unknown']);
+  });
+
+  test('and a cancellation ends it at once, whatever the service does', async () => {
+    const { gate, invoiceIds } = asking(2);
+    const backfill = await startBackfill(temporal.client, route, { partnerId: PARTNER_ID, invoiceIds });
+    await eventually(() => gate.asked === 2);
+    await backfill.control('cancel');
+    for await (const { state } of backfill.results({ everyMs: 50 })) expect(state).toBe('cancelled');
+    expect(gate.isOpen).toBe(false);
+    gate.isOpen = true;
+  });
+});
