@@ -1,6 +1,6 @@
 /**
  * Set-up's step for what only the tests need: a browser to look at the pages with, the S3 the archive talks to, the
- * extensions of DuckDB for a warehouse on a lake, and DuckDB as analysts have it.
+ * extensions of DuckDB for a warehouse on a lake, and DuckDB and Harlequin as analysts have them.
  */
 
 import { installS3Server } from '../test/archive/s3-server.js';
@@ -12,7 +12,7 @@ const tools = [
   { name: 'chromium', install: () => findChromium() },
   { name: 's3', install: () => installS3Server() },
   { name: 'duckdb extensions', install: () => installDuckDbExtensions() },
-  { name: 'duckdb for python', install: () => installDuckDbTools() },
+  { name: 'duckdb for python, harlequin', install: () => installDuckDbTools() },
 ];
 
 for (const { name, install } of tools) {

@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runReport } from '../../reports/run-report.js';
-import { installDuckDbTools, runPython, runShell } from '../support/duckdb-tools.js';
+import { installDuckDbTools, runHarlequin, runPython, runShell } from '../support/duckdb-tools.js';
 import { type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
 import { seededInvoices } from '../support/seeded-invoices.js';
 
@@ -73,6 +73,19 @@ for row in duckdb.connect("reports.duckdb", read_only=True).sql("""${examples('s
   );
   expect(found.sort()).toEqual(expected.sort());
 });
+
+test('Harlequin shows what the report tenants answers', async () => {
+  const command = examples('sh').find((example) => example.startsWith('harlequin')) ?? '';
+  const query = `select tenant, currency_code, sum(billing_cost) as billing_cost from shipments where invoice_level <> 'partner' group by all`;
+  const screen = await runHarlequin(fixture.folder, command, query);
+  const rows = await rowsOf('tenants');
+  expect(screen).toContain(`Query Results (${rows.length} Records)`);
+  const shown = screen.split('\n').map((line) => line.replace(/[│▋]/g, '').trim().split(/ {2,}/).join('|'));
+  expect(rows.length).toBeGreaterThan(1);
+  for (const row of rows) {
+    expect(shown).toContain([row.tenant, row.currency_code, row.billing_cost].join('|'));
+  }
+}, 120_000);
 
 test('every example is named as tested, or is of a tool that is not here', () => {
   expect(page.match(/([*_])\(tested\)\1/g)).toHaveLength(

@@ -1,4 +1,9 @@
-/** DuckDB as analysts have it, Python module and command line, from PyPI at the version of ours, kept in the ignored cache. */
+/**
+ * DuckDB as analysts have it: its Python module, its command line and Harlequin, from PyPI, kept in the ignored cache.
+ *
+ * They share one folder, so that all three have DuckDB at the version of ours. Two thirds of its 310 MB are Harlequin's
+ * (pyarrow, which it draws its tables with).
+ */
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -6,12 +11,20 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-const PACKAGES = ['duckdb==1.5.5', 'duckdb-cli==1.5.5'];
+const PACKAGES = [
+  'duckdb==1.5.5',
+  'duckdb-cli==1.5.5',
+  'harlequin==2.17.0',
+  'textual==8.2.8',
+  'textual-fastdatatable==0.19.3',
+  'textual-textarea==0.18.5',
+  'pyarrow==26.0.1',
+];
 const cache = join(import.meta.dirname, '../../.cache');
-const installed = join(cache, 'duckdb-tools-1.5.5');
+const installed = join(cache, 'duckdb-tools-1.5.5-harlequin-2.17.0');
 const run = promisify(execFile);
 
-/** The folder of the packages; `bin/duckdb` is in it. The first call downloads them. @throws Error python3 or pip is missing */
+/** The folder of the packages; `bin/duckdb` and `bin/harlequin` are in it. The first call downloads them. @throws Error python3 or pip is missing */
 export async function installDuckDbTools(): Promise<string> {
   if (existsSync(installed)) return installed;
   await mkdir(cache, { recursive: true });
@@ -23,6 +36,7 @@ export async function installDuckDbTools(): Promise<string> {
       'install',
       '--quiet',
       '--disable-pip-version-check',
+      '--no-compile',
       '--target',
       draft,
       ...PACKAGES,
@@ -35,7 +49,7 @@ export async function installDuckDbTools(): Promise<string> {
     return installed;
   } catch (error) {
     throw new Error(
-      'DuckDB for Python cannot be installed: python3 with pip and a package index are needed.',
+      'DuckDB for Python and Harlequin cannot be installed: python3 with pip and a package index are needed.',
       {
         cause: error,
       },
@@ -49,6 +63,19 @@ export async function installDuckDbTools(): Promise<string> {
 export async function runPython(folder: string, program: string): Promise<string> {
   const env = { ...process.env, PYTHONPATH: await installDuckDbTools() };
   return (await run('python3', ['-c', program], { cwd: folder, env })).stdout;
+}
+
+/**
+ * Starts Harlequin in `folder` by the line of shell that a reader would type, runs a query in it and answers the
+ * characters of its screen, a line each.
+ */
+export async function runHarlequin(folder: string, line: string, query: string): Promise<string> {
+  const [command, ...args] = line.trim().split(' ');
+  if (command !== 'harlequin') throw new Error(`${line} does not start Harlequin.`);
+  const program = join(import.meta.dirname, 'harlequin-screen.py');
+  // What it remembers of the last time must not come into the picture, nor what somebody set for himself.
+  const env = { PATH: process.env.PATH, PYTHONPATH: await installDuckDbTools(), HOME: folder };
+  return (await run('python3', [program, query, ...args], { cwd: folder, env })).stdout;
 }
 
 /** Runs a line of shell in `folder`, where `duckdb` is the command line of the same version. */
