@@ -164,9 +164,10 @@ export class Billing extends InvoiceBook {
     const invoice = this.invoice(invoiceId);
     assertMove(invoice.status, to);
     const history = [...invoice.history, { status: to, at: stampOf(now()) }];
-    const exports = file === undefined ? invoice.exports : [...invoice.exports, file];
-    const next: Invoice = { ...invoice, status: to, history, exports };
-    store.put('invoice', invoiceId, next);
+    const exported = file === undefined ? {} : { exports: [...invoice.exports, file] };
+    const change = { status: to, history, ...exported };
+    const next: Invoice = { ...invoice, ...change };
+    store.put('invoice', invoiceId, next, change);
     activity.add('invoice', `${invoice.invoiceNumber}: ${invoice.status} to ${to}`, invoiceId);
     return next;
   }

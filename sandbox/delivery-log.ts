@@ -55,22 +55,20 @@ export class DeliveryLog {
 
   /** Keeps an attempt after which there is another. */
   attempted(delivery: Delivery, attempt: DeliveryAttempt): Delivery {
-    const next = withAttempt(delivery, attempt);
+    const next = { ...delivery, attempts: [...delivery.attempts, attempt] };
     this.#put(next);
     return next;
   }
 
   /** @param attempt the last one; left out, there is none that the log does not have */
   finish(before: Delivery, state: DeliveryState, attempt?: DeliveryAttempt): void {
-    const delivery = attempt === undefined ? before : withAttempt(before, attempt);
-    this.#options.store.putSoon('delivery', delivery.deliveryId, { ...delivery, state });
-    const last = delivery.attempts.at(-1);
+    const attempts = attempt === undefined ? before.attempts : [...before.attempts, attempt];
+    const { store, activity } = this.#options;
+    store.putSoon('delivery', before.deliveryId, { ...before, state, attempts }, { state, attempts });
+    const last = attempts.at(-1);
     const how = last === undefined ? '' : ` (${last.status ?? last.error}, attempt ${last.number})`;
-    this.#options.activity.add(
-      'delivery',
-      `${delivery.eventType} to ${delivery.registrationName}: ${state}${how}`,
-      delivery.invoiceId,
-    );
+    const message = `${before.eventType} to ${before.registrationName}: ${state}${how}`;
+    activity.add('delivery', message, before.invoiceId);
   }
 
   #put(delivery: Delivery): void {
@@ -86,8 +84,4 @@ export class DeliveryLog {
       if (state !== 'pending') store.remove('delivery', id);
     }
   }
-}
-
-function withAttempt(delivery: Delivery, attempt: DeliveryAttempt): Delivery {
-  return { ...delivery, attempts: [...delivery.attempts, attempt] };
 }

@@ -1,17 +1,19 @@
 /**
- * Instants as text. A burst asks for the same millisecond again and again, and writing it anew would be one of its larger
- * costs.
+ * Instants as text. A burst asks for the same milliseconds again and again, now and a day ahead in turns, and writing them
+ * anew would be one of its larger costs.
  */
 
-let lastTime = Number.NaN;
-let lastStamp = '';
+const KEPT_STAMPS = 64;
+const stamps = new Map<number, string>();
 
 /** As `toISOString`, in UTC with milliseconds. */
 export function stampOf(instant: Date): string {
   const time = instant.getTime();
-  if (time !== lastTime) {
-    lastStamp = instant.toISOString();
-    lastTime = time;
+  let stamp = stamps.get(time);
+  if (stamp === undefined) {
+    stamp = instant.toISOString();
+    if (stamps.size === KEPT_STAMPS) stamps.clear();
+    stamps.set(time, stamp);
   }
-  return lastStamp;
+  return stamp;
 }

@@ -74,9 +74,13 @@ export class Store {
     return this.#all[kind].get(id);
   }
 
-  /** Written before whoever called gets to go on. */
-  put<K extends Kind>(kind: K, id: string, value: Kinds[K]): void {
-    this.putSoon(kind, id, value);
+  /**
+   * Written before whoever called gets to go on.
+   *
+   * @param change the fields that are another value than before; left out, they are looked for
+   */
+  put<K extends Kind>(kind: K, id: string, value: Kinds[K], change?: Partial<Kinds[K]>): void {
+    this.putSoon(kind, id, value, change);
     this.#flushBeforeOthersGoOn();
   }
 
@@ -91,10 +95,10 @@ export class Store {
   }
 
   /** Written with what else comes about at the moment: for what nobody was told of, like the end of a delivery. */
-  putSoon<K extends Kind>(kind: K, id: string, value: Kinds[K]): void {
+  putSoon<K extends Kind>(kind: K, id: string, value: Kinds[K], known?: Partial<Kinds[K]>): void {
     const before = this.#all[kind].get(id);
     this.#all[kind].set(id, value);
-    const change = before === undefined ? null : changedFields(before, value);
+    const change = before === undefined ? null : (known ?? changedFields(before, value));
     this.#append(change === null ? { kind, id, value } : { kind, id, change });
   }
 
