@@ -57,6 +57,8 @@ export function headNotes(about: {
   readonly level: ReportLevel;
   /** true when the level was asked for, false when it was chosen here. */
   readonly chosen: boolean;
+  /** true: the report sets the levels side by side, whatever level is chosen. */
+  readonly comparesLevels: boolean;
   readonly filters: AppliedFilters;
   /** true: the report shows states of invoices, which are published as they are now only. */
   readonly readsInvoices: boolean;
@@ -73,17 +75,21 @@ export function headNotes(about: {
   const unknown = of('unknown');
   const notes: string[] = [];
   if (about.isCut) notes.push('Cut at the limit that was asked for: there may be more rows.');
-  if (level === 'tenant' && partner) {
+  if (about.comparesLevels && partner && (tenant ?? unknown)) {
+    notes.push('Both levels are read and set side by side; a shipment billed at both counts once at each.');
+  }
+  const addsOneLevel = !about.comparesLevels;
+  if (addsOneLevel && level === 'tenant' && partner) {
     notes.push(
       `Left out: ${amount(partner)} at partner level. A partner-level invoice sums the shipments of all tenants, and adding both counts twice; the level partner or all shows them.`,
     );
   }
-  if (level === 'partner' && (tenant ?? unknown)) {
+  if (addsOneLevel && level === 'partner' && (tenant ?? unknown)) {
     notes.push(`Left out: ${amount(tenant, unknown)} at tenant level, so that nothing is counted twice.`);
   }
-  if (level === 'partner' && !about.chosen)
+  if (addsOneLevel && level === 'partner' && !about.chosen)
     notes.push('Only partner-level invoices exist, so these are reported.');
-  if (level === 'all' && partner && (tenant ?? unknown)) {
+  if (addsOneLevel && level === 'all' && partner && (tenant ?? unknown)) {
     notes.push('Both levels are added: a shipment billed to a tenant and to the partner is counted twice.');
   }
   if (level !== 'partner' && unknown) {

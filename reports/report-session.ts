@@ -54,8 +54,10 @@ export async function openReportSession(request: SessionRequest): Promise<Report
 
   async function answer(name: string, parameters: Readonly<Record<string, string>>): Promise<ReportResult> {
     prepared ??= prepareSession(file, filters);
-    const { level, counts, asOf, publication } = await prepared;
+    const { counts, asOf, publication, ...chosen } = await prepared;
     const report = await findReport(name);
+    const comparesLevels = /\bfiltered_shipments\b/.test(report.sql);
+    const level = comparesLevels ? 'all' : chosen.level;
     const values = bindParameters(report, parameters);
     await provideTables(file, report, request.tables ?? {});
     const reader = await file.query(report.sql, values.bound);
@@ -82,6 +84,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
           counts,
           level,
           chosen: filters.level !== null,
+          comparesLevels,
           filters,
           readsInvoices,
           invoicesLeftOut: readsInvoices ? await invoicesLeftOut(file) : 0,

@@ -63,7 +63,7 @@ export const LETTER_WIDTH = 7;
 
 /** A name that takes at most a third of the drawing. */
 export function cut(name: string, width: number): string {
-  const most = Math.min(32, Math.floor(width / 3 / LETTER_WIDTH));
+  const most = Math.min(40, Math.floor(width / 3 / LETTER_WIDTH));
   if (stringWidth(name) <= most) return name;
   let kept = '';
   for (const letter of name) {

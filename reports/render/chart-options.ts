@@ -146,7 +146,7 @@ const SYMBOLS = [
   'emptyDiamond',
 ];
 
-function heatmapOption({ points, unit, width }: Drawing): [EChartsCoreOption, number] {
+function heatmapOption({ spec, points, unit, width }: Drawing): [EChartsCoreOption, number] {
   const columns = [...new Set(points.map((point) => point.key))].slice(0, MOST_BARS);
   const lines = [...new Set(points.map((point) => point.series))].slice(0, MOST_BARS);
   const cells = points
@@ -154,7 +154,9 @@ function heatmapOption({ points, unit, width }: Drawing): [EChartsCoreOption, nu
     .map((point) => [columns.indexOf(point.key), lines.indexOf(point.series), Number(point.value)])
     .filter(([x, line]) => (x ?? -1) >= 0 && (line ?? -1) >= 0);
   const sizes = cells.map((cell) => cell[2] ?? 0);
-  const [least, most] = [Math.min(0, ...sizes), Math.max(...sizes)];
+  // Sums begin at nothing. Means lie close together, and nobody would tell their colours apart if they did.
+  const least = Math.min(...(spec.roles.combine === undefined ? sizes : [0, ...sizes]));
+  const most = Math.max(...sizes);
   const names = lines.map((line) => cut(line, width));
   const cellWidth = (width - roomFor(names) - 20) / columns.length;
   const option = {

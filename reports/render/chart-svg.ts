@@ -140,7 +140,7 @@ function describe({ title, points, unit, spec, mostBars }: Drawing): string {
   const most = largest
     ? ` The largest is ${place} with ${grouped(largest.value ?? '')}${unit === '' ? '' : ` ${unit}`}.`
     : '';
-  return `${title}.${most}${cut} The table holds every number.`;
+  return `${title}.${most}${cut}`;
 }
 
 function columnsOf(result: ReportResult, names: string | undefined): ReportColumn[] {

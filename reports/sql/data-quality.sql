@@ -33,7 +33,9 @@ checked as (
     select
         s.invoice_id,
         s.currency_code,
+        s.invoice_number,
         s.row_number,
+        s.tracking_number,
         s.billing_cost,
         (s.origin is null)::integer
         + (s.billable_weight is null)::integer * 2
@@ -70,7 +72,8 @@ grouped as (
         faults,
         count(*) as shipments,
         sum(billing_cost) as billing_cost,
-        min(row_number) as first_row
+        min(row_number) as first_row,
+        {number: arg_min(tracking_number, row_number), invoice: any_value(invoice_number)} as example
     from checked
     group by invoice_id, currency_code, faults
 ),
@@ -85,22 +88,20 @@ found as (
         percent_of(sum(g.shipments), any_value(t.shipments)) as share_of_shipments,
         count(distinct g.invoice_id) as invoices,
         sum(g.billing_cost) as billing_cost,
-        min({invoice_id: g.invoice_id, row_number: g.first_row}) as first_line
+        arg_min(g.example, {invoice_id: g.invoice_id, row_number: g.first_row}) as example
     from grouped as g
     join checks as c on g.faults & (1 << c.bit) <> 0
     join totals as t on t.currency_code = g.currency_code
     group by c.problem, g.currency_code
 )
--- Only the lines that are shown as examples are read for their numbers.
 select
-    f.problem,
-    f.currency_code,
-    f.shipments,
-    f.share_of_shipments,
-    f.invoices,
-    f.billing_cost,
-    s.tracking_number as example,
-    s.invoice_number as example_invoice
-from found as f
-join selected_shipments as s on s.invoice_id = f.first_line.invoice_id and s.row_number = f.first_line.row_number
-order by f.currency_code, f.shipments desc, f.problem
+    problem,
+    currency_code,
+    shipments,
+    share_of_shipments,
+    invoices,
+    billing_cost,
+    example.number as example,
+    example.invoice as example_invoice
+from found
+order by currency_code, shipments desc, problem

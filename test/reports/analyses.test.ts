@@ -271,6 +271,48 @@ describe('levels', () => {
         'cost_differs',
       ),
     ).toEqual([['18.0000', '12.5000', '-5.5000', 1, 1, 1]]);
+    // Nothing is left out, and the head does not say so.
+    expect(result.head).toMatchObject({ level: 'all', shipments: 6 });
+    expect(result.head.notes).toEqual([
+      'Both levels are read and set side by side; a shipment billed at both counts once at each.',
+    ]);
+  });
+
+  test('adds the lines of a number on each side, and counts it once, in its first month', async () => {
+    const tenant = [
+      aShipment({ tracking: 'A', cost: '5', shipDate: '2026-02-27' }),
+      aShipment({ tracking: 'A', cost: '-1', shipDate: '2026-03-02' }),
+      aShipment({ tracking: 'A', cost: '2', carrier: 'another', shipDate: '2026-02-27' }),
+      aShipment({ tracking: 'B', cost: '3', shipDate: '2026-03-05' }),
+      aShipment({ tracking: 'C', cost: '3', shipDate: '2026-03-05' }),
+    ];
+    const partner = [
+      aShipment({ tracking: 'A', cost: '4', shipDate: '2026-03-02' }),
+      aShipment({ tracking: 'D', cost: '7', shipDate: '2026-03-05' }),
+      aShipment({ tracking: 'D', cost: '8', shipDate: '2026-03-06' }),
+    ];
+    const result = await askReport('levels', [anInvoice(tenant), anInvoice(partner, { level: 'partner' })]);
+    const [carrier] = tenant.map((line) => line.carrier);
+    expect(
+      cells(
+        result,
+        'month',
+        'carrier',
+        'tenant_level_numbers',
+        'partner_level_numbers',
+        'tenant_level_cost',
+        'partner_level_cost',
+        'only_at_tenant_level',
+        'only_at_partner_level',
+        'cost_differs',
+      ).toSorted(),
+    ).toEqual(
+      [
+        ['2026-02', 'another', 1, 0, '2.0000', '0.0000', 1, 0, 0],
+        ['2026-02', carrier, 1, 1, '4.0000', '4.0000', 0, 0, 0],
+        ['2026-03', carrier, 2, 1, '6.0000', '15.0000', 2, 1, 0],
+      ].toSorted(),
+    );
   });
 });
 
