@@ -9,6 +9,7 @@ import type { ReportCell, ReportHead } from '../reports/report-result.js';
 import { openReportSession, type ReportSession, type SessionRequest } from '../reports/report-session.js';
 import type { PageCache, Shown } from './page-cache.js';
 import { type Ask, askPublished } from './published-questions.js';
+import type { ToldError } from './tell-error.js';
 import { count, type Frame, instant, renderPage, type ViewName } from './views.js';
 
 export interface PageContext {
@@ -16,6 +17,10 @@ export interface PageContext {
   readonly publishedPath: string;
   readonly timeLimitMs: number;
   readonly cache: PageCache;
+  /** A page that takes longer is sent as it becomes known. */
+  readonly firstWordsMs: number;
+  /** What a reader is told of a failure; what is not expected is logged. */
+  readonly tell: (error: unknown, url: string) => ToldError;
   /** Everything that queries waits here for its turn. */
   readonly inTurn: InTurn;
   readonly health: Health;
@@ -75,9 +80,14 @@ export async function publishedPage(
   return framed(context, await context.cache.page(address, make));
 }
 
-export function framed({ environment }: PageContext, { value, isFormer }: Shown<PublishedPage>): string {
+/** @param lead HTML that stands above what the page shows */
+export function framed(
+  { environment }: PageContext,
+  { value, isFormer }: Shown<PublishedPage>,
+  lead = '',
+): string {
   const { title, section, view, values, asOf } = value;
-  const around: Frame = { title, section, environment, asOf, isFormer };
+  const around: Frame = { title, section, environment, asOf, isFormer, lead };
   return renderPage(view, around, values);
 }
 

@@ -1,19 +1,13 @@
 /** The admin port: probes, metrics and read-only pages over the published file, never the writer's. */
 
 import type { AddressInfo } from 'node:net';
-import fastify, { type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance } from 'fastify';
 import type { Settings } from '../config/settings.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import type { Health } from '../ops/health.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
 import { createTurns } from '../ops/turns.js';
-import {
-  NotPublishedError,
-  ReportFilterError,
-  ReportInterruptedError,
-  ReportNotFoundError,
-} from '../reports/errors.js';
 import { createAdminGuard } from './admin-guard.js';
 import { createPageCache } from './page-cache.js';
 import { frame, type PageContext, sendPage } from './page-context.js';
@@ -23,6 +17,7 @@ import { registerInvoices } from './pages/invoices.js';
 import { registerOverview } from './pages/overview.js';
 import { registerQuarantine } from './pages/quarantine.js';
 import { registerReports } from './pages/reports.js';
+import { tellError } from './tell-error.js';
 import { STYLE, STYLE_ADDRESS } from './views.js';
 import { startWarmUp } from './warm-up.js';
 
@@ -40,6 +35,8 @@ export interface DashboardOptions {
   readonly timeLimitMs?: number;
   /** How long a reader waits for a page of a new publication before the former one is shown; 700 unless told. */
   readonly patienceMs?: number;
+  /** A page that takes longer is sent as it becomes known, its figures last; 300 unless told. */
+  readonly firstWordsMs?: number;
   /** How often it is looked whether pages are to be made ahead, 1 000 unless told; null: none ever is. */
   readonly warmUpEveryMs?: number | null;
 }
@@ -60,6 +57,7 @@ export class AdminPortTakenError extends Error {
 }
 
 const DEFAULT_TIME_LIMIT_MS = 20_000;
+const FIRST_WORDS_MS = 300;
 /** DuckDB takes all cores for one query; more at once only slow each other and hold memory. */
 const QUERIES_AT_ONCE = 2;
 
@@ -84,6 +82,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     cache: createPageCache(options.publishedPath, {
       ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
     }),
+    firstWordsMs: options.firstWordsMs ?? FIRST_WORDS_MS,
+    tell: (error, url) => tellError(error, { url, log }),
     inTurn: createTurns(QUERIES_AT_ONCE),
     health: options.health,
     quarantine: options.quarantine ?? null,
@@ -101,7 +101,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
       .header('cache-control', 'private, max-age=31536000, immutable')
       .send(STYLE),
   );
-  answerErrors(app, context, log);
+  answerErrors(app, context);
 
   const port = await listen(app, options);
   const { warmUpEveryMs: everyMs } = options;
@@ -156,30 +156,17 @@ function isAddressInUse(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
 }
 
-/** Each cause has its status and its sentence; what is not expected is logged and not shown. */
-function answerErrors(app: FastifyInstance, context: PageContext, log: Logger): void {
+function answerErrors(app: FastifyInstance, context: PageContext): void {
   app.setNotFoundHandler(async (_request, reply) =>
     sendPage(
       reply.code(404),
       await messagePage(context, 'No such page', 'There is nothing at this address.'),
     ),
   );
-  app.setErrorHandler(async (error: FastifyError, request: FastifyRequest, reply) => {
-    const [status, title] = judge(error);
-    if (status === 500)
-      log.error({ err: error, path: request.url.split('?')[0] }, 'a page could not be made');
-    const message = status === 500 ? 'This page could not be made; the log says why.' : error.message;
+  app.setErrorHandler(async (error, request, reply) => {
+    const { status, title, message } = context.tell(error, request.url);
     return sendPage(reply.code(status), await messagePage(context, title, message));
   });
-}
-
-function judge(error: FastifyError): readonly [number, string] {
-  if (error instanceof NotPublishedError) return [503, 'Nothing is published yet'];
-  if (error instanceof ReportNotFoundError) return [404, 'No such report'];
-  if (error instanceof ReportFilterError) return [400, 'That cannot be asked'];
-  if (error instanceof ReportInterruptedError) return [503, 'It took too long'];
-  const status = error.statusCode ?? 500;
-  return status >= 400 && status < 500 ? [status, 'That cannot be asked'] : [500, 'Something went wrong'];
 }
 
 function messagePage(context: PageContext, title: string, message: string): Promise<string> {

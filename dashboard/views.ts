@@ -17,6 +17,7 @@ export type ViewName =
   | 'quarantined'
   | 'reports'
   | 'report'
+  | 'report-form'
   | 'health'
   | 'message';
 
@@ -29,7 +30,12 @@ export interface Frame {
   readonly asOf: string | null;
   /** true: a newer publication is there, and its page is being made. */
   readonly isFormer: boolean;
+  /** HTML that stands above the body. */
+  readonly lead?: string;
 }
+
+/** Where the part of a page begins that has to be waited for. */
+const SPLIT = '<!-- figures -->';
 
 const eta = new Eta({
   views: fileURLToPath(new URL('./views', import.meta.url)),
@@ -53,8 +59,19 @@ const SECTIONS: readonly (readonly [string, string])[] = [
 ];
 
 export function renderPage(view: ViewName, frame: Frame, values: Readonly<Record<string, unknown>>): string {
-  const body = eta.render(`./${view}`, { ...values, count, money, instant, stateLabel });
-  return eta.render('./layout', { ...frame, body, sections: SECTIONS, style: STYLE_ADDRESS });
+  const body = renderPart(view, values);
+  const around = { lead: '', ...frame };
+  return eta.render('./layout', { ...around, body, split: SPLIT, sections: SECTIONS, style: STYLE_ADDRESS });
+}
+
+export function renderPart(view: ViewName, values: Readonly<Record<string, unknown>>): string {
+  return eta.render(`./${view}`, { ...values, count, money, instant, stateLabel });
+}
+
+/** A rendered page as what can be sent before its body is known, and the rest of it. */
+export function splitPage(html: string): { readonly above: string; readonly below: string } {
+  const at = html.indexOf(SPLIT);
+  return { above: html.slice(0, at), below: html.slice(at) };
 }
 
 /** 12,345 */

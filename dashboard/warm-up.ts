@@ -22,7 +22,8 @@ export function startWarmUp(
 ): WarmUp {
   let isClosed = false;
   let running: Promise<void> = Promise.resolve();
-  let timer = setTimeout(look, everyMs).unref();
+  // Whoever starts it may look at once.
+  let timer = setTimeout(look, 0).unref();
 
   function look(): void {
     running = makeOne().then((tookMs) => {

@@ -2,7 +2,11 @@
 
 import type { FastifyInstance } from 'fastify';
 import { drawCharts } from '../../reports/render/chart-svg.js';
-import { ask, asOfHead, framed, type PageContext, sendPage, withReports } from '../page-context.js';
+import type { ReportResult } from '../../reports/report-result.js';
+import type { ReportSession } from '../../reports/report-session.js';
+import type { Shown } from '../page-cache.js';
+import { ask, asOfHead, type PageContext, type PublishedPage, withReports } from '../page-context.js';
+import { sendWhenKnown } from '../stream-page.js';
 
 /** Each contributes its charts, in this order. */
 const CHARTED = ['summary', 'carriers', 'tenants', 'carrier-zones'];
@@ -15,43 +19,58 @@ const MOST_GAPS = 10;
 export function registerOverview(app: FastifyInstance, context: PageContext): void {
   const make = () => publishedPart(context);
   context.cache.offer('/', make, { isFirst: true });
-  app.get('/', async (_request, reply) => {
-    const { value, isFormer } = await context.cache.page('/', make);
-    const quarantined = context.quarantine === null ? null : (await context.quarantine.list()).length;
-    const { asOf, ...published } = value;
-    const values = { ...published, quarantined };
-    return sendPage(
-      reply,
-      framed(context, {
-        value: { asOf, view: 'overview', title: 'Overview', section: '/', values },
-        isFormer,
-      }),
-    );
-  });
+  app.get('/', async (_request, reply) =>
+    sendWhenKnown(context, reply, { title: 'Overview', section: '/', page: overview(context, make) }),
+  );
 }
 
-/** What the page shows of the file; a process's own quarantine is read whenever somebody looks. */
-async function publishedPart(
+async function overview(
   context: PageContext,
-): Promise<Readonly<Record<string, unknown>> & { readonly asOf: string }> {
-  const asked = await ask(context, async (asking) => ({
+  make: () => Promise<PublishedPart>,
+): Promise<Shown<PublishedPage>> {
+  const { value, isFormer } = await context.cache.page('/', make);
+  const quarantined = context.quarantine === null ? null : (await context.quarantine.list()).length;
+  const { asOf, ...published } = value;
+  const values = { ...published, quarantined };
+  return { value: { asOf, view: 'overview', title: 'Overview', section: '/', values }, isFormer };
+}
+
+type PublishedPart = Readonly<Record<string, unknown>> & { readonly asOf: string };
+
+/** What the page shows of the file; a process's own quarantine is read whenever somebody looks. */
+async function publishedPart(context: PageContext): Promise<PublishedPart> {
+  const asked = ask(context, async (asking) => ({
     states: await asking('states'),
     attention: await asking('attention'),
     contradicted: await asking('contradicted'),
   }));
-  return withReports(context, undefined, async (session) => {
+  const reported = withReports(context, undefined, async (session) => {
     const { rows: gaps, head } = await session.run('gaps');
-    const charts = [];
-    let notes: readonly string[] = [];
-    for (const name of CHARTED) {
-      const result = await session.run(name);
-      notes = result.head.notes;
-      charts.push(...drawCharts(result, CHART).map((chart) => ({ ...chart, report: name })));
-    }
+    const { charts, notes } = await chartsOf(session);
     return {
-      ...asked,
       ...{ charts, notes, asOf: asOfHead(head) },
       ...{ gaps: gaps.length, firstGaps: gaps.slice(0, MOST_GAPS) },
     };
   });
+  const [standing, spent] = await Promise.all([asked, reported]);
+  return { ...standing, ...spent };
+}
+
+/** While one report is drawn here, DuckDB's threads read the next. */
+async function chartsOf(
+  session: ReportSession,
+): Promise<{ readonly charts: readonly unknown[]; readonly notes: readonly string[] }> {
+  const charts = [];
+  let notes: readonly string[] = [];
+  let next: Promise<ReportResult> | undefined;
+  for (const [index, name] of CHARTED.entries()) {
+    const result = await (next ?? session.run(name));
+    const following = CHARTED[index + 1];
+    next = following === undefined ? undefined : session.run(following);
+    // It is waited for in the next round, unless drawing fails first.
+    next?.catch(() => undefined);
+    notes = result.head.notes;
+    charts.push(...drawCharts(result, CHART).map((chart) => ({ ...chart, report: name })));
+  }
+  return { charts, notes };
 }

@@ -13,12 +13,13 @@ import {
   asOfHead,
   asOfNow,
   frame,
-  framed,
   type PageContext,
   type PublishedPage,
   sendPage,
   withReports,
 } from '../page-context.js';
+import { sendWhenKnown } from '../stream-page.js';
+import { renderPart } from '../views.js';
 import { type Choices, choicesOf } from './choices.js';
 
 const MOST_ROWS_ON_A_PAGE = 500;
@@ -51,12 +52,34 @@ export async function registerReports(app: FastifyInstance, context: PageContext
   app.get<Named>('/reports/:name', async (request, reply) => {
     const report = await findReport(request.params.name);
     const query = request.query as Query;
-    const shown = await context.cache.page(request.url, () => reportPage(context, report, query));
-    return sendPage(reply.code(shown.value.status), framed(context, shown));
+    return sendWhenKnown(context, reply, {
+      ...{ title: report.title, section: sectionOf(report) },
+      lead: reportForm(context, report, query),
+      page: context.cache.page(request.url, () => reportPage(context, report, query)),
+    });
   });
   app.get<Named>('/reports/:name/download', (request, reply) =>
     download(context, { name: request.params.name, query: request.query as Query, reply }),
   );
+}
+
+/** The filters as they were asked for, to be changed while the figures are still being read. */
+async function reportForm(context: PageContext, report: ReportDefinition, query: Query): Promise<string> {
+  const choices = await choicesOf(context);
+  return renderPart('report-form', {
+    ...{ report, bases: DATE_BASES, levels: REPORT_LEVELS },
+    filters: filtersOf(query),
+    parameters: shownParameters(report, query),
+    // A field for dates takes nothing else; what was typed stands in the sentence that refuses it.
+    day: (typed: string | undefined) => (/^\d{4}-\d\d-\d\d$/.test(typed ?? '') ? typed : ''),
+    label: (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`.replaceAll('_', ' '),
+    choices: CHOICES.map(({ filter, name, label }) => ({
+      ...{ name, label },
+      chosen: all(query, name),
+      // What was chosen stays offered, even when the file has it no more.
+      values: [...new Set([...choices[filter], ...all(query, name).filter((value) => value !== '')])],
+    })),
+  });
 }
 
 /** A refused filter or a limit that ran out leaves the form standing, so that it can be mended. */
@@ -79,32 +102,22 @@ async function reportPage(
     else throw error;
     problem = error.message;
   }
-  const choices = await choicesOf(context);
+  const downloads = DOWNLOADS.map((format) => ({
+    label: format.toUpperCase(),
+    address: withQuery(`/reports/${report.name}/download`, query, { format }),
+  }));
   return {
     status,
     asOf: asOf ?? (await ask(context, asOfNow)),
     view: 'report',
     title: report.title,
-    section: report.name === 'gaps' ? '/reports/gaps' : '/reports',
-    values: {
-      ...{ report, body, problem, bases: DATE_BASES, levels: REPORT_LEVELS },
-      filters: filtersOf(query),
-      parameters: shownParameters(report, query),
-      // A field for dates takes nothing else; what was typed stands in the sentence that refuses it.
-      day: (typed: string | undefined) => (/^\d{4}-\d\d-\d\d$/.test(typed ?? '') ? typed : ''),
-      label: (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`.replaceAll('_', ' '),
-      choices: CHOICES.map(({ filter, name, label }) => ({
-        ...{ name, label },
-        chosen: all(query, name),
-        // What was chosen stays offered, even when the file has it no more.
-        values: [...new Set([...choices[filter], ...all(query, name).filter((value) => value !== '')])],
-      })),
-      downloads: DOWNLOADS.map((format) => ({
-        label: format.toUpperCase(),
-        address: withQuery(`/reports/${report.name}/download`, query, { format }),
-      })),
-    },
+    section: sectionOf(report),
+    values: { body, problem, downloads },
   };
+}
+
+function sectionOf(report: ReportDefinition): string {
+  return report.name === 'gaps' ? '/reports/gaps' : '/reports';
 }
 
 async function download(

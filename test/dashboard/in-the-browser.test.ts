@@ -171,6 +171,21 @@ describe('the dashboard in a browser', () => {
     await context.close();
   });
 
+  test('takes away what it said while the figures were read', async () => {
+    const { page, logged } = watched;
+    const slow = await dashboardOver(fixture.path, { firstWordsMs: 0, warmUpEveryMs: null });
+    try {
+      await page.goto(`${slow.url}/reports/tenants`);
+      expect(await page.locator('.reading').count()).toBe(1);
+      expect(await page.locator('.reading').isVisible()).toBe(false);
+      expect(await page.locator('tbody tr').count()).toBeGreaterThan(0);
+      expect(await barriers(page, CONTRAST_APART)).toEqual([]);
+      expect(logged).toEqual([]);
+    } finally {
+      await slow.close();
+    }
+  });
+
   test('shows one drawing of each chart, the one that fits', async () => {
     const { page } = watched;
     await page.goto(`${dashboard.url}/reports/carriers`);

@@ -157,8 +157,9 @@ describe('a dashboard', () => {
     // Whoever comes before the new page is ready sees the former one, and that it is.
     const first = await page();
     if (first.includes('Before')) expect(first).toContain('A newer publication is being read');
-    await expect.poll(page, { timeout: 20_000 }).toContain('After');
-    expect(await page()).not.toContain('A newer publication is being read');
+    await expect.poll(page, { timeout: 20_000 }).not.toContain('A newer publication is being read');
+    expect(await page()).toContain('After');
+    expect(await page()).not.toContain('Before');
     await running.close();
     await Promise.all([before.remove(), after.remove()]);
   });

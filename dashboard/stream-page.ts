@@ -1,0 +1,63 @@
+/**
+ * Sends a page as it becomes known: the frame and what can be chosen at once, the figures when they are there.
+ *
+ * Few questions on millions of shipments take longer than a second, and only for the first who asks them of a
+ * publication. He is shown where he is, and reads and sets filters meanwhile; the answer follows in the same response,
+ * so it needs no script and no second request. A page that is there within a moment is sent whole, with its status.
+ */
+
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyReply } from 'fastify';
+import type { Shown } from './page-cache.js';
+import { framed, type PageContext, type PublishedPage, sendPage } from './page-context.js';
+import { splitPage } from './views.js';
+
+export interface StreamedPage {
+  readonly title: string;
+  readonly section: string;
+  readonly page: Promise<Shown<PublishedPage & { readonly status?: number }>>;
+  /** HTML that stands above the figures and does not depend on them. */
+  readonly lead?: Promise<string>;
+}
+
+/** Stands until the figures follow; the style then takes it away. */
+const READING =
+  '<p class="reading" role="status">The shipments are being read; the figures follow here.</p>\n';
+
+/** @throws whatever `page` or `lead` throw within the first moment; later failures are told within the page */
+export async function sendWhenKnown(
+  context: PageContext,
+  reply: FastifyReply,
+  { title, section, page, lead = Promise.resolve('') }: StreamedPage,
+): Promise<FastifyReply> {
+  const whole = Promise.all([page, lead]);
+  // Who streams waits for each by itself.
+  whole.catch(() => undefined);
+  const waited = new AbortController();
+  const first = await Promise.race([whole, sleep(context.firstWordsMs, null, waited)]).finally(() =>
+    waited.abort(),
+  );
+  if (first !== null) {
+    const [shown, above] = first;
+    return sendPage(reply.code(shown.value.status ?? 200), framed(context, shown, above));
+  }
+  async function* parts(): AsyncGenerator<string> {
+    yield splitPage(framed(context, { value: { ...EMPTY, title, section }, isFormer: false })).above;
+    try {
+      yield (await lead) + READING;
+      yield `<div class="known" hidden></div>\n${splitPage(framed(context, await page)).below}`;
+    } catch (error) {
+      const { message } = context.tell(error, reply.request.url);
+      const value = { ...EMPTY, title, section, values: { message } };
+      yield `<div class="known" hidden></div>\n${splitPage(framed(context, { value, isFormer: false })).below}`;
+    }
+  }
+  return reply.type('text/html; charset=utf-8').send(Readable.from(parts()));
+}
+
+const EMPTY: Pick<PublishedPage, 'view' | 'values' | 'asOf'> = {
+  view: 'message',
+  values: { message: '' },
+  asOf: null,
+};

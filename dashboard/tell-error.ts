@@ -1,0 +1,37 @@
+/** What a reader is told when a page cannot be made: each cause has its status and its sentence. */
+
+import type { Logger } from '../ops/log.js';
+import {
+  NotPublishedError,
+  ReportFilterError,
+  ReportInterruptedError,
+  ReportNotFoundError,
+} from '../reports/errors.js';
+
+export interface ToldError {
+  readonly status: number;
+  readonly title: string;
+  readonly message: string;
+}
+
+/** What is not expected is logged with the page's address, without its query, and not shown. */
+export function tellError(
+  error: unknown,
+  { url, log }: { readonly url: string; readonly log: Logger },
+): ToldError {
+  const [status, title] = judge(error);
+  if (status !== 500)
+    return { status, title, message: error instanceof Error ? error.message : String(error) };
+  log.error({ err: error, path: url.split('?')[0] }, 'a page could not be made');
+  return { status, title, message: 'This page could not be made; the log says why.' };
+}
+
+function judge(error: unknown): readonly [number, string] {
+  if (error instanceof NotPublishedError) return [503, 'Nothing is published yet'];
+  if (error instanceof ReportNotFoundError) return [404, 'No such report'];
+  if (error instanceof ReportFilterError) return [400, 'That cannot be asked'];
+  if (error instanceof ReportInterruptedError) return [503, 'It took too long'];
+  // What fastify refuses by itself carries the status.
+  const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500;
+  return status >= 400 && status < 500 ? [status, 'That cannot be asked'] : [500, 'Something went wrong'];
+}

@@ -1,0 +1,71 @@
+/** What a first reader of a slow question sees: where he is and what he can choose at once, the figures in the same answer. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+import { seededInvoices } from '../support/seeded-invoices.js';
+import { dashboardOver } from './support.js';
+
+let fixture: ReportsFixture;
+
+beforeAll(async () => {
+  fixture = await reportsFixture(seededInvoices(3, 12));
+});
+afterAll(() => fixture.remove());
+
+const READING = 'The shipments are being read; the figures follow here.';
+const NOTICE = /<p class="reading"[^\n]*\n<div class="known" hidden><\/div>\n/;
+
+async function pageOf(path: string, firstWordsMs: number, timeLimitMs = 20_000) {
+  const running = await dashboardOver(fixture.path, { firstWordsMs, timeLimitMs, warmUpEveryMs: null });
+  try {
+    const answer = await fetch(running.url + path);
+    const parts: string[] = [];
+    const text = new TextDecoder();
+    for await (const part of answer.body ?? []) parts.push(text.decode(part, { stream: true }));
+    return { answer, parts, html: parts.join('') };
+  } finally {
+    await running.close();
+  }
+}
+
+describe('a page that is not there within a moment', () => {
+  test.each(['/', '/reports/levels', '/reports/tenants?carrier=ups&p_limit='])(
+    '%s is sent as it becomes known, and is the same in the end',
+    async (path) => {
+      const whole = await pageOf(path, 60_000);
+      const streamed = await pageOf(path, 0);
+      expect(streamed.answer.status).toBe(200);
+      expect(streamed.parts.length).toBeGreaterThan(1);
+      expect(streamed.parts[0]).toContain('<nav aria-label="Pages">');
+      expect(streamed.parts[0]).not.toContain('<figure');
+      expect(streamed.html).toContain(READING);
+      // Each drawing numbers what it draws; where the page was cut is of no matter.
+      const plain = (html: string): string =>
+        html.replace('<!-- figures -->\n', '').replaceAll(/zr\d+-/g, 'zr-');
+      expect(plain(streamed.html.replace(NOTICE, ''))).toBe(plain(whole.html));
+      expect(whole.html).not.toContain(READING);
+    },
+  );
+
+  test('shows its form before its figures', async () => {
+    const { html } = await pageOf('/reports/tenants', 0);
+    const places = ['<form class="filters"', READING, 'class="known"', '<figure'].map((piece) =>
+      html.indexOf(piece),
+    );
+    expect(places).toEqual(places.toSorted((one, other) => one - other));
+    expect(places[0]).toBeGreaterThan(0);
+  });
+
+  test('tells in its place what went wrong after the first words', async () => {
+    const { html } = await pageOf('/reports/outliers', 0, 1);
+    expect(html).toContain('was stopped at its limit of 0.001 s');
+    expect(html.trimEnd().endsWith('</html>')).toBe(true);
+  });
+
+  test('has the same headers as any other page', async () => {
+    const { answer } = await pageOf('/reports/tenants', 0);
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+  });
+});
