@@ -58,6 +58,17 @@ const GROUPINGS: Readonly<Record<string, string | null>> = {
 
 const ROUNDS = 3;
 const PAGE_LIMIT_MS = 1_000;
+/**
+ * Pages whose figures may come later than their first words, because they group millions of tracking numbers or prices,
+ * or judge every cell of every line.
+ */
+const FIGURES_LATER_MS: Readonly<Record<string, number>> = {
+  '/reports/levels': 2_000,
+  '/reports/margin': 2_000,
+  '/reports/duplicates': 2_000,
+  '/reports/data-quality': 2_000,
+  '/reports/price-changes': 2_000,
+};
 
 export async function main(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
@@ -137,33 +148,78 @@ async function oneReport(path: string, name: string): Promise<number> {
 
 /**
  * What a reader waits for, page by page, each of a dashboard that was just started and makes nothing ahead: the first
- * who comes after the start, the first after a publication, and the next one.
+ * who comes after the start, the first after a publication, and the next one. The bench fails when one waits too long
+ * for the first words or for the figures.
  */
 async function timePages(published: string, folder: string): Promise<void> {
   const path = join(folder, 'pages.duckdb');
   await copyFile(published, path, constants.COPYFILE_FICLONE);
   const names = (await listReports()).map(({ name }) => `/reports/${name}`);
-  const slow = { 'after start': [] as string[], 'after a publication': [] as string[] };
-  print('page', 'start ms', 'CPU ms', 'publ. ms', 'CPU ms', 'again ms', 'kB');
+  const slow: string[] = [];
+  print('page', 'words ms', 'start ms', 'CPU ms', 'publ. ms', 'CPU ms', 'again ms', 'kB');
   for (const page of ['/', '/invoices', '/events', '/reports', '/health', ...names]) {
+    const first = await firstReading(path, page);
+    print(
+      page,
+      ...[first.wordsMs, first.start.ms, first.start.cpuMs],
+      ...[first.next.ms, first.next.cpuMs],
+      first.again.ms,
+      first.start.answer,
+    );
+    const limit = FIGURES_LATER_MS[page] ?? PAGE_LIMIT_MS;
+    if (first.wordsMs >= PAGE_LIMIT_MS)
+      slow.push(`${page}: first words after ${first.wordsMs.toFixed(0)} ms`);
+    if (first.start.ms >= limit)
+      slow.push(`${page}: whole after ${first.start.ms.toFixed(0)} of ${limit} ms`);
+    if (first.next.ms >= PAGE_LIMIT_MS)
+      slow.push(`${page}: ${first.next.ms.toFixed(0)} ms after a publication`);
+  }
+  if (slow.length === 0) return console.log('first readers wait no longer than they may for any page');
+  console.log(`first readers wait too long, or this machine is not quiet:\n${slow.join('\n')}`);
+  process.exitCode = 1;
+}
+
+/** The start is the best of rounds, each of a dashboard of its own; what a busy machine adds is no property of the page. */
+async function firstReading(
+  path: string,
+  page: string,
+): Promise<{ wordsMs: number; start: Timed; next: Timed; again: Timed }> {
+  const starts: { wordsMs: number; start: Timed }[] = [];
+  for (let round = 1; ; round += 1) {
     const dashboard = await dashboardOver(path);
-    const read = (): Promise<Timed> => timed(async () => (await pageOf(dashboard, page)).length / 1024);
-    const first = await read();
-    // Another instant on the file is to the dashboard what a publication is: another file.
-    await utimes(path, new Date(), new Date());
-    const next = await read();
-    // What is still being made for that page must not be counted with the next one.
-    while ((await pageOf(dashboard, page)).includes('A newer publication is being read')) await sleep(20);
-    const again = await read();
-    print(page, first.ms, first.cpuMs, next.ms, next.cpuMs, again.ms, first.answer);
-    if (first.ms >= PAGE_LIMIT_MS) slow['after start'].push(page);
-    if (next.ms >= PAGE_LIMIT_MS) slow['after a publication'].push(page);
+    let wordsMs = Number.NaN;
+    const start = await timed(async () => {
+      const began = performance.now();
+      const answer = await fetch(dashboard.url + page);
+      wordsMs = performance.now() - began;
+      return (await answer.text()).length / 1024;
+    });
+    starts.push({ wordsMs, start });
+    if (round === ROUNDS) {
+      const quickest = starts.toSorted((one, other) => one.start.ms - other.start.ms)[0] ?? {
+        wordsMs,
+        start,
+      };
+      const later = await afterAPublication(dashboard, path, page);
+      await dashboard.close();
+      return { ...quickest, ...later };
+    }
     await dashboard.close();
   }
-  for (const [when, pages] of Object.entries(slow)) {
-    const told = pages.length === 0 ? 'every page within a second' : `over a second: ${pages.join(', ')}`;
-    console.log(`first reader ${when}: ${told}`);
-  }
+}
+
+async function afterAPublication(
+  dashboard: RunningDashboard,
+  path: string,
+  page: string,
+): Promise<{ next: Timed; again: Timed }> {
+  const read = (): Promise<Timed> => timed(async () => (await pageOf(dashboard, page)).length / 1024);
+  // Another instant on the file is to the dashboard what a publication is: another file.
+  await utimes(path, new Date(), new Date());
+  const next = await read();
+  // What is still being made for that page must not be counted with the next one.
+  while ((await pageOf(dashboard, page)).includes('A newer publication is being read')) await sleep(20);
+  return { next, again: await read() };
 }
 
 function dashboardOver(publishedPath: string): Promise<RunningDashboard> {
