@@ -5,6 +5,7 @@
  * Each heartbeat carries what was found, so the next attempt asks only what is left.
  */
 
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { BillingService, InvoiceDetails } from '../billing/billing-service.js';
@@ -129,6 +130,8 @@ async function inLanes(
 ): Promise<void> {
   const stop = new AbortController();
   const signal = AbortSignal.any([cancellationSignal(), stop.signal]);
+  // Every lane listens; Node takes more than ten for a leak.
+  setMaxListeners(0, signal);
   const left = all.values();
   const running = Array.from({ length: Math.max(1, lanes) }, async () => {
     for (const one of left) {

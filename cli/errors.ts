@@ -119,6 +119,8 @@ const BY_NAME: Readonly<Record<string, Verdict>> = {
   DiskFullError: { exitCode: EXIT.checkFailed },
   NoRoomError: { exitCode: EXIT.checkFailed },
 
+  // A backfill that is to be followed or steered.
+  WorkflowNotFoundError: { exitCode: EXIT.nothingMatched, hint: 'there is none of this name, or it is over' },
   TemporalUnreachableError: { exitCode: EXIT.unreachable },
   TemporalServerMissingError: { exitCode: EXIT.unreachable },
   EncryptionKeyMissingError: { exitCode: EXIT.usage },

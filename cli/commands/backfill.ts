@@ -57,11 +57,17 @@ export function backfillCommand(): Command {
       const { startBackfill } = await import('../../temporal/backfill-client.js');
       await withTemporal(settings, async (client) => {
         const handingOver = output.progress('Handing over');
+        let isTold = false;
         const handle = await startBackfill(client, settings, {
           ...{ partnerId, invoiceIds, concurrency },
-          onHandedOver: (ids) => handingOver.update(ids, invoiceIds.length),
+          onHandedOver(ids, backfillId) {
+            // At once: it can be followed and steered by its name, whatever becomes of this command.
+            if (!isTold)
+              output.note(`Backfill ${backfillId} fetches ${counted(invoiceIds.length, 'invoice')}.`);
+            isTold = true;
+            handingOver.update(ids, invoiceIds.length);
+          },
         }).finally(() => handingOver.end());
-        output.note(`Backfill ${handle.backfillId} fetches ${counted(invoiceIds.length, 'invoice')}.`);
         if (flags.wait === true) return await tell(handle, flags, output);
         output.thing({ backfill_id: handle.backfillId, total: invoiceIds.length }, () => handle.backfillId);
       });

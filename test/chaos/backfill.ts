@@ -45,7 +45,8 @@ export async function main([ids = '100000', kills = '2']: readonly string[]): Pr
     const told = await backfill(product, mix, Number(kills));
     judgeResults(mix, told);
     await withTemporalBeside(product.dataDir, judgeHistories);
-    console.log(`worker: ${peakMib(product.pid('worker'))} MiB at most since its last start`);
+    console.log(costOf('worker since its last start', product.pid('worker')));
+    console.log(costOf('Temporal', product.temporalPid() ?? undefined));
     await product.stop('worker');
     await judgeWarehouse(product.dataDir, mix);
   } finally {
@@ -96,7 +97,7 @@ async function backfill(
 }
 
 async function restart(product: Product): Promise<void> {
-  console.log(`worker: ${peakMib(product.pid('worker'))} MiB at most; kill -9`);
+  console.log(`${costOf('worker', product.pid('worker'))}; kill -9`);
   await product.kill('worker');
   await product.start('worker');
 }
@@ -159,6 +160,18 @@ function rate(ids: number, began: number): string {
 
 function seconds(began: number): string {
   return ((performance.now() - began) / 1_000).toFixed(0);
+}
+
+function costOf(what: string, pid: ChildProcess['pid']): string {
+  return `${what}: ${cpuSeconds(pid)} s of CPU, ${peakMib(pid)} MiB at most`;
+}
+
+/** Of all its threads, at a hundred ticks a second. */
+function cpuSeconds(pid: ChildProcess['pid']): string {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  return ((Number(fields[11]) + Number(fields[12])) / 100).toFixed(0);
 }
 
 /** The most that the process has had in memory at once. */
