@@ -25,6 +25,8 @@ export interface DeliveriesOptions extends DeliveryLogOptions {
 const ATTEMPTS = 2;
 /** When more than this many deliveries wait for the connections of one endpoint, that is a burst. */
 const WAITING_IN_A_BURST = 200;
+/** Bursts that come one after the other find the thread there. */
+const THREAD_RESTS_MS = 30_000;
 
 /** A delivery under way. */
 interface Job {
@@ -58,7 +60,8 @@ export class Deliveries {
     this.#detours = new DeliveryDetours(faults);
     this.#pool = new ReceiverPool(timeoutMs);
     // What a receiver hears of is in the journal: a kill cannot make it come again as another event.
-    this.#thread = new SenderThread({ ...options, beforeSending: () => store.flush() });
+    const beforeSending = () => store.flush();
+    this.#thread = new SenderThread({ ...options, beforeSending, restMs: THREAD_RESTS_MS });
   }
 
   /** Newest last. */

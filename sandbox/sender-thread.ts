@@ -1,6 +1,6 @@
 /**
  * Sends deliveries from a thread of its own, so that a burst is sent while the rest of it is still being approved.
- * The thread has its own heap and libraries, so it is there only once there was a burst.
+ * The thread has its own heap and libraries, so it comes with a burst and goes when there is nothing to send any more.
  */
 import { Worker } from 'node:worker_threads';
 import type { Registration } from './model.js';
@@ -13,6 +13,8 @@ export interface SenderThreadOptions extends SenderSettings {
   readonly now: () => Date;
   /** Called before anything is handed to the thread. */
   readonly beforeSending: () => void;
+  /** The thread is stopped when it has had nothing to do for so long. */
+  readonly restMs: number;
 }
 
 interface Batch {
@@ -24,6 +26,7 @@ export class SenderThread {
   readonly #options: SenderThreadOptions;
   #worker: Worker | null = null;
   #isUp = false;
+  #rest: NodeJS.Timeout | undefined;
   #lastKey = 0;
   readonly #underWay = new Map<number, WhenOver>();
   /** What is handed over at the next turn of the event loop, in one message for each registration. */
@@ -47,6 +50,7 @@ export class SenderThread {
       if (worker === this.#worker) this.#heard(message);
     });
     this.#worker = worker;
+    this.#rest = setTimeout(() => this.#stopWhenIdle(), this.#options.restMs).unref();
   }
 
   /** Makes one attempt as soon as there is a free connection; never calls back before the caller is through. */
@@ -67,12 +71,18 @@ export class SenderThread {
   async close(): Promise<void> {
     const worker = this.#worker;
     const stopped = [...this.#underWay.values()];
+    clearTimeout(this.#rest);
     this.#worker = null;
     this.#isUp = false;
     this.#batches.clear();
     this.#underWay.clear();
     await worker?.terminate();
     for (const whenOver of stopped) whenOver(null);
+  }
+
+  #stopWhenIdle(): void {
+    if (this.#underWay.size > 0) this.#rest?.refresh();
+    else void this.close();
   }
 
   #handOver(): void {
@@ -90,6 +100,7 @@ export class SenderThread {
       this.#isUp = true;
       return;
     }
+    this.#rest?.refresh();
     for (const [key, attempt] of message) {
       const whenOver = this.#underWay.get(key);
       this.#underWay.delete(key);

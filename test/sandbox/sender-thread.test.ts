@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import type { MadeAttempt } from '../../sandbox/sender.js';
+import { SenderThread } from '../../sandbox/sender-thread.js';
 import { type Sandbox, startSandbox } from '../../sandbox/service.js';
 import { type Receiver, startReceiver, until } from './support.js';
 
@@ -145,4 +147,26 @@ test('a reset stops the thread, and what it had under way is forgotten', async (
   await sandbox.createInvoice({ shipments: 1 });
   await sandbox.idle();
   expect(sandbox.deliveries()).toMatchObject([{ state: 'delivered', attempts: [{ number: 1 }] }]);
+});
+
+test('the thread stops when there is nothing to send any more, not before', async () => {
+  const [registration] = sandbox.webhooks();
+  if (registration === undefined) throw new Error('There is no webhook.');
+  const created = once(process, 'worker') as Promise<[Worker]>;
+  const own = new SenderThread({
+    timeoutMs: TIMEOUT_MS,
+    now: () => new Date(),
+    beforeSending: () => {},
+    restMs: 50,
+  });
+  own.start();
+  // It is given something before it is up, and has to wait for the answer longer than it rests.
+  receiver.answer = () => null;
+  const attempt = new Promise<MadeAttempt | null>((resolve) => own.post(registration, '{}', resolve));
+  const [worker] = await created;
+  const ended = once(worker, 'exit');
+  expect(await attempt).toMatchObject({ status: null, error: `No answer within ${TIMEOUT_MS / 1_000} s.` });
+  expect(own.isUp).toBe(true);
+  await ended;
+  expect(own.isUp).toBe(false);
 });
