@@ -6,12 +6,13 @@
  */
 
 import { mkdirSync, statSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { ArchivedFile } from '../contract/csv-file.js';
-import { temporaryName } from '../ops/durable-files.js';
-import { copyAndScan } from './copy-and-scan.js';
+import { syncHandle, temporaryName } from '../ops/durable-files.js';
+import { copyPrivately, scanCopy } from './copy-and-scan.js';
+import type { CopyMessage } from './copy-thread.js';
 
 export interface Copy {
   readonly path: string;
@@ -19,7 +20,7 @@ export interface Copy {
 }
 
 export interface CopyBegun {
-  /** @throws the system's error (`ENOENT`, `ENOSPC`, …) */
+  /** @throws the system's error (`ENOENT`, `ENOSPC`, …), FsyncError */
   readonly taken: Promise<Copy>;
   /** Ends what still runs and removes the copy, unless it was moved away. May be called again. */
   discard(): Promise<void>;
@@ -35,9 +36,12 @@ export function takeCopy(dataDir: string, from: string): CopyBegun {
   let thread: Worker | null = null;
   const take = async (): Promise<Copy> => {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    if (statSync(from).size < THREAD_FROM_BYTES) return { path, file: copyAndScan(from, path) };
+    if (statSync(from).size < THREAD_FROM_BYTES) {
+      copyPrivately(from, path);
+      return { path, file: scanCopy(path) };
+    }
     thread = startThread(from, path);
-    return { path, file: await answerOf(thread) };
+    return { path, file: await answerOf(thread, () => flush(path)) };
   };
   const taken = take();
   // Whoever waits for it is told; until then nobody may be waiting yet.
@@ -63,11 +67,29 @@ function startThread(from: string, to: string): Worker {
   return new Worker(program, { eval: true, workerData });
 }
 
-function answerOf(thread: Worker): Promise<ArchivedFile> {
-  return new Promise((resolve, reject) => {
-    thread.once('message', resolve);
+/** The disk takes the copy while it is scanned, so the archive's own flush finds little left to wait for. */
+async function flush(path: string): Promise<void> {
+  const copy = await open(path, 'r+');
+  try {
+    await syncHandle(copy, path);
+  } finally {
+    await copy.close();
+  }
+}
+
+async function answerOf(thread: Worker, onCopied: () => Promise<void>): Promise<ArchivedFile> {
+  let copied: Promise<void> = Promise.resolve();
+  const file = await new Promise<ArchivedFile>((resolve, reject) => {
+    thread.on('message', (message: CopyMessage) => {
+      if (message !== 'copied') return resolve(message);
+      copied = onCopied();
+      // It is waited for behind the answer.
+      copied.catch(() => undefined);
+    });
     thread.once('error', reject);
     // After an answer this changes nothing.
     thread.once('exit', () => reject(new Error('The thread that copies a file ended without an answer.')));
   });
+  await copied;
+  return file;
 }

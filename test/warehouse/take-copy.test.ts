@@ -1,7 +1,7 @@
 /** A person's file is copied and read in one pass, a large one in a thread of its own, and nothing stays behind. */
 
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -23,19 +23,22 @@ describe.each([
   test('is copied to the byte, with its hash and what the scan says', async () => {
     const path = join(folder, `${rows}.csv`);
     await makeCsv(path, rows);
+    // Others may read the person's file, and nobody may write it; the copy is ours alone.
+    await chmod(path, 0o444);
     const bytes = await readFile(path);
     const begun = takeCopy(folder, path);
     const { path: copy, file } = await begun.taken;
     expect(createHash('sha256').update(bytes).digest('hex')).toBe(file.sha256);
     expect(file).toMatchObject({ sizeBytes: bytes.length, scan: { records: rows, findingCount: 0 } });
     expect((await readFile(copy)).equals(bytes)).toBe(true);
+    expect((await stat(copy)).mode & 0o777).toBe(0o600);
     await begun.discard();
     await begun.discard();
     expect(await left()).toEqual([]);
   });
 
   test('may be discarded before it was read', async () => {
-    const path = join(folder, `${rows}.csv`);
+    const path = join(folder, `${rows}-discarded.csv`);
     await makeCsv(path, rows);
     await takeCopy(folder, path).discard();
     expect(await left()).toEqual([]);
