@@ -58,6 +58,8 @@ export class AdminPortTakenError extends Error {
 
 const DEFAULT_TIME_LIMIT_MS = 20_000;
 const FIRST_WORDS_MS = 300;
+/** So long answers that are under way may take when it is closed. */
+const CLOSE_WITHIN_MS = 2_000;
 /** DuckDB takes all cores for one query; more at once only slow each other and hold memory. */
 const QUERIES_AT_ONCE = 2;
 
@@ -115,7 +117,9 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     port,
     async close() {
       await warmUp?.close();
-      await app.close();
+      // A browser opens connections ahead and is silent on them, for which close would wait more than a minute.
+      const cut = setTimeout(() => app.server.closeAllConnections(), CLOSE_WITHIN_MS);
+      await app.close().finally(() => clearTimeout(cut));
     },
   };
 }

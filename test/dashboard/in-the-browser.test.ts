@@ -165,6 +165,7 @@ describe('the dashboard in a browser', () => {
     await page.getByText('Carriers: all').click();
     await page.getByLabel('fedex', { exact: true }).check();
     await page.getByRole('button', { name: 'Show' }).click();
+    await page.waitForURL('**carrier=fedex**', { waitUntil: 'load' });
     expect(new URL(page.url()).searchParams.getAll('carrier')).toEqual(['fedex']);
     const carriers = await page.locator('tbody tr td:first-child').allTextContents();
     expect(new Set(carriers)).toEqual(new Set(['fedex']));

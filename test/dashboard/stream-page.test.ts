@@ -1,5 +1,7 @@
 /** What a first reader of a slow question sees: where he is and what he can choose at once, the figures in the same answer. */
 
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
 import { seededInvoices } from '../support/seeded-invoices.js';
@@ -60,6 +62,23 @@ describe('a page that is not there within a moment', () => {
     const { html } = await pageOf('/reports/outliers', 0, 1);
     expect(html).toContain('was stopped at its limit of 0.001 s');
     expect(html.trimEnd().endsWith('</html>')).toBe(true);
+  });
+
+  test('may be left before its figures are there, and the dashboard closes all the same', async () => {
+    const running = await dashboardOver(fixture.path, { firstWordsMs: 0, warmUpEveryMs: null });
+    const left = new AbortController();
+    const answer = await fetch(`${running.url}/reports/levels`, { signal: left.signal });
+    await answer.body?.getReader().read();
+    left.abort();
+    expect((await fetch(`${running.url}/reports/levels`)).status).toBe(200);
+    // Silent, as a browser's connections ahead are.
+    const silent = connect(running.port, '127.0.0.1');
+    silent.on('error', () => undefined);
+    await once(silent, 'connect');
+    const began = performance.now();
+    await running.close();
+    expect(performance.now() - began).toBeLessThan(20_000);
+    silent.destroy();
   });
 
   test('has the same headers as any other page', async () => {
