@@ -17,8 +17,8 @@ export function copyPrivately(from: string, to: string): void {
 
 /**
  * The copy is read, never the person's file, which somebody may still be writing: what is hashed here is what the
- * archive keeps and what DuckDB reads. One buffer for the whole file and nothing but direct calls are twice as fast as
- * streams; the caller's thread does nothing else meanwhile.
+ * archive keeps and what DuckDB reads. One buffer for the whole file, by direct calls: the caller's thread does nothing
+ * else meanwhile.
  */
 export function scanCopy(path: string): ArchivedFile {
   const [hash, scanner] = [createHash('sha256'), new CsvScanner()];
