@@ -1,6 +1,6 @@
 /** The one place that writes: data to stdout, words and progress to stderr, nothing that was not asked for. */
 
-import { SingleBar } from 'cli-progress';
+import { createRequire } from 'node:module';
 import { type Column, renderTable } from './render-table.js';
 
 export type OutputForm = 'table' | 'json' | 'ndjson';
@@ -70,6 +70,8 @@ const SILENT: Progress = { update: () => undefined, end: () => undefined };
 let openBars = 0;
 
 function barProgress(what: string): Progress {
+  // Read for a bar on a terminal only: most commands show none.
+  const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof import('cli-progress');
   const bar = new SingleBar({
     format: `${what} {bar} {value}/{total} {note}`,
     barCompleteChar: '█',

@@ -5,12 +5,10 @@
 
 import type { Client } from '@temporalio/client';
 import type { Archive } from '../archive/archive.js';
-import { openArchive } from '../archive/open-archive.js';
 import type { Settings } from '../config/settings.js';
 import { lockOwner } from '../warehouse/lock-file.js';
 import { warehousePaths } from '../warehouse/paths.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { commandLog, withTemporal } from './ask-temporal.js';
 
 export interface WriterWork<T> {
   /** Stands in the lock while the work is done here. */
@@ -23,8 +21,14 @@ export interface WriterWork<T> {
 
 /** @throws WarehouseLockedError (exit 8) a command holds the warehouse, TemporalUnreachableError (exit 5) */
 export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Promise<T> {
-  if (await workerIsRunning(settings)) return withTemporal(settings, work.ask);
+  if (await workerIsRunning(settings)) {
+    const { withTemporal } = await import('./ask-temporal.js');
+    return withTemporal(settings, work.ask);
+  }
   await work.begin?.();
+  // Read only now: what has begun goes on beside it.
+  const { commandLog } = await import('./ask-temporal.js');
+  const { openArchive } = await import('../archive/open-archive.js');
   const { openWarehouse } = await import('../warehouse/open-warehouse.js');
   const archive = await openArchive(settings);
   try {
