@@ -7,6 +7,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { builtProgram } from '../scripts/built-program.js';
 import { installDlt } from './support/install-dlt.js';
 import { makeCsv } from './support/make-csv.js';
 import { type Rounds, ratio, ratioTable, type Sample } from './support/ratios.js';
@@ -17,8 +18,6 @@ export const summary =
   'load against raw read_csv, dlt, and cp + openssl + raw load [rows] [rounds] [forms,tight,whole,dlt]';
 
 const SUPPORT = fileURLToPath(new URL('./support/', import.meta.url));
-const BUILD = fileURLToPath(new URL('../scripts/build.ts', import.meta.url));
-const BILLSYNC = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
 const MANY_ROWS = 5_000_000;
 
 interface Bench {
@@ -110,7 +109,7 @@ async function tight(bench: Bench): Promise<readonly Promised[]> {
 
 /** From a file in a folder to published rows, scan, hash and archive included, by the program as it is published. */
 async function whole(bench: Bench): Promise<readonly Promised[]> {
-  await runMeasured([process.execPath, '--import', 'tsx', BUILD]);
+  const program = await builtProgram();
   const rounds = await inTurn(bench, {
     'cp, openssl dgst, raw load': async (folder) => {
       const copy = join(folder, 'copy.csv');
@@ -126,10 +125,7 @@ async function whole(bench: Bench): Promise<readonly Promised[]> {
     },
     'billsync import': async (folder) => {
       const env = { BILLSYNC_DATA_DIR: join(folder, 'data') };
-      const { ms, stdout } = await runMeasured(
-        [process.execPath, '--enable-source-maps', BILLSYNC, 'import', '--json', bench.csvPath],
-        env,
-      );
+      const { ms, stdout } = await runMeasured([program, 'import', '--json', bench.csvPath], env);
       const [imported] = JSON.parse(stdout) as { shipments: number }[];
       if (imported?.shipments !== bench.rows) throw new Error(`billsync import answered ${stdout}`);
       return { ms };

@@ -1,4 +1,4 @@
-/** The sandbox as people start it, in a process and a folder of its own, with its admin API at hand. */
+/** The sandbox as it is published, in a process and a folder of its own, with its admin API at hand. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Agent, request } from 'undici';
+import { builtProgram } from '../../scripts/built-program.js';
 
 export interface ServedSandbox {
   readonly agent: Agent;
@@ -18,12 +19,10 @@ export interface ServedSandbox {
   close(): Promise<void>;
 }
 
-const COMMAND = join(import.meta.dirname, '..', '..', 'bin', 'billsync');
-
 export async function serveSandbox(): Promise<ServedSandbox> {
   const dataDir = mkdtempSync(join(tmpdir(), 'bench-sandbox-'));
   const args = ['sandbox', 'serve', '--json', '--port', '0', '--storage-port', '0', '--data', dataDir];
-  const child = spawn(COMMAND, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(await builtProgram(), args, { stdio: ['ignore', 'pipe', 'ignore'] });
   const { admin_url: adminUrl, ca_file: caFile } = await readyLine(child);
   const agent = new Agent({
     connect: { ca: readFileSync(caFile, 'utf8') },

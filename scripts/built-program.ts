@@ -1,5 +1,5 @@
 /**
- * The program as it is published, built from this checkout: what the tests run as a process is what users run, and a
+ * The program as it is published, built from this checkout: what tests and benches run as a process is what users run, and a
  * process costs a third of what compiling the sources at each start does.
  */
 
@@ -8,9 +8,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildPackage, shippedFiles } from '../../scripts/build-package.js';
+import { buildPackage, shippedFiles } from './build-package.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+const root = fileURLToPath(new URL('..', import.meta.url));
 const builds = join(root, '.cache/builds');
 const BESIDE_THE_CODE = ['bin/billsync', 'package.json', 'package-lock.json', 'tsconfig.build.json'];
 const KEPT = 10;
