@@ -24,6 +24,7 @@ export interface StreamedPage {
 /** Stands until the figures follow; the style then takes it away. */
 const READING =
   '<p class="reading" role="status">The shipments are being read; the figures follow here.</p>\n';
+const KNOWN = '<div class="known" hidden></div>\n';
 
 /** @throws whatever `page` or `lead` throw within the first moment; later failures are told within the page */
 export async function sendWhenKnown(
@@ -42,15 +43,17 @@ export async function sendWhenKnown(
     const [shown, above] = first;
     return sendPage(reply.code(shown.value.status ?? 200), framed(context, shown, above));
   }
+  const split = (value: PublishedPage, isFormer = false) => splitPage(framed(context, { value, isFormer }));
+  const empty = { ...EMPTY, title, section };
   async function* parts(): AsyncGenerator<string> {
-    yield splitPage(framed(context, { value: { ...EMPTY, title, section }, isFormer: false })).above;
+    yield split(empty).above;
     try {
       yield (await lead) + READING;
-      yield `<div class="known" hidden></div>\n${splitPage(framed(context, await page)).below}`;
+      const { value, isFormer } = await page;
+      yield KNOWN + split(value, isFormer).below;
     } catch (error) {
       const { message } = context.tell(error, reply.request.url);
-      const value = { ...EMPTY, title, section, values: { message } };
-      yield `<div class="known" hidden></div>\n${splitPage(framed(context, { value, isFormer: false })).below}`;
+      yield KNOWN + split({ ...empty, values: { message } }).below;
     }
   }
   return reply.type('text/html; charset=utf-8').send(Readable.from(parts()));
