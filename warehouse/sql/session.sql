@@ -22,9 +22,9 @@ from read_csv(
     }
 );
 
--- A cast alone takes 2026-2-3, epoch and a time behind the date; length and round trip do not.
-create or replace temp macro is_day(cell) as
-    length(cell) = 10 and cell >= '0001' and cast(try_cast(cell as date) as varchar) = cell;
+-- A cast alone takes 2026-2-3, epoch and a time behind the date; length and round trip do not (nor the year 0, which comes
+-- back as a year before Christ).
+create or replace temp macro is_day(cell) as strlen(cell) = 10 and cast(try_cast(cell as date) as varchar) = cell;
 
 -- Patterns first, casts after: a cast rounds a fifth decimal and takes 1e3. An empty cell is null here.
 -- row_is_good is never null. Whether a currency is one is asked once per currency of the file, not here per row; and an
