@@ -82,7 +82,7 @@ async function multiply(database: Database, parts: number): Promise<void> {
           `insert into ${table} select * replace (load_id + ${part * LOADS_OF_A_PART} as load_id) from ${table} where load_id < ${LOADS_OF_A_PART}`,
         );
       }
-      await session.statement('checkpoint');
+      await session.checkpoint();
     }
   });
 }

@@ -6,6 +6,7 @@
  */
 
 import { resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import {
   type DuckDBConnection,
   DuckDBInstance,
@@ -53,6 +54,10 @@ export interface DatabaseOptions {
 export const CONNECTIONS = 4;
 /** Readable by DuckDB 1.5 and newer; an older storage version would replay a foreign WAL (hazard 14). */
 const STORAGE_VERSION = 'v1.5.0';
+
+/** One more attempt was nearly always enough (of 1,700 checkpoints beside three readers one took two more). */
+const CHECKPOINT_ATTEMPTS = 200;
+const CHECKPOINT_PAUSE_MS = 5;
 
 const MEMORY = ':memory:';
 
@@ -259,6 +264,22 @@ export class Session implements Statements {
     return known;
   }
 
+  /**
+   * Folds the log into the file, when nobody else writes. DuckDB refuses it too while another connection, which may only
+   * read, has yet to clear away a transaction that is committed already; that takes milliseconds.
+   */
+  async checkpoint(): Promise<void> {
+    for (let left = CHECKPOINT_ATTEMPTS; ; left -= 1) {
+      try {
+        await this.statement('checkpoint');
+        return;
+      } catch (error) {
+        if (left <= 1 || !isRefusedCheckpoint(error)) throw error;
+        await setTimeout(CHECKPOINT_PAUSE_MS);
+      }
+    }
+  }
+
   /** Several statements of a file of ours, without values (migrations). */
   async script(text: string): Promise<void> {
     try {
@@ -296,6 +317,10 @@ function ownsFile(options: DatabaseOptions): boolean {
 /** As DuckDB compares them: with a slash at the end; a bucket is no path of this machine. */
 function reachable(folder: string): string {
   return folder.includes('://') ? `${folder.replace(/\/+$/, '')}/` : `${resolve(folder)}/`;
+}
+
+function isRefusedCheckpoint(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('there are other write transactions active');
 }
 
 function isFatal(error: unknown): boolean {

@@ -56,7 +56,7 @@ async function copyAlone(
       await session.all('insert-publication', { published_at: now.toISOString() });
       await session.all('trim-publications');
     });
-    await session.statement('checkpoint');
+    await session.checkpoint();
     const proof = await session.first('publication-proof');
     const last = await session.first('last-publication');
     await copyFile(database.path, draft, constants.COPYFILE_FICLONE);

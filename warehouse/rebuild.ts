@@ -67,7 +67,7 @@ export async function rebuildWarehouse(options: RebuildOptions): Promise<Rebuilt
         log,
         ...(onProgress === undefined ? {} : { onProgress }),
       });
-      await rebuilding.use((session) => session.statement('checkpoint'));
+      await rebuilding.use((session) => session.checkpoint());
     } finally {
       rebuilding.close();
     }

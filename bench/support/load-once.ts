@@ -78,7 +78,7 @@ async function ours(form: string): Promise<{ ms: number; cpuMs: number; rows: nu
       isRepeated: false,
       memoryBytes,
     });
-    await database.use((session) => session.statement('checkpoint'));
+    await database.use((session) => session.checkpoint());
     return loaded;
   });
   if (outcome.outcome !== 'loaded') throw new Error(`the load answered ${JSON.stringify(outcome)}`);

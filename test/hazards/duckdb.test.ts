@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type DuckDBConnection, DuckDBDecimalValue, DuckDBInstance, version } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Database } from '../../warehouse/database.js';
+import { Database, type Session } from '../../warehouse/database.js';
 
 let folder: string;
 let instance: DuckDBInstance;
@@ -259,6 +259,51 @@ describe('files', () => {
     expect((await reader.runAndReadAll('select count(*)::int from t')).getRows()).toEqual([[0]]);
     reader.closeSync();
     other.closeSync();
+  });
+
+  test('a checkpoint behind a commit is refused while a reader clears that commit away; ours asks again', async () => {
+    const database = await Database.open({
+      path: join(folder, 'ours.duckdb'),
+      folders: [],
+      temporaryFolder: folder,
+      memoryLimit: null,
+    });
+    await database.use((session) =>
+      session.script(
+        'create table t (x integer primary key, y integer); insert into t select range, 0 from range(200000)',
+      ),
+    );
+    let isOver = false;
+    const readers = Array.from({ length: 3 }, () =>
+      database.use(async (session) => {
+        while (!isOver) await session.statement('select count(*) from t where x = 5');
+      }),
+    );
+    const change = (session: Session, x: number): Promise<unknown> =>
+      session.transaction(async () => {
+        await session.statement('update t set y = y + 1 where x between $x and $x + 500', { x });
+        await session.statement('delete from t where x = 100000 + $x', { x });
+      });
+    try {
+      await database.use(async (session) => {
+        const refusals: unknown[] = [];
+        for (let x = 0; refusals.length === 0; x += 1) {
+          await change(session, x);
+          await session.statement('checkpoint').catch((error: unknown) => refusals.push(error));
+        }
+        expect(refusals).toEqual([
+          expect.objectContaining({ message: expect.stringContaining('other write transactions active') }),
+        ]);
+        for (let x = 1; x <= 60; x += 1) {
+          await change(session, -x);
+          await session.checkpoint();
+        }
+      });
+    } finally {
+      isOver = true;
+      await Promise.all(readers);
+      database.close();
+    }
   });
 
   test('hazard 14: a file of storage version 1.5.0 refuses a foreign WAL', async () => {
