@@ -2,12 +2,13 @@
 
 import type { Archive } from '../archive/archive.js';
 import type { Logger } from '../ops/log.js';
-import type { Database, Row } from './database.js';
+import type { Database } from './database.js';
 import { fileHash } from './file-hash.js';
 import type { FileLoad } from './file-load.js';
 import { ingest, type LoadFact } from './ingest.js';
 import { loadFile } from './load-file.js';
 import { memoryLimitBytes } from './memory-limit.js';
+import type { Row } from './statements.js';
 import type { FileLoadOutcome } from './warehouse.js';
 
 export interface CatchUpProgress {

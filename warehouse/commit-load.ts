@@ -4,7 +4,6 @@
  */
 
 import { isCurrency } from './currencies.js';
-import type { Row, Session, Statements } from './database.js';
 import {
   contradictions,
   type DerivedInvoice,
@@ -16,6 +15,8 @@ import { LoadedMeanwhileError, LoadLostError, MisreadError } from './errors.js';
 import type { FileLoad, LoadPlaces } from './file-load.js';
 import { readInvoiceLines, writeInvoices } from './invoice-states.js';
 import { Refusal } from './refusal.js';
+import type { Session } from './session.js';
+import type { Row, Statements } from './statements.js';
 import type { FileLoadOutcome, LoadedRows } from './warehouse.js';
 
 export interface Commit {

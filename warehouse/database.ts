@@ -2,36 +2,15 @@
  * The one door to DuckDB: one instance per process and file, hardened, a few connections, errors told apart.
  *
  * Two instances on one file in one process both write and half of the rows are gone without an error, so this module
- * keeps count. Statements are prepared and values bound; only migrations and the session script run as text.
+ * keeps count.
  */
 
 import { resolve } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
-import {
-  type DuckDBConnection,
-  DuckDBInstance,
-  type DuckDBPreparedStatement,
-  type DuckDBValue,
-} from '@duckdb/node-api';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { WarehouseCorruptError, WarehouseError, WarehouseLockedError } from './errors.js';
+import { Session } from './session.js';
 import { sql } from './sql.js';
-
-export type Params = Readonly<Record<string, string | number | bigint | boolean | null>>;
-export type Row = Readonly<Record<string, unknown>>;
-
-/** What asks named statements: a connection of DuckDB, or a ledger that lies elsewhere. */
-export interface Statements {
-  /** Rows of the statement of that name; decimals, big integers and instants as text. */
-  all(name: string, params?: Params): Promise<readonly Row[]>;
-  /** Its only row. */
-  first(name: string, params?: Params): Promise<Row>;
-}
-
-/** Where ledgers are kept: single statements, or several as one transaction. */
-export interface Ledgers {
-  all(name: string, params?: Params): Promise<readonly Row[]>;
-  transaction<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
-}
+import type { Params, Row } from './statements.js';
 
 export interface DatabaseOptions {
   /** `:memory:` for one whose tables are attached. */
@@ -54,10 +33,6 @@ export interface DatabaseOptions {
 export const CONNECTIONS = 4;
 /** Readable by DuckDB 1.5 and newer; an older storage version would replay a foreign WAL (hazard 14). */
 const STORAGE_VERSION = 'v1.5.0';
-
-/** One more attempt was nearly always enough (of 1,700 checkpoints beside three readers one took two more). */
-const CHECKPOINT_ATTEMPTS = 200;
-const CHECKPOINT_PAUSE_MS = 5;
 
 const MEMORY = ':memory:';
 
@@ -176,151 +151,9 @@ export class Database {
   }
 }
 
-interface Prepared {
-  readonly prepared: DuckDBPreparedStatement;
-  readonly names: ReadonlySet<string>;
-}
-
-/** One connection of the database. */
-export class Session implements Statements {
-  readonly #connection: DuckDBConnection;
-  readonly #judge: (error: unknown) => unknown;
-  readonly #statements: (name: string) => string;
-  readonly #prepared = new Map<string, Prepared>();
-
-  constructor(
-    connection: DuckDBConnection,
-    {
-      judge,
-      statements,
-    }: {
-      readonly judge: (error: unknown) => unknown;
-      readonly statements: (name: string) => string;
-    },
-  ) {
-    this.#connection = connection;
-    this.#judge = judge;
-    this.#statements = statements;
-  }
-
-  async begin(): Promise<void> {
-    await this.#connection.runAndReadAll(sql('session'));
-  }
-
-  /** After this nothing outside the folders can be read, and nobody can change that back. */
-  async harden(folders: readonly string[]): Promise<void> {
-    const list = folders.map((folder) => `'${reachable(folder).replaceAll("'", "''")}'`).join(', ');
-    await this.#connection.run(`set allowed_directories = [${list}]`);
-    await this.#connection.run('set enable_external_access = false');
-    await this.#connection.run('set lock_configuration = true');
-  }
-
-  /** Rows of `sql/<name>.sql`; decimals, big integers and instants as text. */
-  all(name: string, params: Params = {}): Promise<readonly Row[]> {
-    return this.statement(this.#statements(name), params);
-  }
-
-  /** Like `all`, but planned anew: for what looks at its tables when it is planned, as DuckLake's functions do. */
-  async once(name: string, params: Params = {}): Promise<readonly Row[]> {
-    const text = this.#statements(name);
-    try {
-      return await this.statement(text, params);
-    } finally {
-      this.#prepared.get(text)?.prepared.destroySync();
-      this.#prepared.delete(text);
-    }
-  }
-
-  async first(name: string, params: Params = {}): Promise<Row> {
-    const [row] = await this.all(name, params);
-    if (row === undefined) throw new Error(`${name}.sql answered no row.`);
-    return row;
-  }
-
-  /** For statements of a word or two (`checkpoint`); everything longer has a file. */
-  async statement(text: string, params: Params = {}): Promise<readonly Row[]> {
-    try {
-      const { prepared, names } = await this.#prepare(text);
-      prepared.clearBindings();
-      const used = Object.entries(params).filter(([name]) => names.has(name));
-      if (used.length > 0) prepared.bind(Object.fromEntries(used) as Record<string, DuckDBValue>);
-      return (await prepared.runAndReadAll()).getRowObjectsJson() as Row[];
-    } catch (error) {
-      this.#prepared.get(text)?.prepared.destroySync();
-      this.#prepared.delete(text);
-      throw this.#judge(error);
-    }
-  }
-
-  /** Planning is most of a small load's time, so a connection keeps what it has prepared. */
-  async #prepare(text: string): Promise<Prepared> {
-    let known = this.#prepared.get(text);
-    if (known === undefined) {
-      const prepared = await this.#connection.prepare(text);
-      const numbers = Array.from({ length: prepared.parameterCount }, (_, index) => index + 1);
-      known = { prepared, names: new Set(numbers.map((number) => prepared.parameterName(number))) };
-      this.#prepared.set(text, known);
-    }
-    return known;
-  }
-
-  /**
-   * Folds the log into the file, when nobody else writes. DuckDB refuses it too while another connection, which may only
-   * read, has yet to clear away a transaction that is committed already; that takes milliseconds.
-   */
-  async checkpoint(): Promise<void> {
-    for (let left = CHECKPOINT_ATTEMPTS; ; left -= 1) {
-      try {
-        await this.statement('checkpoint');
-        return;
-      } catch (error) {
-        if (left <= 1 || !isRefusedCheckpoint(error)) throw error;
-        await setTimeout(CHECKPOINT_PAUSE_MS);
-      }
-    }
-  }
-
-  /** Several statements of a file of ours, without values (migrations). */
-  async script(text: string): Promise<void> {
-    try {
-      await this.#connection.runAndReadAll(text);
-    } catch (error) {
-      throw this.#judge(error);
-    }
-  }
-
-  async transaction<T>(work: () => Promise<T>): Promise<T> {
-    await this.statement('begin transaction');
-    try {
-      const result = await work();
-      await this.statement('commit');
-      return result;
-    } catch (error) {
-      // Nothing to roll back when the commit itself failed; the first error is the one that matters.
-      await this.statement('rollback').catch(() => undefined);
-      throw error;
-    }
-  }
-
-  close(): void {
-    for (const { prepared } of this.#prepared.values()) prepared.destroySync();
-    this.#prepared.clear();
-    this.#connection.closeSync();
-  }
-}
-
 /** A file has one writer per process; what only lies in memory has no file. */
 function ownsFile(options: DatabaseOptions): boolean {
   return options.readOnly !== true && options.path !== MEMORY;
-}
-
-/** As DuckDB compares them: with a slash at the end; a bucket is no path of this machine. */
-function reachable(folder: string): string {
-  return folder.includes('://') ? `${folder.replace(/\/+$/, '')}/` : `${resolve(folder)}/`;
-}
-
-function isRefusedCheckpoint(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('there are other write transactions active');
 }
 
 function isFatal(error: unknown): boolean {

@@ -6,7 +6,7 @@ import { parse } from 'csv-parse';
 import type { Archive } from '../archive/archive.js';
 import type { InvoiceState } from '../contract/names.js';
 import { openForReading } from './behind-file.js';
-import type { Row } from './database.js';
+import type { Row } from './statements.js';
 import type { Proof } from './warehouse.js';
 
 export interface Explanation {

@@ -2,7 +2,8 @@
 
 import type { ArchivedFile } from '../contract/csv-file.js';
 import type { FileSource } from '../contract/names.js';
-import type { Session, Statements } from './database.js';
+import type { Session } from './session.js';
+import type { Statements } from './statements.js';
 
 export interface FileLoad {
   readonly invoiceId: string;

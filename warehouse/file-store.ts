@@ -8,7 +8,7 @@
 
 import type { Archive } from '../archive/archive.js';
 import { createTurns } from '../ops/turns.js';
-import { CONNECTIONS, type Database, type Statements } from './database.js';
+import { CONNECTIONS, type Database } from './database.js';
 import type { LoadPlaces } from './file-load.js';
 import { type Ingested, ingest } from './ingest.js';
 import type { NewLoad, Store } from './ledger-warehouse.js';
@@ -17,6 +17,7 @@ import type { LockFile } from './lock-file.js';
 import type { WarehousePaths } from './paths.js';
 import { publish } from './publish.js';
 import { requireRoom, sizeOf } from './room.js';
+import type { Statements } from './statements.js';
 import { KeyedMutex, Turnstile } from './turnstile.js';
 import type { FileLoadOutcome, Publication } from './warehouse.js';
 

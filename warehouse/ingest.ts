@@ -6,8 +6,8 @@
  */
 
 import type { Archive, ArchivedEvent, Fact } from '../archive/archive.js';
-import type { Ledgers, Statements } from './database.js';
 import { refreshInvoices, type Taken } from './invoice-states.js';
+import type { Ledgers, Statements } from './statements.js';
 import { takeEvents, takeFacts } from './take-ledger-lines.js';
 
 export type LoadFact = Fact & { readonly kind: 'load' };

@@ -1,6 +1,5 @@
 /** Reads what the ledgers say about invoices, derives their rows and writes them: the only writer of `invoice_state`. */
 
-import type { Row, Statements } from './database.js';
 import {
   type AttentionLine,
   type DerivedInvoice,
@@ -9,6 +8,7 @@ import {
   type InvoiceLines,
   type LoadLine,
 } from './derive-invoice.js';
+import type { Row, Statements } from './statements.js';
 
 /** What an invoice's row says of the lines that it was made of. */
 export interface HeldInvoice {

@@ -1,8 +1,8 @@
 /** Whether there is anything to do for a file; asked before the transaction, which asks again. */
 
-import type { Ledgers } from './database.js';
 import { deriveInvoice } from './derive-invoice.js';
 import { readInvoiceLines } from './invoice-states.js';
+import type { Ledgers } from './statements.js';
 import type { LoadOutcome, LoadRequest } from './warehouse.js';
 
 /** The answer for an invoice that is voided or has this file already; null when there is work to do. */

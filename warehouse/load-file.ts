@@ -9,10 +9,12 @@
 
 import { stat } from 'node:fs/promises';
 import { commitLoad, spanOf } from './commit-load.js';
-import type { Database, Params, Session } from './database.js';
+import type { Database } from './database.js';
 import { FileNotArchivedError, MisreadError } from './errors.js';
 import type { FileLoad, LoadPlaces } from './file-load.js';
 import { isRowError, Refusal, refusedByCells, refusedByScan } from './refusal.js';
+import type { Session } from './session.js';
+import type { Params } from './statements.js';
 import type { FileLoadOutcome } from './warehouse.js';
 
 /** Rows and ledgers in one file: one transaction. */

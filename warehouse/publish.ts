@@ -9,8 +9,9 @@
 import { constants } from 'node:fs';
 import { copyFile, link, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Database, type Row } from './database.js';
+import { Database } from './database.js';
 import { PublicationError } from './errors.js';
+import type { Row } from './statements.js';
 import type { Publication } from './warehouse.js';
 
 export interface PublishRequest {

@@ -2,8 +2,8 @@
 
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { InvoiceState } from '../contract/names.js';
-import type { Ledgers, Row } from './database.js';
 import { uuidOrNull } from './ledger-lines.js';
+import type { Ledgers, Row } from './statements.js';
 import type { InvoiceStanding, InvoiceSummary } from './warehouse.js';
 
 export async function readInvoices(

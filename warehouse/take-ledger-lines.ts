@@ -1,9 +1,9 @@
 /** Writes batches of events and facts into the ledgers; the caller refreshes the invoices that were touched. */
 
 import type { ArchivedEvent, Fact } from '../archive/archive.js';
-import type { Statements } from './database.js';
 import type { Taken } from './invoice-states.js';
 import { eventLine, factLines, instant } from './ledger-lines.js';
+import type { Statements } from './statements.js';
 
 export interface TakenEvents extends Taken {
   /** Ids that were not in the ledger before, or were refused before. */

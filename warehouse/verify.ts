@@ -6,10 +6,12 @@
  */
 
 import type { Archive, Fact } from '../archive/archive.js';
-import type { Database, Row, Session } from './database.js';
+import type { Database } from './database.js';
 import { deriveInvoice } from './derive-invoice.js';
 import { fileHash } from './file-hash.js';
 import { readInvoiceLines } from './invoice-states.js';
+import type { Session } from './session.js';
+import type { Row } from './statements.js';
 import type { Drift, Verification } from './warehouse.js';
 
 export interface VerifyOptions {

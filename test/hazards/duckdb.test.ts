@@ -11,7 +11,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type DuckDBConnection, DuckDBDecimalValue, DuckDBInstance, version } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Database, type Session } from '../../warehouse/database.js';
+import { Database } from '../../warehouse/database.js';
+import type { Session } from '../../warehouse/session.js';
 
 let folder: string;
 let instance: DuckDBInstance;

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Session } from '../../warehouse/database.js';
+import { Session } from '../../warehouse/session.js';
 import {
   aCsv,
   anEvent,

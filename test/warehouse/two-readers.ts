@@ -10,8 +10,9 @@ import fc from 'fast-check';
 import { CsvScanner } from '../../contract/csv-scanner.js';
 import { CSV_HEADERS } from '../../contract/names.js';
 import { isCurrency } from '../../warehouse/currencies.js';
-import { Database, type Row } from '../../warehouse/database.js';
+import { Database } from '../../warehouse/database.js';
 import { findBrokenRows } from '../../warehouse/find-broken-rows.js';
+import type { Row } from '../../warehouse/statements.js';
 import { readReference } from './reference-reader.js';
 
 const INVOICE = '7f3a0000-1111-4222-8333-444455556666';

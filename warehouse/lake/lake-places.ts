@@ -4,8 +4,9 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { spanOf } from '../commit-load.js';
-import type { Params, Session } from '../database.js';
 import type { LoadPlaces } from '../file-load.js';
+import type { Session } from '../session.js';
+import type { Params } from '../statements.js';
 import type { Ledger, LedgerTransaction } from './ledger.js';
 
 /** For loads that are committed together. Holds their invoices, and tells by a lock of each that it is in flight. */

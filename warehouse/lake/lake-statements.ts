@@ -1,8 +1,8 @@
 /** The lake's own statements: PostgreSQL's for the ledgers, DuckDB's where they differ from those of the single file. */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import type { Params } from '../database.js';
 import { type Migration, sql } from '../sql.js';
+import type { Params } from '../statements.js';
 
 /** A statement as `pg` takes it: values by number. */
 export interface LedgerStatement {

@@ -8,12 +8,13 @@
 
 import type { Archive } from '../../archive/archive.js';
 import type { Logger } from '../../ops/log.js';
-import type { Database, Statements } from '../database.js';
+import type { Database } from '../database.js';
 import type { FileLoad, LoadPlaces } from '../file-load.js';
 import { GroupCommit } from '../group-commit.js';
 import type { Ingested } from '../ingest.js';
 import type { NewLoad, Store } from '../ledger-warehouse.js';
 import { loadFile } from '../load-file.js';
+import type { Statements } from '../statements.js';
 import { KeyedMutex } from '../turnstile.js';
 import type { FileLoadOutcome, Publication, Tidied } from '../warehouse.js';
 import { ingestLake } from './ingest-lake.js';

@@ -7,7 +7,7 @@
  */
 
 import pg from 'pg';
-import type { Ledgers, Params, Row, Statements } from '../database.js';
+import type { Ledgers, Params, Row, Statements } from '../statements.js';
 import { type CatalogAddress, withoutPassword } from './catalog-address.js';
 import { CatalogUnreachableError, LakeReplacedError } from './errors.js';
 import { ledgerStatement, ledgerValues } from './lake-statements.js';
