@@ -1,7 +1,8 @@
 /** The connections to partner endpoints: kept alive, bounded, and apart for each registration. */
 import { Readable } from 'node:stream';
 import { Pool } from 'undici';
-import { DELIVERY_CONTENT_TYPE, DELIVERY_METHOD, DELIVERY_USER_AGENT } from './choices.js';
+import { DELIVERY_METHOD } from './choices.js';
+import { CONNECTIONS, headersOf, lineKeyOf, type Trust, trustOf } from './delivery-request.js';
 import type { Registration } from './model.js';
 import { type PostResult, postOnce } from './post-once.js';
 
@@ -29,8 +30,6 @@ interface Line {
 
 export type Release = () => void;
 
-/** Requests under way at one receiver; a slow one holds up only itself. More would only shake more hands. */
-const CONNECTIONS = 16;
 /** The client's own limits come after ours, so that there is one that decides. */
 const GRACE_MS = 5_000;
 
@@ -93,22 +92,17 @@ export class ReceiverPool {
     return target;
   }
 
-  #line({ registrationId, url, caPem }: Registration, origin: string): Line {
-    const key = `${registrationId} ${url} ${caPem ?? ''}`;
+  #line(registration: Registration, origin: string): Line {
+    const key = lineKeyOf(registration);
     let line = this.#lines.get(key);
     if (line === undefined) {
-      line = createLine(this.#createPool(origin, caPem));
+      line = createLine(this.#createPool(origin, trustOf(registration)));
       this.#lines.set(key, line);
     }
     return line;
   }
 
-  /**
-   * Without a CA of its own, any certificate is accepted: endpoints under rehearsal are on laptops and sign
-   * themselves. A registration with `caPem` is verified as the real service would.
-   */
-  #createPool(origin: string, caPem: string | null): Pool {
-    const trust = caPem === null ? { rejectUnauthorized: false } : { ca: caPem };
+  #createPool(origin: string, trust: Trust): Pool {
     const timeout = this.#timeoutMs + GRACE_MS;
     return new Pool(origin, {
       connections: CONNECTIONS,
@@ -128,13 +122,6 @@ function createLine(pool: Pool): Line {
   };
   const line: Line = { pool, waiting: [], release, busy: 0 };
   return line;
-}
-
-/** Custom headers win over ours, whatever their case (spec 2.3). */
-function headersOf(registration: Registration): Readonly<Record<string, string>> {
-  const own = { 'content-type': DELIVERY_CONTENT_TYPE, 'user-agent': DELIVERY_USER_AGENT };
-  const custom = Object.entries(registration.headers).map(([name, value]) => [name.toLowerCase(), value]);
-  return { ...own, ...(Object.fromEntries(custom) as Record<string, string>) };
 }
 
 async function* firstHalf(bytes: Buffer): AsyncGenerator<Buffer> {
