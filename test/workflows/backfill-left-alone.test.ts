@@ -1,7 +1,7 @@
 /** What becomes of a backfill whose sender is gone, and of batches whose backfill is gone: they end by themselves. */
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   type BackfillHandle,
   type BackfillRequest,
@@ -11,38 +11,21 @@ import {
 import type { BackfillBatchResult, BackfillResult } from '../../workflows/backfill-messages.js';
 import { eventually } from '../support/eventually.js';
 import { anInvoiceRoute } from '../support/quick-route.js';
-import {
-  connectForTests,
-  type RunningWorkers,
-  startWorkers,
-  type TemporalForTests,
-} from '../support/temporal.js';
+import { openHouse } from './house.js';
 import { PARTNER_ID } from './invoice-builders.js';
-import { createTheatre } from './theatre.js';
 
-let temporal: TemporalForTests;
-let workers: RunningWorkers;
 const route = anInvoiceRoute({ overdueAfter: ['1 h'] });
-const theatre = createTheatre();
-
-beforeAll(async () => {
-  temporal = await connectForTests();
-  workers = await startWorkers(temporal, route.queues, theatre);
-});
-afterAll(async () => {
-  await workers.stop();
-  await temporal.close();
-});
+const house = openHouse(route);
 
 const ids = (count: number): string[] => Array.from({ length: count }, () => randomUUID());
 const workflowOf = ({ backfillId }: BackfillHandle, batch?: number) =>
-  temporal.client.workflow.getHandle(`backfill/test/${backfillId}${batch === undefined ? '' : `/${batch}`}`);
+  house.client.workflow.getHandle(`backfill/test/${backfillId}${batch === undefined ? '' : `/${batch}`}`);
 
 /** Hands over the first of two batches and dies. */
 async function startAndDie(request: Omit<BackfillRequest, 'partnerId' | 'invoiceIds'>) {
   let started = '';
   await expect(
-    startBackfill(temporal.client, route, {
+    startBackfill(house.client, route, {
       ...{ partnerId: PARTNER_ID, invoiceIds: ids(4), batchSize: 2, ...request },
       onHandedOver: (_, backfillId) => {
         started = backfillId;
@@ -50,7 +33,7 @@ async function startAndDie(request: Omit<BackfillRequest, 'partnerId' | 'invoice
       },
     }),
   ).rejects.toThrow('killed');
-  return followBackfill(temporal.client, route, started);
+  return followBackfill(house.client, route, started);
 }
 
 describe.concurrent('a backfill whose sender is gone', () => {
@@ -83,7 +66,7 @@ describe.concurrent('a backfill whose sender is gone', () => {
 
 describe.concurrent('a backfill that is cancelled', () => {
   test('ends all of its batches without giving each a turn', async () => {
-    const backfill = await startBackfill(temporal.client, route, {
+    const backfill = await startBackfill(house.client, route, {
       ...{ partnerId: PARTNER_ID, invoiceIds: ids(8), batchSize: 1 },
     });
     await backfill.control('pause');
@@ -101,11 +84,11 @@ describe.concurrent('a backfill that is cancelled', () => {
       ...{ partnerId: PARTNER_ID, invoiceIds: ids(40), batchSize: 1, lookAfter: '500 ms' },
       onHandedOver(count: number, backfillId: string) {
         handedOver.push(count);
-        if (!isCancelled) void followBackfill(temporal.client, route, backfillId).control('cancel');
+        if (!isCancelled) void followBackfill(house.client, route, backfillId).control('cancel');
         isCancelled = true;
       },
     };
-    const backfill = await startBackfill(temporal.client, route, request);
+    const backfill = await startBackfill(house.client, route, request);
     const status = await eventually(async () => {
       const found = await backfill.status();
       return found.isOver ? found : null;
@@ -124,7 +107,7 @@ describe.concurrent('a backfill that is cancelled', () => {
 
 describe.concurrent('a batch whose backfill was terminated', () => {
   test('ends by itself when it had no turn', async () => {
-    const backfill = await startBackfill(temporal.client, route, {
+    const backfill = await startBackfill(house.client, route, {
       ...{ partnerId: PARTNER_ID, invoiceIds: ids(3), batchSize: 1, lookAfter: '500 ms' },
     });
     await backfill.control('pause');

@@ -3,35 +3,19 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { invoiceWorkflowId } from '../../contract/names.js';
 import { startBackfill } from '../../temporal/backfill-client.js';
 import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { eventually } from '../support/eventually.js';
 import { anInvoiceRoute } from '../support/quick-route.js';
-import {
-  connectForTests,
-  type RunningWorkers,
-  startWorkers,
-  type TemporalForTests,
-} from '../support/temporal.js';
+import { openHouse } from './house.js';
 import { aLocation, anEvent, PARTNER_ID } from './invoice-builders.js';
 import { aWorld, unreachable } from './scripted-world.js';
-import { createTheatre } from './theatre.js';
 
-let temporal: TemporalForTests;
-let workers: RunningWorkers;
 const route = anInvoiceRoute({ overdueAfter: ['1 h'] });
-const theatre = createTheatre();
-
-beforeAll(async () => {
-  temporal = await connectForTests();
-  workers = await startWorkers(temporal, route.queues, theatre);
-});
-afterAll(async () => {
-  await workers.stop();
-  await temporal.close();
-});
+const house = openHouse(route);
+const { theatre } = house;
 
 type Answers = Parameters<typeof aWorld>[0];
 const STATED = { invoiceTotalAmount: '12.50', totalTransactionCount: 2 };
@@ -56,7 +40,7 @@ async function backfilled({ answers, ledger }: Story) {
   if (ledger !== undefined) world.ledger.set(invoiceId, { state: ledger, loadedSha256 });
   theatre.worlds.set(invoiceId, world);
   const request = { partnerId: PARTNER_ID, invoiceIds: [invoiceId] };
-  const backfill = await startBackfill(temporal.client, route, request);
+  const backfill = await startBackfill(house.client, route, request);
   for await (const { state } of backfill.results({ everyMs: 50 }))
     return { state, hasWorkflow: await hasWorkflow(invoiceId), world };
   throw new Error('No result.');
@@ -65,7 +49,7 @@ async function backfilled({ answers, ledger }: Story) {
 async function hasWorkflow(invoiceId: string): Promise<boolean> {
   const workflowId = invoiceWorkflowId({ environment: 'test', partnerId: PARTNER_ID, invoiceId });
   try {
-    await temporal.client.workflow.getHandle(workflowId).describe();
+    await house.client.workflow.getHandle(workflowId).describe();
     return true;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return false;
@@ -188,12 +172,12 @@ describe.concurrent('a backfill starts a workflow', () => {
     const { invoiceId } = event.invoice;
     const world = aWorld(found('draft'));
     theatre.worlds.set(invoiceId, world);
-    await sendInvoiceEvent(temporal.client, route, event);
+    await sendInvoiceEvent(house.client, route, event);
     await eventually(() => world.ledger.get(invoiceId)?.state === 'draft');
     const request = { partnerId: PARTNER_ID, invoiceIds: [invoiceId] };
-    const backfill = await startBackfill(temporal.client, route, request);
+    const backfill = await startBackfill(house.client, route, request);
     for await (const { state } of backfill.results({ everyMs: 50 })) expect(state).toBe('draft');
-    await sendInvoiceEvent(temporal.client, route, anEvent('invoice_finalized', { invoiceId }));
+    await sendInvoiceEvent(house.client, route, anEvent('invoice_finalized', { invoiceId }));
     await eventually(() => world.loads.length === 1);
   });
 });
@@ -217,7 +201,7 @@ describe.concurrent('a pause interrupts the asking', () => {
 
   test('which begins again when it is resumed, be it in the same moment', async () => {
     const { gate, invoiceIds } = asking(3);
-    const backfill = await startBackfill(temporal.client, route, { partnerId: PARTNER_ID, invoiceIds });
+    const backfill = await startBackfill(house.client, route, { partnerId: PARTNER_ID, invoiceIds });
     await eventually(() => gate.asked === 3);
     await backfill.control('pause');
     await backfill.control('resume');
@@ -229,7 +213,7 @@ describe.concurrent('a pause interrupts the asking', () => {
 
   test('and a cancellation ends it at once, whatever the service does', async () => {
     const { gate, invoiceIds } = asking(2);
-    const backfill = await startBackfill(temporal.client, route, { partnerId: PARTNER_ID, invoiceIds });
+    const backfill = await startBackfill(house.client, route, { partnerId: PARTNER_ID, invoiceIds });
     await eventually(() => gate.asked === 2);
     await backfill.control('cancel');
     for await (const { state } of backfill.results({ everyMs: 50 })) expect(state).toBe('cancelled');

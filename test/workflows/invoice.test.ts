@@ -1,35 +1,14 @@
 /** The invoice workflow on a real server: every order of events, every way in which a file refuses to come. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { DownloadCsvResult } from '../../activities/download-csv.js';
 import { eventually } from '../support/eventually.js';
 import { anInvoiceRoute } from '../support/quick-route.js';
-import {
-  connectForTests,
-  type RunningWorkers,
-  startWorkers,
-  type TemporalForTests,
-} from '../support/temporal.js';
+import { openHouse } from './house.js';
 import { aLocation, anEvent } from './invoice-builders.js';
 import { aWorld, inTurn, unreachable, untilCancelled, type World } from './scripted-world.js';
-import { createTheatre } from './theatre.js';
 
-let temporal: TemporalForTests;
-let workers: RunningWorkers;
-const route = anInvoiceRoute();
-/** One pair of workers serves every test of this file. */
-const theatre = createTheatre();
-const play = theatre.play;
-
-beforeAll(async () => {
-  temporal = await connectForTests();
-  theatre.open(temporal.client, route);
-  workers = await startWorkers(temporal, route.queues, theatre);
-});
-afterAll(async () => {
-  await workers.stop();
-  await temporal.close();
-});
+const { play } = openHouse(anInvoiceRoute()).theatre;
 
 const created = () => anEvent('invoice_created');
 const finalized = (location = aLocation()) => anEvent('invoice_finalized', { location });

@@ -1,35 +1,18 @@
 /** What an invoice does when events say too little: it is found whatever part of the service is broken, under one id. */
 
 import { ApplicationFailure } from '@temporalio/common';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { invoiceWorkflowId } from '../../contract/names.js';
 import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { eventually } from '../support/eventually.js';
 import { anInvoiceRoute } from '../support/quick-route.js';
-import {
-  connectForTests,
-  type RunningWorkers,
-  startWorkers,
-  type TemporalForTests,
-} from '../support/temporal.js';
+import { openHouse } from './house.js';
 import { anEvent } from './invoice-builders.js';
 import { aWorld, unreachable } from './scripted-world.js';
-import { createTheatre } from './theatre.js';
 
-let temporal: TemporalForTests;
-let workers: RunningWorkers;
 const route = anInvoiceRoute();
-const theatre = createTheatre();
-
-beforeAll(async () => {
-  temporal = await connectForTests();
-  theatre.open(temporal.client, route);
-  workers = await startWorkers(temporal, route.queues, theatre);
-});
-afterAll(async () => {
-  await workers.stop();
-  await temporal.close();
-});
+const house = openHouse(route);
+const { theatre } = house;
 
 async function serverFault(): Promise<never> {
   throw ApplicationFailure.create({ type: 'server-fault', message: 'details answered 500.' });
@@ -75,7 +58,7 @@ describe.concurrent('invoice', () => {
         await stage.send(anEvent('invoice_created'));
         await stage.until('draft');
         const invoiceId = stage.invoiceId.toUpperCase();
-        await sendInvoiceEvent(temporal.client, route, {
+        await sendInvoiceEvent(house.client, route, {
           ...finalized,
           invoice: { ...finalized.invoice, invoiceId },
         });
