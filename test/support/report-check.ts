@@ -2,7 +2,7 @@
 
 import { billsync } from './billsync.js';
 import { addTo, differences, exact, type Sum } from './exact-sums.js';
-import type { ForeignRow } from './foreign-service.js';
+import type { ForeignRow } from './foreign-rows.js';
 
 const KEYS = { tenants: 'tenant', carriers: 'carrier', zones: 'carrier_zone' } as const;
 

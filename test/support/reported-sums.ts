@@ -2,7 +2,7 @@
 
 import { billsync } from './billsync.js';
 import { addTo, exact, type Sum } from './exact-sums.js';
-import type { ForeignRow } from './foreign-service.js';
+import type { ForeignRow } from './foreign-rows.js';
 
 export function billedSums(rows: readonly ForeignRow[]): ReadonlyMap<string, Sum> {
   const sums = new Map<string, Sum>();
