@@ -1,18 +1,20 @@
 /**
  * Set-up's step for what only the tests need: a browser to look at the pages with, the S3 the archive talks to, the
- * extensions of DuckDB for a warehouse on a lake, and DuckDB and Harlequin as analysts have them.
+ * extensions of DuckDB for a warehouse on a lake, and DuckDB, Harlequin and Evidence as analysts have them.
  */
 
 import { installS3Server } from '../test/archive/s3-server.js';
 import { findChromium } from '../test/support/chromium.js';
 import { installDuckDbExtensions } from '../test/support/duckdb-extensions.js';
 import { installDuckDbTools } from '../test/support/duckdb-tools.js';
+import { installEvidence } from '../test/support/evidence-source.js';
 
 const tools = [
   { name: 'chromium', install: () => findChromium() },
   { name: 's3', install: () => installS3Server() },
   { name: 'duckdb extensions', install: () => installDuckDbExtensions() },
   { name: 'duckdb for python, harlequin', install: () => installDuckDbTools() },
+  { name: 'evidence', install: () => installEvidence() },
 ];
 
 for (const { name, install } of tools) {

@@ -1,10 +1,14 @@
 /** The page for people with their own tools: its examples run as they stand there, and agree with the reports. */
 
+import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runReport } from '../../reports/run-report.js';
+import { BILLSYNC } from '../support/billsync.js';
 import { installDuckDbTools, runHarlequin, runPython, runShell } from '../support/duckdb-tools.js';
+import { installEvidence, runEvidenceSource } from '../support/evidence-source.js';
 import { type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
 import { seededInvoices } from '../support/seeded-invoices.js';
 
@@ -14,11 +18,13 @@ const examples = (language: string): string[] =>
     ([, text]) => text ?? '',
   );
 
+const run = promisify(execFile);
 let fixture: ReportsFixture;
 
 beforeAll(async () => {
   fixture = await reportsFixture(seededInvoices(5, 30), { publishedAt: '2026-07-01T00:00:00Z' });
   await installDuckDbTools();
+  await installEvidence();
 }, 300_000);
 afterAll(() => fixture.remove());
 
@@ -64,14 +70,28 @@ describe('Python', () => {
   });
 });
 
-test('the query for Evidence answers what the report summary answers', async () => {
-  const program = `import duckdb
-for row in duckdb.connect("reports.duckdb", read_only=True).sql("""${examples('sql')[0]}""").fetchall(): print(str(row[0])[:7], row[1], row[2])`;
-  const found = (await runPython(fixture.folder, program)).trim().split('\n');
-  const expected = (await rowsOf('summary')).map((row) =>
-    [row.month, row.currency_code, row.billing_cost].join(' '),
-  );
-  expect(found.sort()).toEqual(expected.sort());
+describe('Evidence', () => {
+  const [connection = ''] = examples('yaml');
+
+  test('answers what the report summary answers, from the files of an export', async () => {
+    const line = examples('sh').find((example) => example.startsWith('billsync')) ?? '';
+    const env = { ...process.env, BILLSYNC_DATA_DIR: fixture.folder };
+    await run('sh', ['-c', line.replace('billsync', BILLSYNC)], { cwd: fixture.folder, env });
+    const found = await runEvidenceSource(fixture.folder, { connection, query: examples('sql')[0] ?? '' });
+    const expected = (await rowsOf('summary')).map((row) =>
+      [row.month, row.currency_code, Number(row.billing_cost)].join(' '),
+    );
+    const shown = found.map((row) =>
+      [String(row.month).slice(0, 7), row.currency_code, row.billing_cost].join(' '),
+    );
+    expect(shown.sort()).toEqual(expected.sort());
+  });
+
+  test('still cannot open the published file itself, as the page says', async () => {
+    const direct = connection.replace(/(?<=filename: ).*/, '../../reports.duckdb');
+    const asking = runEvidenceSource(fixture.folder, { connection: direct, query: 'select 1' });
+    await expect(asking).rejects.toThrow(/version number \d+, but we can only read/);
+  });
 });
 
 test('Harlequin shows what the report tenants answers', async () => {
@@ -89,6 +109,6 @@ test('Harlequin shows what the report tenants answers', async () => {
 
 test('every example is named as tested, or is of a tool that is not here', () => {
   expect(page.match(/([*_])\(tested\)\1/g)).toHaveLength(
-    1 + ['sh', 'python', 'sql'].flatMap(examples).length,
+    1 + ['sh', 'python', 'sql', 'yaml'].flatMap(examples).length,
   );
 });

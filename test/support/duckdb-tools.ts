@@ -6,57 +6,27 @@
  */
 
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { keepPythonTool } from './kept-tools.js';
 
-const PACKAGES = [
-  'duckdb==1.5.5',
-  'duckdb-cli==1.5.5',
-  'harlequin==2.17.0',
-  'textual==8.2.8',
-  'textual-fastdatatable==0.19.3',
-  'textual-textarea==0.18.5',
-  'pyarrow==26.0.1',
-];
-const cache = join(import.meta.dirname, '../../.cache');
-const installed = join(cache, 'duckdb-tools-1.5.5-harlequin-2.17.0');
+const TOOLS = {
+  name: 'duckdb-tools-1.5.5-harlequin-2.17.0',
+  packages: [
+    'duckdb==1.5.5',
+    'duckdb-cli==1.5.5',
+    'harlequin==2.17.0',
+    'textual==8.2.8',
+    'textual-fastdatatable==0.19.3',
+    'textual-textarea==0.18.5',
+    'pyarrow==26.0.1',
+  ],
+};
 const run = promisify(execFile);
 
-/** The folder of the packages; `bin/duckdb` and `bin/harlequin` are in it. The first call downloads them. @throws Error python3 or pip is missing */
-export async function installDuckDbTools(): Promise<string> {
-  if (existsSync(installed)) return installed;
-  await mkdir(cache, { recursive: true });
-  const draft = await mkdtemp(join(cache, 'duckdb-tools-'));
-  try {
-    const pip = [
-      '-m',
-      'pip',
-      'install',
-      '--quiet',
-      '--disable-pip-version-check',
-      '--no-compile',
-      '--target',
-      draft,
-      ...PACKAGES,
-    ];
-    await run('python3', pip, { timeout: 300_000 });
-    await rename(draft, installed).catch(async (error: unknown) => {
-      // Another process was quicker; what it installed is the same.
-      if (!existsSync(installed)) throw error;
-    });
-    return installed;
-  } catch (error) {
-    throw new Error(
-      'DuckDB for Python and Harlequin cannot be installed: python3 with pip and a package index are needed.',
-      {
-        cause: error,
-      },
-    );
-  } finally {
-    await rm(draft, { recursive: true, force: true });
-  }
+/** The folder of the packages; `bin/duckdb` and `bin/harlequin` are in it. @throws Error python3 or pip is missing */
+export function installDuckDbTools(): Promise<string> {
+  return keepPythonTool(TOOLS);
 }
 
 /** Runs a Python program in `folder` and answers what it prints. */
