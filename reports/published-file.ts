@@ -27,6 +27,8 @@ export type SessionStatement =
   | 'filtered-shipments'
   | 'selected-shipments'
   | 'cell-prices'
+  | 'invoiced'
+  | 'invoiced-months'
   | 'filtered-invoices'
   | 'selected-invoices'
   | 'invoices-left-out'
@@ -64,9 +66,7 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
     return statement.runAndReadAll();
   };
   try {
-    for (const macro of (await sessionText('macros')).split(/;\s*$/m)) {
-      if (/create/.test(macro)) await query(macro);
-    }
+    await connection.run(await sessionText('macros'));
     return { path, query, apply: async (name) => query(await sessionText(name)), connection, close };
   } catch (error) {
     close();

@@ -112,3 +112,10 @@ create or replace temp macro passes_filters(tenant, carrier, zone, currency, shi
         getvariable('currencies') is null
         or list_contains(cast(getvariable('currencies') as varchar[]), currency)
     );
+
+-- The day a date's month began. Years and days are read off a date at once; date_trunc is ten times as dear.
+create or replace temp macro month_start(day) as day - (day(day) - 1)::integer;
+
+-- A short mark of a tracking number, by which millions are sorted to find the few that stand on several lines: 32 bits
+-- are sorted in half the time of 64. Unlike numbers may share one, so whoever finds a mark twice compares the numbers.
+create or replace temp macro mark_of(tracking_number) as cast(hash(tracking_number) & 4294967295 as uinteger);

@@ -27,8 +27,7 @@ with checks (bit, problem) as (
     (16, 'text has blanks at its ends')
 ),
 -- What is wrong with a line as a number, a bit for each check: lines of an invoice with the same faults become one row
--- before anything is multiplied by the number of checks. Neither "or" nor coalesce between texts and dates: DuckDB then
--- looks at a carrier's or tenant's few spellings, and at whole blocks of dates, instead of row by row.
+-- before anything is multiplied by the number of checks. What cannot be compared, for want of a cell, is no fault.
 checked as (
     select
         s.invoice_id,
@@ -37,31 +36,33 @@ checked as (
         s.row_number,
         s.tracking_number,
         s.billing_cost,
-        (s.origin is null)::integer
-        + (s.billable_weight is null)::integer * 2
-        + (s.billable_weight is not distinct from 0)::integer * 4
-        + (s.billable_weight is not null and s.billable_weight_unit is null)::integer * 8
-        + (s.carrier_zone is null)::integer * 16
-        + (s.carrier_zone is distinct from s.zone)::integer * 32
-        + (s.carrier_invoice_date is null)::integer * 64
-        + (s.service_level is null)::integer * 128
-        + (s.billing_cost = 0)::integer * 256
-        + (s.billing_cost < 0)::integer * 512
-        + (s.ship_date > s.invoice_generation_date)::integer * 1024
-        + ((s.carrier_invoice_date < s.ship_date) is not distinct from true)::integer * 2048
-        + ((s.carrier_invoice_date > s.invoice_generation_date) is not distinct from true)::integer * 4096
-        + ((s.ship_date < i.invoice_start_date or s.ship_date > i.invoice_end_date) is not distinct from true)::integer
-        * 8192
-        + ((s.currency_code <> i.currency_code) is not distinct from true)::integer * 16384
-        + (
+        if(s.origin is null, 1, 0)
+        + if(s.billable_weight is null, 2, 0)
+        + if(s.billable_weight = 0, 4, 0)
+        + if(s.billable_weight is not null and s.billable_weight_unit is null, 8, 0)
+        + if(s.carrier_zone is null, 16, 0)
+        + if(s.carrier_zone <> s.zone, 32, 0)
+        + if(s.carrier_invoice_date is null, 64, 0)
+        + if(s.service_level is null, 128, 0)
+        + if(s.billing_cost = 0, 256, 0)
+        + if(s.billing_cost < 0, 512, 0)
+        + if(s.ship_date > s.invoice_generation_date, 1024, 0)
+        + if(s.carrier_invoice_date < s.ship_date, 2048, 0)
+        + if(s.carrier_invoice_date > s.invoice_generation_date, 4096, 0)
+        + if(s.ship_date < i.invoice_start_date or s.ship_date > i.invoice_end_date, 8192, 0)
+        + if(s.currency_code <> i.currency_code, 16384, 0)
+        + if(
             contains(s.tracking_number, '+')
-            and regexp_full_match(s.tracking_number, '[0-9](\.[0-9]+)?[eE]\+[0-9]+')
-        )::integer * 32768
-        + (
-            starts_with(s.tracking_number, ' ')::integer | ends_with(s.tracking_number, ' ')::integer
-            | starts_with(s.carrier, ' ')::integer | ends_with(s.carrier, ' ')::integer
-            | starts_with(s.tenant, ' ')::integer | ends_with(s.tenant, ' ')::integer
-        ) * 65536 as faults
+            and regexp_full_match(s.tracking_number, '[0-9](\.[0-9]+)?[eE]\+[0-9]+'),
+            32768,
+            0
+        )
+        + if(
+            starts_with(s.tracking_number, ' ') or ends_with(s.tracking_number, ' ')
+            or s.carrier <> trim(s.carrier, ' ') or s.tenant <> trim(s.tenant, ' '),
+            65536,
+            0
+        ) as faults
     from selected_shipments as s
     left join invoices as i on i.invoice_id = s.invoice_id
 ),
@@ -73,7 +74,7 @@ grouped as (
         count(*) as shipments,
         sum(billing_cost) as billing_cost,
         min(row_number) as first_row,
-        {number: arg_min(tracking_number, row_number), invoice: any_value(invoice_number)} as example
+        {number: arg_min(tracking_number, row_number) filter (where faults <> 0), invoice: any_value(invoice_number)} as example
     from checked
     group by invoice_id, currency_code, faults
 ),

@@ -10,22 +10,29 @@
 -- detail: first_ship_date, last_ship_date
 with
 -- Where two lines have the same mark, their numbers are compared; all other lines are the only ones of their number.
+marked as (
+    select mark_of(tracking_number) as mark from selected_shipments where billing_cost > 0
+),
 repeated as (
-    select hash(carrier, tracking_number, currency_code) as mark
-    from selected_shipments
-    where billing_cost > 0
-    group by mark
-    having count(*) > 1
+    select distinct mark from (select mark, lag(mark) over (order by mark) as mark_before from marked) where mark = mark_before
 ),
 lines as materialized (
     select
-        s.*,
+        s.carrier,
+        s.tracking_number,
+        s.currency_code,
+        s.billing_cost,
+        s.tenant,
+        s.ship_date,
+        s.invoice_id,
+        s.invoice_number,
+        s.row_number,
         row_number() over (
             partition by s.carrier, s.tracking_number, s.currency_code, s.billing_cost
             order by s.invoice_id, s.row_number
         ) as place
     from selected_shipments as s
-    semi join repeated as r on r.mark = hash(s.carrier, s.tracking_number, s.currency_code)
+    semi join repeated as r on r.mark = mark_of(s.tracking_number)
     where s.billing_cost <> 0
     qualify
         count(*) filter (where s.billing_cost > 0)

@@ -9,11 +9,11 @@
 with
 -- Most numbers stand on one line, which needs no grouping by number. Lines whose mark no other line has are such; of two
 -- numbers with the same mark nothing is believed, they are only looked at more closely.
+marked as (
+    select mark_of(tracking_number) as mark from filtered_shipments
+),
 repeated as (
-    select hash(carrier, tracking_number, currency_code) as mark
-    from filtered_shipments
-    group by mark
-    having count(*) > 1
+    select distinct mark from (select mark, lag(mark) over (order by mark) as mark_before from marked) where mark = mark_before
 ),
 -- A number of several lines by itself; all others of a day, carrier and currency together, without their numbers.
 numbers as (
@@ -28,7 +28,7 @@ numbers as (
         sum(s.billing_cost) filter (where s.level <> 'partner') as tenant_cost,
         sum(s.billing_cost) filter (where s.level = 'partner') as partner_cost
     from filtered_shipments as s
-    left join repeated as r on r.mark = hash(s.carrier, s.tracking_number, s.currency_code)
+    left join repeated as r on r.mark = mark_of(s.tracking_number)
     group by all
 ),
 counted as (

@@ -13,12 +13,12 @@ with own as (
 -- Only numbers of several lines and those that have a cost are grouped by number. Lines whose mark no other line has are
 -- of one line; of two numbers with the same mark nothing is believed, they are only looked at more closely.
 marked as (
-    select hash(carrier, tracking_number, currency_code) as mark
-    from selected_shipments
-    group by mark
-    having count(*) > 1
+    select mark_of(tracking_number) as mark from selected_shipments
+),
+looked_up as (
+    select mark from (select mark, lag(mark) over (order by mark) as mark_before from marked) where mark = mark_before
     union
-    select hash(carrier, tracking_number, currency_code) from own
+    select mark_of(tracking_number) from own
 ),
 -- A marked number by itself; all others of a tenant, carrier and currency together, without their numbers.
 numbers as (
@@ -30,7 +30,7 @@ numbers as (
         count(*) as lines,
         sum(s.billing_cost) as billed
     from selected_shipments as s
-    left join marked as m on m.mark = hash(s.carrier, s.tracking_number, s.currency_code)
+    left join looked_up as m on m.mark = mark_of(s.tracking_number)
     group by all
 ),
 -- The cost of a number that was billed to two tenants is set against the first of them only.

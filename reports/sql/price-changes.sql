@@ -18,7 +18,7 @@ with cells as (
         currency_code,
         sum(shipments) as shipments,
         min(billing_cost) filter (where 2 * up_to >= n) as median
-    from cell_prices(date_trunc('month', report_date), service_level)
+    from cell_prices(month_start(report_date), service_level)
     where lb is not null
     group by all
     having sum(shipments) >= $min_shipments

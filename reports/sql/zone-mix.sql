@@ -8,7 +8,7 @@
 -- chart: line key=month value=average_zone series=carrier
 with mix as (
     select
-        date_trunc('month', report_date) as start,
+        month_start(report_date) as start,
         carrier,
         zone,
         currency_code,
