@@ -60,6 +60,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     const level = comparesLevels ? 'all' : chosen.level;
     const values = bindParameters(report, parameters);
     await provideTables(file, report, request.tables ?? {});
+    if (/\binvoiced_months\b/.test(report.sql)) await file.apply('invoiced-months');
     const reader = await file.query(report.sql, values.bound);
     const columns = readColumns(reader, report);
     const rows = readRows(reader, columns);
@@ -128,6 +129,7 @@ async function prepareSession(file: PublishedFile, filters: AppliedFilters): Pro
   await setVariable(file, 'levels', levelsOf(level));
   await file.apply('selected-shipments');
   await file.apply('cell-prices');
+  await file.apply('invoiced');
   await file.apply('filtered-invoices');
   await file.apply('selected-invoices');
   await file.apply('voided-shipments');

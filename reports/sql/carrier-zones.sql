@@ -7,16 +7,30 @@
 --   credits money
 -- detail: credits
 -- chart: heatmap key=zone y=carrier value=cost_per_shipment
+with read as (
+    select
+        carrier,
+        zone,
+        currency_code,
+        billable_weight_unit as unit,
+        count(*) as shipments,
+        count(billable_weight) as weighed,
+        sum(billing_cost) as billing_cost,
+        sum(billable_weight) as weight,
+        credits_of(billing_cost) as credits
+    from selected_shipments
+    group by all
+)
 select
     carrier,
     zone,
     currency_code,
-    count(*) as shipments,
-    percent_of(count(*), sum(count(*)) over (partition by carrier, currency_code)) as share_of_shipments,
+    cast(sum(shipments) as bigint) as shipments,
+    percent_of(sum(shipments), sum(sum(shipments)) over (partition by carrier, currency_code)) as share_of_shipments,
     sum(billing_cost) as billing_cost,
-    per(sum(billing_cost), count(*)) as cost_per_shipment,
-    per(sum_lb(billable_weight, billable_weight_unit), count(billable_weight)) as weight_per_shipment_lb,
-    credits_of(billing_cost) as credits
-from selected_shipments
+    per(sum(billing_cost), sum(shipments)) as cost_per_shipment,
+    per(sum_lb(weight, unit), sum(weighed)) as weight_per_shipment_lb,
+    sum(credits) as credits
+from read
 group by carrier, zone, currency_code
 order by currency_code, try_cast(zone as integer) nulls last, zone nulls last, carrier

@@ -5,23 +5,6 @@
 -- units: credits money, billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb,
 --   share_of_cost %
 -- chart: heatmap key=carrier y=tenant value=billing_cost combine=sum
-with
--- What an invoice bills is few rows, and cheap to count and to add up.
-invoiced as (
-    select
-        tenant,
-        carrier,
-        service_level,
-        currency_code,
-        invoice_id,
-        billable_weight_unit as unit,
-        count(*) as shipments,
-        sum(billing_cost) as billing_cost,
-        credits_of(billing_cost) as credits,
-        sum(billable_weight) as weight
-    from selected_shipments
-    group by all
-)
 select
     tenant,
     carrier,
@@ -35,6 +18,6 @@ select
     sum_lb(weight, unit) as billable_weight_lb,
     per(sum(billing_cost), sum_lb(weight, unit)) as cost_per_lb,
     percent_of(sum(billing_cost), sum(sum(billing_cost)) over (partition by tenant, currency_code)) as share_of_cost
-from invoiced
+from invoiced(null, service_level)
 group by tenant, carrier, service_level, currency_code
 order by currency_code, tenant, sum(billing_cost) desc, carrier, service_level

@@ -8,34 +8,18 @@
 --   cost_per_lb money/lb, change_on_month money, change_on_month_percent %, change_on_year money,
 --   change_on_year_percent %
 -- chart: line key=month value=billing_cost
-with
--- An invoice's days are few, and cheap to bring to months.
-days as (
+with months as (
     select
-        report_date,
-        currency_code,
-        invoice_id,
-        billable_weight_unit as unit,
-        count(*) as shipments,
-        coalesce(sum(billing_cost) filter (where billing_cost >= 0), 0) as charges,
-        credits_of(billing_cost) as credits,
-        sum(billing_cost) as billing_cost,
-        sum(billable_weight) as weight
-    from selected_shipments
-    group by all
-),
-months as (
-    select
-        date_trunc('month', report_date) as start,
+        start,
         currency_code,
         count(distinct invoice_id) as invoices,
         cast(sum(shipments) as bigint) as shipments,
-        sum(charges) as charges,
+        sum(billing_cost) - sum(credits) as charges,
         sum(credits) as credits,
         sum(billing_cost) as billing_cost,
         sum_lb(weight, unit) as billable_weight_lb
-    from days
-    group by all
+    from invoiced_months
+    group by start, currency_code
 )
 select
     month_of(m.start) as month,

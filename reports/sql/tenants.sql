@@ -7,21 +7,6 @@
 -- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, credits money
 -- detail: credits
 -- chart: bar key=tenant value=billing_cost
-with
--- What an invoice bills is few rows, and cheap to count and to add up.
-invoiced as (
-    select
-        tenant,
-        currency_code,
-        invoice_id,
-        billable_weight_unit as unit,
-        count(*) as shipments,
-        sum(billing_cost) as billing_cost,
-        credits_of(billing_cost) as credits,
-        sum(billable_weight) as weight
-    from selected_shipments
-    group by all
-)
 select
     tenant,
     currency_code,
@@ -32,6 +17,6 @@ select
     sum_lb(weight, unit) as billable_weight_lb,
     per(sum(billing_cost), sum_lb(weight, unit)) as cost_per_lb,
     sum(credits) as credits
-from invoiced
+from invoiced_months
 group by tenant, currency_code
 order by currency_code, sum(billing_cost) desc, tenant
