@@ -42,21 +42,33 @@ export interface InvoiceFieldsOptions {
 
 export function invoiceFields({ invoice, partnerTenantId, wirePrefix }: InvoiceFieldsOptions): object {
   const stated = invoice.stated;
-  return {
-    [`${wirePrefix}InvoiceId`]: invoice.invoiceId,
-    partnerInvoiceId: invoice.partnerInvoiceId,
-    [`${wirePrefix}TenantId`]: invoice.tenantId,
-    partnerTenantId,
-    invoiceNumber: invoice.invoiceNumber,
-    invoiceStatus: WEBHOOK_STATUS[invoice.status],
-    invoiceStartDate: wireDate(invoice.startDate),
-    invoiceEndDate: wireDate(invoice.endDate),
-    invoiceDate: wireDate(invoice.invoiceDate),
-    invoiceDueDate: wireDate(invoice.dueDate),
-    currencyCode: stated?.currencyCode ?? invoice.currencyCode,
-    invoiceTotalAmount: new ExactNumber(stated?.totalAmount ?? invoice.totalAmount),
-    totalTransactionCount: stated?.transactionCount ?? invoice.shipmentCount,
-  };
+  const { invoiceId, tenantId } = namesUnder(wirePrefix);
+  const fields: Record<string, unknown> = {};
+  fields[invoiceId] = invoice.invoiceId;
+  fields.partnerInvoiceId = invoice.partnerInvoiceId;
+  fields[tenantId] = invoice.tenantId;
+  fields.partnerTenantId = partnerTenantId;
+  fields.invoiceNumber = invoice.invoiceNumber;
+  fields.invoiceStatus = WEBHOOK_STATUS[invoice.status];
+  fields.invoiceStartDate = wireDate(invoice.startDate);
+  fields.invoiceEndDate = wireDate(invoice.endDate);
+  fields.invoiceDate = wireDate(invoice.invoiceDate);
+  fields.invoiceDueDate = wireDate(invoice.dueDate);
+  fields.currencyCode = stated?.currencyCode ?? invoice.currencyCode;
+  fields.invoiceTotalAmount = new ExactNumber(stated?.totalAmount ?? invoice.totalAmount);
+  fields.totalTransactionCount = stated?.transactionCount ?? invoice.shipmentCount;
+  return fields;
+}
+
+const names = new Map<string, { readonly invoiceId: string; readonly tenantId: string }>();
+
+function namesUnder(wirePrefix: string) {
+  let found = names.get(wirePrefix);
+  if (found === undefined) {
+    found = { invoiceId: `${wirePrefix}InvoiceId`, tenantId: `${wirePrefix}TenantId` };
+    names.set(wirePrefix, found);
+  }
+  return found;
 }
 
 /**

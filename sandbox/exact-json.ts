@@ -4,7 +4,9 @@
  */
 
 const MARK = '\u0000';
-const MARKED = /"\\u0000(-?\d+(?:\.\d+)?)\\u0000"/g;
+const OPENING = '"\\u0000';
+const CLOSING = '\\u0000"';
+const DIGITS = /^-?\d+(?:\.\d+)?$/;
 
 /** A number that JSON shows with exactly these digits: `12.30` stays `12.30`. */
 export class ExactNumber {
@@ -22,5 +24,15 @@ export class ExactNumber {
 
 /** As JSON.stringify for an object, except that an ExactNumber keeps its digits. */
 export function exactJson(value: object): string {
-  return JSON.stringify(value).replaceAll(MARKED, '$1');
+  const text = JSON.stringify(value);
+  let exact = '';
+  let read = 0;
+  for (let at = text.indexOf(OPENING); at >= 0; at = text.indexOf(OPENING, at + 1)) {
+    const end = text.indexOf(CLOSING, at + OPENING.length);
+    const digits = text.slice(at + OPENING.length, end);
+    if (!DIGITS.test(digits) || text.charAt(at - 1) === '\\') continue;
+    exact += text.slice(read, at) + digits;
+    read = end + CLOSING.length;
+  }
+  return exact + text.slice(read);
 }

@@ -1,7 +1,7 @@
 /** What the service knows of invoices and tenants, for whoever asks; nothing here changes anything. */
 import type { CsvSource } from './csv-file.js';
 import type { Moment, Place } from './faults.js';
-import type { Invoice, Partner, Tenant } from './model.js';
+import type { EventType, Invoice, Partner, Tenant } from './model.js';
 import { RefusalError } from './refusal.js';
 import { type BilledShipment, shipmentsOf } from './shipments.js';
 import type { Store } from './store.js';
@@ -51,8 +51,8 @@ export class InvoiceBook {
     return invoice.tenantId === null ? null : (this.#store.get('tenant', invoice.tenantId) ?? null);
   }
 
-  moment(place: Place, invoice: Invoice): Moment {
-    return { place, invoiceId: invoice.invoiceId, tenantWords: this.tenantWords(invoice.tenantId) };
+  moment(place: Place, { invoiceId, tenantId }: Invoice, eventType?: EventType): Moment {
+    return { place, invoiceId, tenantWords: this.tenantWords(tenantId), eventType };
   }
 
   /** Every word by which a fault's target may name a tenant. */

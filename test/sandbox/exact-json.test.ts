@@ -8,6 +8,13 @@ test.each(['12.30', '-0.0001', '123456789012345678.9012', '0'])('%s is written a
   );
 });
 
+test('amounts are found among text that looks like them', () => {
+  const amount = new ExactNumber('1.50');
+  expect(exactJson({ a: '\u0000', b: amount, c: '"\u0000', d: amount })).toBe(
+    '{"a":"\\u0000","b":1.50,"c":"\\"\\u0000","d":1.50}',
+  );
+});
+
 test('text stays text, whatever it looks like', () => {
   const value = {
     a: '12.30',
@@ -16,6 +23,8 @@ test('text stays text, whatever it looks like', () => {
     d: null,
     e: { f: [1, true] },
     g: undefined,
+    h: 'x"\u000012\u0000',
+    i: ['\u0000', '\u0000x\u0000', '\u00001', '1\u0000'],
   };
   expect(exactJson(value)).toBe(JSON.stringify(value));
 });
