@@ -3,9 +3,10 @@
  * what the last call left (issue: state survives a restart). Each change appends one line for one object: the whole
  * of it at first, later the fields that changed. Opening compacts the journal when most of it is history.
  */
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FaultRule } from './faults.js';
+import { lineOf, readLine, writeAll } from './journal.js';
 import type { ApiKey, BillingEvent, Delivery, Invoice, Registration, Schedule, Tenant } from './model.js';
 
 /** Everything that is kept, by kind. */
@@ -24,14 +25,6 @@ export interface Kinds {
 
 export type Kind = keyof Kinds;
 type Collections = { readonly [K in Kind]: Map<string, Kinds[K]> };
-
-/** A line of the journal: an object as it is, what changed of it, or, with neither, its end. */
-interface Line {
-  readonly kind: Kind;
-  readonly id: string;
-  readonly value?: object;
-  readonly change?: object;
-}
 
 const COMPACT_FROM_LINES = 2_000;
 
@@ -99,12 +92,12 @@ export class Store {
     const before = this.#all[kind].get(id);
     this.#all[kind].set(id, value);
     const change = before === undefined ? null : (known ?? changedFields(before, value));
-    this.#append(change === null ? { kind, id, value } : { kind, id, change });
+    this.#append(change === null ? lineOf(kind, id, value) : JSON.stringify({ kind, id, change }));
   }
 
   remove(kind: Kind, id: string): void {
     if (!this.#all[kind].delete(id)) return;
-    this.#append({ kind, id });
+    this.#append(JSON.stringify({ kind, id }));
     this.#flushBeforeOthersGoOn();
   }
 
@@ -155,8 +148,8 @@ export class Store {
     });
   }
 
-  #append(line: Line): void {
-    this.#pending += `${JSON.stringify(line)}\n`;
+  #append(line: string): void {
+    this.#pending += `${line}\n`;
     this.#appended += 1;
     if (this.#lateFlushQueued) return;
     this.#lateFlushQueued = true;
@@ -177,7 +170,7 @@ export class Store {
     const complete = text.slice(0, text.lastIndexOf('\n') + 1);
     const lines = complete.split('\n').filter((line) => line !== '');
     for (const line of lines) {
-      const { kind, id, value, change } = JSON.parse(line) as Line;
+      const { kind, id, value, change } = readLine(line);
       const objects: Map<string, object> = this.#all[kind];
       if (value !== undefined) objects.set(id, value);
       else if (change !== undefined) objects.set(id, { ...objects.get(id), ...change });
@@ -198,8 +191,8 @@ export class Store {
   #replaceFile(): void {
     const next = `${this.#path}.next`;
     const file = openSync(next, 'w', 0o600);
-    for (const [kind, objects] of Object.entries(this.#all)) {
-      for (const [id, value] of objects) writeAll(file, `${JSON.stringify({ kind, id, value })}\n`);
+    for (const kind of Object.keys(this.#all) as Kind[]) {
+      for (const [id, value] of this.#all[kind]) writeAll(file, `${lineOf(kind, id, value)}\n`);
     }
     fsyncSync(file);
     closeSync(file);
@@ -215,12 +208,4 @@ function changedFields(before: object, after: object): object | null {
   for (const name in old) if (current[name] === undefined) return null;
   for (const name in current) if (current[name] !== old[name]) changed[name] = current[name];
   return changed;
-}
-
-function writeAll(file: number, text: string): void {
-  const size = Buffer.byteLength(text);
-  const written = writeSync(file, text);
-  if (written === size) return;
-  const bytes = Buffer.from(text);
-  for (let at = written; at < size; ) at += writeSync(file, bytes, at);
 }
