@@ -22,7 +22,10 @@ export interface Migration {
 
 /** All migrations in order; their numbers have no gap. */
 export function migrations(): readonly Migration[] {
-  const folder = new URL('./migrations/', import.meta.url);
+  return migrationsIn(new URL('./migrations/', import.meta.url));
+}
+
+export function migrationsIn(folder: URL): readonly Migration[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.sql'))
     .sort()

@@ -1,7 +1,7 @@
 /** The lake's own statements: PostgreSQL's for the ledgers, DuckDB's where they differ from those of the single file. */
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { type Migration, sql } from '../sql.js';
+import { existsSync, readFileSync } from 'node:fs';
+import { type Migration, migrationsIn, sql } from '../sql.js';
 import type { Params } from '../statements.js';
 
 /** A statement as `pg` takes it: values by number. */
@@ -53,13 +53,5 @@ function ownOrShared(folder: 'ledger' | 'rows', name: string): string {
 
 /** The ledgers' schema in PostgreSQL, in order. */
 export function ledgerMigrations(): readonly Migration[] {
-  const folder = new URL('./migrations/', import.meta.url);
-  return readdirSync(folder)
-    .filter((name) => name.endsWith('.sql'))
-    .sort()
-    .map((name) => ({
-      number: Number.parseInt(name, 10),
-      name: name.replace(/\.sql$/, ''),
-      text: readFileSync(new URL(name, folder), 'utf8'),
-    }));
+  return migrationsIn(new URL('./migrations/', import.meta.url));
 }
