@@ -1,6 +1,6 @@
 /**
  * One connection to a partner endpoint that posts one request after the other and is kept alive in between. It does
- * nothing else and so costs half of what a general client does, which is what the thread that sends a burst is for.
+ * nothing else and so costs less than a general client, which is why a burst is sent over such.
  */
 import { isIP } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
