@@ -118,8 +118,8 @@ async function moveMany(
   verb: 'submit' | 'approve',
   invoiceIds?: readonly string[],
 ) {
-  const ids =
-    invoiceIds ?? billing.invoices().flatMap((one) => (one.status === FROM[verb] ? [one.invoiceId] : []));
+  const allThatMay = () => billing.invoices().filter(({ status }) => status === FROM[verb]);
+  const ids = invoiceIds ?? allThatMay().map(({ invoiceId }) => invoiceId);
   const moved: object[] = [];
   for (const id of ids) {
     if (moved.length % MOVES_PER_TURN === 0) await setImmediate();
