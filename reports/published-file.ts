@@ -26,6 +26,7 @@ export type SessionStatement =
   | 'base-as-known-on'
   | 'filtered-shipments'
   | 'selected-shipments'
+  | 'prices'
   | 'cell-prices'
   | 'invoiced'
   | 'invoiced-months'

@@ -128,6 +128,7 @@ async function prepareSession(file: PublishedFile, filters: AppliedFilters): Pro
   const level = filters.level ?? chooseLevel(counts);
   await setVariable(file, 'levels', levelsOf(level));
   await file.apply('selected-shipments');
+  await file.apply('prices');
   await file.apply('cell-prices');
   await file.apply('invoiced');
   await file.apply('filtered-invoices');

@@ -8,7 +8,10 @@
 -- cannot say: why. A new contract, a surcharge folded in and a general rate increase look the same from outside.
 -- units: share_raised %, median_change_percent %
 -- chart: line key=month value=median_change_percent series=carrier+service_level
-with cells as (
+with
+-- A cell's prices from the lowest up: lists of one or two are cheaper here than a window over all of them. Cells are
+-- asked whether they have a pound, since to ask each shipment would be to work it out twice.
+listed as (
     select
         start,
         carrier,
@@ -17,11 +20,22 @@ with cells as (
         lb,
         currency_code,
         sum(shipments) as shipments,
-        min(billing_cost) filter (where 2 * up_to >= n) as median
-    from cell_prices(month_start(report_date), service_level)
-    where lb is not null
+        list_sort(list({price: billing_cost, up_to: shipments})) as prices
+    from prices(month_start(report_date), service_level)
     group by all
-    having sum(shipments) >= $min_shipments
+    having sum(shipments) >= $min_shipments and count(lb) > 0
+),
+-- The lowest price with which half of the shipments are reached.
+cells as (
+    select
+        * exclude (prices),
+        list_reduce(
+            prices,
+            lambda reached, next: if(
+                2 * reached.up_to >= shipments, reached, {price: next.price, up_to: reached.up_to + next.up_to}
+            )
+        ).price as median
+    from listed
 ),
 changes as (
     select

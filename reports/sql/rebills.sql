@@ -10,7 +10,7 @@
 with
 -- By these all living lines are looked through for the few that may be of a voided number; the join below compares numbers.
 marks as (
-    select distinct hash(carrier, tracking_number, currency_code) as mark from voided_shipments
+    select distinct mark_of(tracking_number) as mark from voided_shipments
 ),
 voided as (
     select invoice_id, invoice_number, tenant, currency_code, voided_at, carrier, tracking_number, count(*) as lines,
@@ -21,7 +21,7 @@ voided as (
 living as (
     select invoice_id, invoice_number, currency_code, carrier, tracking_number, sum(billing_cost) as cost
     from base_shipments as b
-    semi join marks as m on m.mark = hash(b.carrier, b.tracking_number, b.currency_code)
+    semi join marks as m on m.mark = mark_of(b.tracking_number)
     where list_contains(cast(getvariable('levels') as varchar[]), coalesce(invoice_level, 'unknown'))
     group by all
 ),

@@ -1,0 +1,15 @@
+-- The charges that are counted, by cell: a carrier's service into a zone at a begun pound, in one currency and, when
+-- asked, one period. Equal prices of a cell are one row with a count. Credits and lines of zero are no prices.
+create or replace temp macro prices(period, service) as table
+    select
+        period as start,
+        carrier,
+        service as service_level,
+        zone,
+        rated_lb(billable_weight, billable_weight_unit) as lb,
+        currency_code,
+        billing_cost,
+        count(*) as shipments
+    from selected_shipments
+    where billing_cost > 0
+    group by all
