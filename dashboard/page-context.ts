@@ -5,8 +5,14 @@ import type { EnvironmentName } from '../contract/names.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import type { Health } from '../ops/health.js';
 import type { InTurn } from '../ops/turns.js';
+import { checkFilters, letAllPass } from '../reports/report-filters.js';
 import type { ReportCell, ReportHead } from '../reports/report-result.js';
-import { openReportSession, type ReportSession, type SessionRequest } from '../reports/report-session.js';
+import {
+  type Counted,
+  openReportSession,
+  type ReportSession,
+  type SessionRequest,
+} from '../reports/report-session.js';
 import type { PageCache, Shown } from './page-cache.js';
 import { type Ask, askPublished } from './published-questions.js';
 import type { ToldError } from './tell-error.js';
@@ -41,10 +47,22 @@ export async function withReports<T>(
   filters: SessionRequest['filters'],
   work: (session: ReportSession) => Promise<T>,
 ): Promise<T> {
-  const { publishedPath, timeLimitMs } = context;
-  const request = { databasePath: publishedPath, timeLimitMs, ...(filters ? { filters } : {}) };
-  return context.inTurn(async () => {
-    const session = await openReportSession(request);
+  const counted = letAllPass(checkFilters(filters ?? {})) ? await countedOf(context) : undefined;
+  return inSession(context, { ...(filters ? { filters } : {}), counted }, work);
+}
+
+/** What stands in the publication, counted once for all pages without filters. */
+export function countedOf(context: PageContext): Promise<Counted> {
+  return context.cache.present('counted', () => inSession(context, {}, (session) => session.count()));
+}
+
+async function inSession<T>(
+  { publishedPath, timeLimitMs, inTurn }: PageContext,
+  { filters = {}, counted }: Pick<SessionRequest, 'filters' | 'counted'>,
+  work: (session: ReportSession) => Promise<T>,
+): Promise<T> {
+  return inTurn(async () => {
+    const session = await openReportSession({ databasePath: publishedPath, timeLimitMs, filters, counted });
     try {
       return await work(session);
     } finally {

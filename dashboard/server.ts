@@ -1,6 +1,7 @@
 /** The admin port: probes, metrics and read-only pages over the published file, never the writer's. */
 
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Settings } from '../config/settings.js';
 import type { Quarantine } from '../contract/quarantine.js';
@@ -17,6 +18,7 @@ import { registerInvoices } from './pages/invoices.js';
 import { registerOverview } from './pages/overview.js';
 import { registerQuarantine } from './pages/quarantine.js';
 import { registerReports } from './pages/reports.js';
+import { prepare } from './prepare.js';
 import { tellError } from './tell-error.js';
 import { STYLE, STYLE_ADDRESS } from './views.js';
 import { startWarmUp } from './warm-up.js';
@@ -58,6 +60,7 @@ export class AdminPortTakenError extends Error {
 
 const DEFAULT_TIME_LIMIT_MS = 20_000;
 const FIRST_WORDS_MS = 300;
+const PREPARED_WITHIN_MS = 1_000;
 /** So long answers that are under way may take when it is closed. */
 const CLOSE_WITHIN_MS = 2_000;
 /** DuckDB takes all cores for one query; more at once only slow each other and hold memory. */
@@ -106,6 +109,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   answerErrors(app, context);
 
   const port = await listen(app, options);
+  // Probes are answered meanwhile; whoever starts a dashboard over a huge file is not kept waiting for it.
+  await Promise.race([prepare(context), sleep(PREPARED_WITHIN_MS, undefined, { ref: false })]);
   const { warmUpEveryMs: everyMs } = options;
   const warmUp =
     everyMs === null ? null : startWarmUp(context.cache, everyMs === undefined ? {} : { everyMs });

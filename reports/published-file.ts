@@ -12,6 +12,8 @@ import { NotPublishedError } from './errors.js';
 /** One reader with its own session; reports share nothing but the file. */
 export interface PublishedFile {
   readonly path: string;
+  /** false: it shows what lies elsewhere, and that may change while it is open. */
+  readonly isWhole: boolean;
   /** Runs one prepared statement; values are bound by name, never written into the text. */
   query(sql: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
   /** Runs a statement from `reports/session/`. */
@@ -68,7 +70,8 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   };
   try {
     await connection.run(await sessionText('macros'));
-    return { path, query, apply: async (name) => query(await sessionText(name)), connection, close };
+    const isWhole = !elsewhere.has(path);
+    return { path, isWhole, query, apply: async (name) => query(await sessionText(name)), connection, close };
   } catch (error) {
     close();
     throw error;

@@ -62,6 +62,20 @@ export function checkFilters(filters: ReportFilters): AppliedFilters {
   };
 }
 
+/** Every shipment passes; which level is counted is not asked. */
+export function letAllPass({
+  from,
+  to,
+  tenants,
+  carriers,
+  zones,
+  currencies,
+  asKnownOn,
+}: AppliedFilters): boolean {
+  const lists = [tenants, carriers, zones, currencies];
+  return [from, to, asKnownOn].every((bound) => bound === null) && lists.every((list) => list.length === 0);
+}
+
 /** A calendar day that exists, `YYYY-MM-DD`. @throws ReportFilterError */
 export function checkDate(filter: string, value: string): string {
   const parsed = /^\d{4}-\d{2}-\d{2}$/.test(value) ? new Date(`${value}T00:00:00Z`) : null;

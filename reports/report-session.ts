@@ -8,7 +8,13 @@ import { interruptible } from './interruptible.js';
 import { type OptionalTables, provideTables } from './optional-tables.js';
 import { openPublishedFile, type PublishedFile } from './published-file.js';
 import { readColumns, readRows } from './read-rows.js';
-import { type AppliedFilters, checkFilters, type ReportFilters, type ReportLevel } from './report-filters.js';
+import {
+  type AppliedFilters,
+  checkFilters,
+  letAllPass,
+  type ReportFilters,
+  type ReportLevel,
+} from './report-filters.js';
 import {
   chooseLevel,
   headNotes,
@@ -19,12 +25,20 @@ import {
 } from './report-head.js';
 import type { ReportResult } from './report-result.js';
 
+/** What stands in a publication by level when nothing is filtered; many sessions of one publication can share it. */
+export interface Counted {
+  readonly publication: number;
+  readonly counts: readonly LevelCount[];
+}
+
 export interface ReportSession {
   /**
    * @throws ReportNotFoundError, ReportFilterError: what was asked cannot be answered
    * @throws ReportInterruptedError: the time limit ran out
    */
   run(name: string, parameters?: Readonly<Record<string, string>>): Promise<ReportResult>;
+  /** For `counted` of later sessions without filters. */
+  count(): Promise<Counted>;
   close(): void;
 }
 
@@ -36,6 +50,8 @@ export interface SessionRequest {
   readonly tables?: OptionalTables;
   /** For the whole session; the statement that runs then is interrupted. 60 000 unless told. */
   readonly timeLimitMs?: number;
+  /** What a session without filters counted; believed when this one has none either and reads the same publication. */
+  readonly counted?: Counted | undefined;
 }
 
 const DEFAULT_TIME_LIMIT_MS = 60_000;
@@ -50,11 +66,15 @@ export async function openReportSession(request: SessionRequest): Promise<Report
   if (!(timeLimitMs > 0)) throw new ReportFilterError('limit', 'The time limit must be longer than 0 s.');
   const file = await openPublishedFile(request.databasePath);
   const deadline = Date.now() + timeLimitMs;
-  let prepared: Promise<Prepared> | undefined;
+  const counted = letAllPass(filters) && file.isWhole ? request.counted : undefined;
+  let preparing: Promise<Prepared> | undefined;
+  const prepared = (): Promise<Prepared> => {
+    preparing ??= prepareSession(file, filters, counted);
+    return preparing;
+  };
 
   async function answer(name: string, parameters: Readonly<Record<string, string>>): Promise<ReportResult> {
-    prepared ??= prepareSession(file, filters);
-    const { counts, asOf, publication, ...chosen } = await prepared;
+    const { counts, asOf, publication, ...chosen } = await prepared();
     const report = await findReport(name);
     const comparesLevels = /\bfiltered_shipments\b/.test(report.sql);
     const level = comparesLevels ? 'all' : chosen.level;
@@ -100,6 +120,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
       bindParameters(await findReport(name), parameters);
       return interruptible({ file, name, timeLimitMs, deadline }, () => answer(name, parameters));
     },
+    count: () => interruptible({ file, name: 'of what there is', timeLimitMs, deadline }, prepared),
     close: () => file.close(),
   };
 }
@@ -112,7 +133,11 @@ interface Prepared {
 }
 
 /** Filters become session variables, which the views of `session/` read. */
-async function prepareSession(file: PublishedFile, filters: AppliedFilters): Promise<Prepared> {
+async function prepareSession(
+  file: PublishedFile,
+  filters: AppliedFilters,
+  counted: Counted | undefined,
+): Promise<Prepared> {
   await setVariable(file, 'date_basis', filters.by);
   await setVariable(file, 'date_from', filters.from);
   await setVariable(file, 'date_to', filters.to);
@@ -123,8 +148,12 @@ async function prepareSession(file: PublishedFile, filters: AppliedFilters): Pro
   await setVariable(file, 'as_known_on', filters.asKnownOn);
   await file.apply(filters.asKnownOn === null ? 'base-current' : 'base-as-known-on');
   await file.apply('filtered-shipments');
-  const publication = (await file.apply('publication')).getRowObjectsJson()[0] ?? {};
-  const counts = (await file.apply('head')).getRowObjectsJson().map(levelCount);
+  const row = (await file.apply('publication')).getRowObjectsJson()[0] ?? {};
+  const publication = Number(row.sequence ?? 0);
+  const counts =
+    counted?.publication === publication
+      ? counted.counts
+      : (await file.apply('head')).getRowObjectsJson().map(levelCount);
   const level = filters.level ?? chooseLevel(counts);
   await setVariable(file, 'levels', levelsOf(level));
   await file.apply('selected-shipments');
@@ -137,8 +166,8 @@ async function prepareSession(file: PublishedFile, filters: AppliedFilters): Pro
   return {
     level,
     counts,
-    asOf: instant(publication.published_at),
-    publication: Number(publication.sequence ?? 0),
+    asOf: instant(row.published_at),
+    publication,
   };
 }
 

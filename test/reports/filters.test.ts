@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.js';
-import { openReportSession } from '../../reports/report-session.js';
+import { openReportSession, type SessionRequest } from '../../reports/report-session.js';
 import { runReport } from '../../reports/run-report.js';
 import { askReport, cells } from '../support/ask-report.js';
 import { INJECTIONS } from '../support/injections.js';
@@ -98,6 +98,26 @@ describe('filters of injection', () => {
       }
     }
   });
+});
+
+test('counts of an earlier session are believed of its publication without filters, and of nothing else', async () => {
+  const fixture = await reportsFixture([anInvoice([aShipment({ cost: '1' }), aShipment({ cost: '2' })])]);
+  const shipmentsSaid = async (request: Partial<SessionRequest>): Promise<number> => {
+    const session = await openReportSession({ databasePath: fixture.path, ...request });
+    const { head } = await session.run('tenants');
+    session.close();
+    return head.shipments;
+  };
+  const session = await openReportSession({ databasePath: fixture.path });
+  const { publication, counts } = await session.count();
+  session.close();
+  const counted = { publication, counts: counts.map((count) => ({ ...count, shipments: 77 })) };
+  expect(await shipmentsSaid({})).toBe(2);
+  expect(await shipmentsSaid({ counted })).toBe(77);
+  expect(await shipmentsSaid({ counted: { ...counted, publication: publication + 1 } })).toBe(2);
+  expect(await shipmentsSaid({ counted, filters: { from: '2020-01-01' } })).toBe(2);
+  expect(await shipmentsSaid({ counted, filters: { currencies: ['EUR'] } })).toBe(0);
+  await fixture.remove();
 });
 
 describe('the period', () => {

@@ -1,0 +1,20 @@
+/**
+ * Has behind it, at the start, what every page needs beside its own figures: what the forms offer, what there is to
+ * count, and the engine's first meeting with the code that draws. The first reader would wait for it otherwise.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { practiseDrawing } from '../reports/render/chart-svg.js';
+import { countedOf, type PageContext } from './page-context.js';
+import { choicesOf } from './pages/choices.js';
+
+const UNDER_WAY_MS = 20;
+
+/** Never fails: what cannot be had now, a page asks for again and tells of. */
+export async function prepare(context: PageContext): Promise<void> {
+  const read = Promise.allSettled([choicesOf(context), countedOf(context)]);
+  // Drawing holds this thread; the questions have to be with DuckDB before.
+  await sleep(UNDER_WAY_MS);
+  practiseDrawing();
+  await read;
+}
