@@ -21,6 +21,8 @@ export interface PageCache {
    * the hour. While nobody does, nothing but the first page, once, so that a dashboard that nobody opens costs nothing.
    */
   due(): Promise<readonly string[]>;
+  /** Since a reader last asked for a page or was given one; 0 while one is being made, infinite when nobody ever asked. */
+  quietForMs(): number;
   /** Makes a page of those for the present file; a failure is kept from being tried again until the next file. */
   renew(address: string): Promise<void>;
 }
@@ -63,6 +65,7 @@ export function createPageCache(
 ): PageCache {
   const pages = new Map<string, Page>();
   const parts = new Map<string, { readonly stamp: string; readonly promise: Promise<unknown> }>();
+  let lastReadAt = Number.NEGATIVE_INFINITY;
 
   /** Runs once for each file; the page is kept under the file that was there before, since it may have been replaced. */
   function making(page: Page, stamp: string): Promise<unknown> {
@@ -82,23 +85,30 @@ export function createPageCache(
     return promise;
   }
 
+  async function shown<T>(address: string, make: () => Promise<T>): Promise<Shown<T>> {
+    const stamp = await stampOf(publishedPath);
+    const page = pages.get(address) ?? { ...UNASKED, make };
+    page.make = make;
+    page.askedAt = Date.now();
+    // Taken out and put in again, so that the one nobody asked for longest stands first.
+    pages.delete(address);
+    pages.set(address, page);
+    forget(pages, stamp);
+    const { kept } = page;
+    if (kept?.stamp === stamp) return { value: kept.value as T, isFormer: false };
+    const made = making(page, stamp).then((value) => ({ value: value as T, isFormer: false }));
+    if (kept === null || Date.now() - kept.madeAt > SHOWN_AS_FORMER_MS) return made;
+    const patience = new AbortController();
+    const former = sleep(patienceMs, { value: kept.value as T, isFormer: true }, patience);
+    return Promise.race([made, former]).finally(() => patience.abort());
+  }
+
   return {
-    async page<T>(address: string, make: () => Promise<T>): Promise<Shown<T>> {
-      const stamp = await stampOf(publishedPath);
-      const page = pages.get(address) ?? { ...UNASKED, make };
-      page.make = make;
-      page.askedAt = Date.now();
-      // Taken out and put in again, so that the one nobody asked for longest stands first.
-      pages.delete(address);
-      pages.set(address, page);
-      forget(pages, stamp);
-      const { kept } = page;
-      if (kept?.stamp === stamp) return { value: kept.value as T, isFormer: false };
-      const made = making(page, stamp).then((value) => ({ value: value as T, isFormer: false }));
-      if (kept === null || Date.now() - kept.madeAt > SHOWN_AS_FORMER_MS) return made;
-      const patience = new AbortController();
-      const former = sleep(patienceMs, { value: kept.value as T, isFormer: true }, patience);
-      return Promise.race([made, former]).finally(() => patience.abort());
+    page<T>(address: string, make: () => Promise<T>): Promise<Shown<T>> {
+      lastReadAt = performance.now();
+      return shown(address, make).finally(() => {
+        lastReadAt = performance.now();
+      });
     },
     async present<T>(name: string, make: () => Promise<T>): Promise<T> {
       const stamp = await stampOf(publishedPath);
@@ -130,6 +140,10 @@ export function createPageCache(
         ([, page]) => page.kept?.stamp !== stamp && page.failedFor !== stamp,
       );
       return [...new Set(due.map(([address]) => address))];
+    },
+    quietForMs() {
+      const isMaking = [...pages.values()].some(({ making }) => making !== null);
+      return isMaking ? 0 : performance.now() - lastReadAt;
     },
     async renew(address) {
       const page = pages.get(address);

@@ -1,6 +1,7 @@
 /**
  * Makes pages before somebody asks for them: after a start and after each publication, one at a time.
  *
+ * Readers go first: while one waits for a page or has just asked for one, nothing is made, unless that goes on for long.
  * It rests three times as long as each page took, so that it never takes more than a quarter of the time, however often
  * a large file is published; a publication that comes meanwhile starts the list anew.
  */
@@ -14,16 +15,23 @@ export interface WarmUp {
 
 const LOOK_EVERY_MS = 1_000;
 const REST_FACTOR = 3;
+/** So long readers without a pause keep a page from being made ahead; they may be asking for others. */
+const PUT_OFF_MS = 10_000;
 
-/** @param everyMs how often it looks whether the file was replaced */
+export interface WarmUpOptions {
+  /** How often it looks whether the file was replaced, and for how long nobody has to have asked. */
+  readonly everyMs?: number;
+  readonly putOffMs?: number;
+}
+
 export function startWarmUp(
-  cache: Pick<PageCache, 'due' | 'renew'>,
-  { everyMs = LOOK_EVERY_MS }: { readonly everyMs?: number } = {},
+  cache: Pick<PageCache, 'due' | 'renew' | 'quietForMs'>,
+  { everyMs = LOOK_EVERY_MS, putOffMs = PUT_OFF_MS }: WarmUpOptions = {},
 ): WarmUp {
   let isClosed = false;
   let running: Promise<void> = Promise.resolve();
-  // Whoever starts it may look at once.
-  let timer = setTimeout(look, 0).unref();
+  let owedSince: number | null = null;
+  let timer = setTimeout(look, everyMs).unref();
 
   function look(): void {
     running = makeOne().then((tookMs) => {
@@ -34,8 +42,11 @@ export function startWarmUp(
   /** @returns what it took; 0: there was nothing to make */
   async function makeOne(): Promise<number> {
     const [address] = await cache.due();
-    if (address === undefined) return 0;
     const began = performance.now();
+    owedSince = address === undefined ? null : (owedSince ?? began);
+    if (address === undefined || owedSince === null) return 0;
+    if (cache.quietForMs() < everyMs && began - owedSince < putOffMs) return 0;
+    owedSince = null;
     await cache.renew(address);
     return performance.now() - began;
   }

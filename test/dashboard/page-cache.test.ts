@@ -125,6 +125,7 @@ describe('pages made ahead', () => {
     const warmUp = startWarmUp(
       {
         due: async () => ['/'],
+        quietForMs: () => Number.POSITIVE_INFINITY,
         renew: async () => {
           const began = performance.now();
           await new Promise((resolve) => setTimeout(resolve, 30));
@@ -143,6 +144,31 @@ describe('pages made ahead', () => {
     }
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect(spans).toHaveLength(count);
+  });
+});
+
+describe('pages that are made ahead', () => {
+  test('wait while a reader waits or has just asked, but not for ever', async () => {
+    const cache = createPageCache(path);
+    const made: string[] = [];
+    cache.offer('/', async () => made.push('/'), { isFirst: true });
+    let finish: (value: string) => void = () => {};
+    const reading = cache.page('/slow', () => new Promise<string>((done) => (finish = done)));
+    await expect.poll(() => cache.quietForMs()).toBe(0);
+    const patient = startWarmUp(cache, { everyMs: 50, putOffMs: 60_000 });
+    await new Promise((wait) => setTimeout(wait, 300));
+    expect(made).toEqual([]);
+    finish('page');
+    await reading;
+    await expect.poll(() => made, { timeout: 5_000 }).toEqual(['/']);
+    await patient.close();
+
+    await publish('next');
+    void cache.page('/slow', () => new Promise<string>((done) => (finish = done)));
+    const hurried = startWarmUp(cache, { everyMs: 5, putOffMs: 100 });
+    await expect.poll(() => made, { timeout: 5_000 }).toEqual(['/', '/']);
+    await hurried.close();
+    finish('page');
   });
 });
 
