@@ -2,7 +2,7 @@
 
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isRunning, makeFolder, removeIfThere, temporaryPid } from '../ops/durable-files.js';
+import { makeFolder, sweepLeftBehind } from '../ops/durable-files.js';
 import type { Archive } from './archive.js';
 import { openEventFolder } from './event-folder.js';
 import { openFactFolder } from './fact-folder.js';
@@ -14,7 +14,7 @@ export async function openFolderArchive(root: string): Promise<Archive> {
   const events = await openEventFolder(join(root, 'events'));
   const files = await openFileFolder(join(root, 'files'));
   const facts = await openFactFolder(join(root, 'facts'));
-  await sweep(join(root, 'events'));
+  await sweepLeftBehind(join(root, 'events'));
   await sweepShards(join(root, 'files'));
 
   return {
@@ -37,12 +37,5 @@ export async function openFolderArchive(root: string): Promise<Archive> {
 }
 
 async function sweepShards(root: string): Promise<void> {
-  for (const shard of await readdir(root)) await sweep(join(root, shard));
-}
-
-async function sweep(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    const pid = temporaryPid(name);
-    if (pid !== null && pid !== process.pid && !isRunning(pid)) await removeIfThere(join(folder, name));
-  }
+  for (const shard of await readdir(root)) await sweepLeftBehind(join(root, shard));
 }

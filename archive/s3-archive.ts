@@ -6,7 +6,7 @@
  */
 
 import type { ArchivedFile } from '../contract/csv-file.js';
-import { makeFolder, removeIfThere, temporaryName } from '../ops/durable-files.js';
+import { makeFolder, removeIfThere, sweepLeftBehind, temporaryName } from '../ops/durable-files.js';
 import type { Archive, ArchivedEvent, DeliveryVerdict, Fact } from './archive.js';
 import { BY_WORTH, eventName, eventPath } from './event-name.js';
 import { openFileFolder } from './file-folder.js';
@@ -21,6 +21,7 @@ export async function openS3Archive(
   now: () => Date = () => new Date(),
 ): Promise<Archive> {
   await makeFolder(cacheFolder);
+  await sweepLeftBehind(cacheFolder);
   const cache = await openFileFolder(cacheFolder);
   const arrivals = createS3Log(bucket, 'events/log', now);
   const factLog = createS3Log(bucket, 'facts', now);

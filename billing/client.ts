@@ -9,6 +9,7 @@ import type { ExportLocation } from '../contract/invoice-event.js';
 import type { FileSource } from '../contract/names.js';
 import { parseDetails } from '../contract/parse-details.js';
 import { withoutQuery } from '../contract/url-query.js';
+import { sweepLeftBehind } from '../ops/durable-files.js';
 import type { Logger } from '../ops/log.js';
 import { type ApiConnection, createApiConnection } from './api-connection.js';
 import type { BillingService, CallOptions, FetchFileOptions, InvoiceDetails } from './billing-service.js';
@@ -24,7 +25,6 @@ import { isListedHost } from './host-list.js';
 import { createHttp, type Http, type HttpStream, hostOf } from './http.js';
 import { createJudge, type Judge, judgedOpen } from './judge-answer.js';
 import { createLimiter, type Limiter } from './limiter.js';
-import { sweepPartFiles } from './part-file.js';
 import { DOWNLOAD_LIMITS, type DownloadLimits, receiveFile } from './receive-file.js';
 import { openStorage } from './storage.js';
 
@@ -233,7 +233,7 @@ class Client implements BillingService {
   }
 
   #sweep(): Promise<void> {
-    this.#swept ??= sweepPartFiles(this.#transfer.folder);
+    this.#swept ??= sweepLeftBehind(this.#transfer.folder);
     return this.#swept;
   }
 }

@@ -12,14 +12,13 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import {
   exists,
-  isRunning,
   linkDurably,
   makeFolder,
   removeIfThere,
+  sweepLeftBehind,
   syncFolder,
   systemCode,
   temporaryName,
-  temporaryPid,
   writeSynced,
 } from '../ops/durable-files.js';
 import type { DurablePoint } from './durable-point.js';
@@ -73,7 +72,7 @@ export async function openInbox(
   const doneFolder = join(root, 'done');
   const temporaryFolder = join(root, 'tmp');
   for (const folder of [pendingFolder, doneFolder, temporaryFolder]) await makeFolder(folder);
-  await sweep(temporaryFolder);
+  await sweepLeftBehind(temporaryFolder);
   const shards = new Set<string>();
   const listeners = new Set<(entry: InboxEntry) => void>();
   let sequence = 0;
@@ -187,14 +186,6 @@ function byArrival(
 ): number {
   if (a.entry.receivedAt !== b.entry.receivedAt) return a.entry.receivedAt < b.entry.receivedAt ? -1 : 1;
   return a.sequence - b.sequence;
-}
-
-async function sweep(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    const pid = temporaryPid(name);
-    if (pid !== null && pid !== process.pid && isRunning(pid)) continue;
-    await removeIfThere(join(folder, name));
-  }
 }
 
 /** Directly: a body is at most 1 MiB, was just written, and waiting for a thread would take longer. */

@@ -12,12 +12,11 @@ import { join } from 'node:path';
 import type { Quarantine, QuarantinedThing } from '../contract/quarantine.js';
 import { withoutUrlQueries } from '../contract/url-query.js';
 import {
-  isRunning,
   makeFolder,
   removeIfThere,
   replaceDurably,
+  sweepLeftBehind,
   systemCode,
-  temporaryPid,
 } from '../ops/durable-files.js';
 
 export interface QuarantineOptions {
@@ -132,9 +131,8 @@ function byWorth(a: QuarantinedThing, b: QuarantinedThing): number {
 }
 
 async function sweep(root: string): Promise<void> {
+  await sweepLeftBehind(root);
   for (const name of await readdir(root)) {
-    const pid = temporaryPid(name);
-    if (pid !== null && (pid === process.pid || !isRunning(pid))) await removeIfThere(join(root, name));
     const orphan = /^([df]-[0-9a-f]{16})\.body$/.exec(name)?.[1];
     if (orphan !== undefined && (await isOldOrphan(root, orphan))) await removeIfThere(join(root, name));
   }

@@ -23,7 +23,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { mkdir, unlink } from 'node:fs/promises';
+import { mkdir, readdir, rm, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -117,15 +117,36 @@ export async function appendDurably(path: string, text: string): Promise<void> {
   }
 }
 
-/** A name nobody else uses; it tells the pid, so that a later start can sweep what a dead process left. */
+/** Of this run of the process: in a container a dead one often had our own pid. */
+const RUN = randomBytes(4).toString('hex');
+let namesGiven = 0;
+
+/** A name nobody else uses; it tells the process, so that a later one can sweep what a dead one left. */
 export function temporaryName(folder: string): string {
-  return join(folder, `.${process.pid}-${randomBytes(8).toString('hex')}.tmp`);
+  namesGiven += 1;
+  return join(folder, `.${process.pid}-${RUN}${namesGiven.toString(16).padStart(8, '0')}.tmp`);
 }
 
-/** The pid inside a name made by `temporaryName`, or null for any other name. */
-export function temporaryPid(name: string): number | null {
-  const match = /^\.(\d+)-[0-9a-f]{16}\.tmp$/.exec(name);
-  return match?.[1] === undefined ? null : Number(match[1]);
+/** Removes what has a `temporaryName` of a process that is dead, files and folders. */
+export async function sweepLeftBehind(folder: string): Promise<void> {
+  for (const name of await namesIn(folder)) {
+    if (isLeftBehind(name)) await rm(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+function isLeftBehind(name: string): boolean {
+  const [, pid, run] = /^\.(\d+)-([0-9a-f]{8})[0-9a-f]{8}\.tmp$/.exec(name) ?? [];
+  if (pid === undefined) return false;
+  return Number(pid) === process.pid ? run !== RUN : !isRunning(Number(pid));
 }
 
 /** Whether a process of that pid runs here; one that belongs to somebody else counts as running. */

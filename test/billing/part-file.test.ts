@@ -1,10 +1,10 @@
-/** Downloads under way: nothing of them outlives an attempt, a crash, or a full disk. */
+/** Downloads under way: nothing of them outlives an attempt or a full disk. */
 
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createPartFile, sweepPartFiles } from '../../billing/part-file.js';
+import { createPartFile } from '../../billing/part-file.js';
 
 let folder: string;
 beforeEach(async () => {
@@ -29,23 +29,5 @@ describe('createPartFile', () => {
   test('refuses before the first byte when the disk has no room', async () => {
     await expect(createPartFile(folder, 2 ** 60)).rejects.toMatchObject({ code: 'disk-full' });
     expect(await readdir(folder)).toEqual([]);
-  });
-});
-
-describe('sweepPartFiles', () => {
-  test('removes what the dead left, also one that had our pid, and nothing that is in use', async () => {
-    await mkdir(folder, { recursive: true });
-    const dead = [`.4194304-${'a'.repeat(16)}.tmp`, `.${process.pid}-${'b'.repeat(16)}.tmp`];
-    const others = ['notes.txt', `.${process.ppid}-${'c'.repeat(16)}.tmp`];
-    for (const name of [...dead, ...others]) await writeFile(join(folder, name), 'x');
-    const part = await createPartFile(folder, null);
-    await sweepPartFiles(folder);
-    const left = (await readdir(folder)).map((name) => join(folder, name)).sort();
-    expect(left).toEqual([...others.map((name) => join(folder, name)), part.path].sort());
-    await part.discard();
-  });
-
-  test('needs no folder', async () => {
-    await expect(sweepPartFiles(join(folder, 'none'))).resolves.toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 /** What was confirmed is on disk, and a disk that could not confirm is never believed again. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -11,8 +11,8 @@ import {
   makeFolder,
   replaceDurably,
   shareFlush,
+  sweepLeftBehind,
   temporaryName,
-  temporaryPid,
   writeSynced,
 } from '../../ops/durable-files.js';
 
@@ -54,9 +54,22 @@ describe('durable files', () => {
     expect(await readFile(path, 'utf8')).toBe('new');
   });
 
-  test('a temporary name tells whose it is', () => {
-    expect(temporaryPid(temporaryName('').replace(/^\//, ''))).toBe(process.pid);
-    expect(temporaryPid('something.tmp')).toBeNull();
+  test('what the dead left is swept, also of one that had our pid, and nothing that is in use', async () => {
+    const dead = [`.4194304-${'a'.repeat(16)}.tmp`, `.${process.pid}-${'b'.repeat(16)}.tmp`];
+    const folderOfDead = `.4194304-${'d'.repeat(16)}.tmp`;
+    const others = ['notes.tmp', `.${process.ppid}-${'c'.repeat(16)}.tmp`];
+    const ours = temporaryName(root);
+    await mkdir(join(root, folderOfDead));
+    for (const name of [...dead, join(folderOfDead, 'part'), ...others])
+      await writeFile(join(root, name), 'x');
+    await writeFile(ours, 'x');
+    await sweepLeftBehind(root);
+    const left = (await readdir(root)).map((name) => join(root, name)).sort();
+    expect(left).toEqual([...others.map((name) => join(root, name)), ours].sort());
+  });
+
+  test('where no folder is there is nothing to sweep', async () => {
+    await expect(sweepLeftBehind(join(root, 'none'))).resolves.toBeUndefined();
   });
 
   test('a flush that begins after the call is waited for, and calls that meet share one', async () => {
