@@ -24,6 +24,11 @@ export interface CsvScan {
   readonly findingCount: number;
   /** false is a note, not a refusal, when the hash or the header proves the file. */
   readonly endsWithLineEnd: boolean;
+  /**
+   * Offsets in bytes between records: where the header ends, and where every 122,880th record does when another follows.
+   * Scans made before there were cuts lack them.
+   */
+  readonly cuts?: readonly number[];
 }
 
 /** A file that lies in the archive under its hash. */

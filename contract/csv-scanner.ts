@@ -11,6 +11,9 @@ export const MAX_FINDINGS = 100;
 /** A record longer than this is refused: DuckDB's own limit is 2,097,152 bytes (hazard 67). */
 export const MAX_RECORD_BYTES = 2_000_000;
 
+/** Records from one cut to the next: as many as DuckDB keeps in a row group, so that none is filled from two stretches. */
+export const RECORDS_PER_CUT = 122_880;
+
 /** What the scan can object to. Every one of them means: never load this file. */
 export const SCAN_RULES = [
   'header',
@@ -73,11 +76,18 @@ export class CsvScanner {
   #offset = 0;
   #recordOffset = 0;
   #longestRecordBytes = 0;
+  readonly #recordsPerCut: number;
+  readonly #cuts: number[] = [];
   #headerIsRight = false;
   #endsWithLineEnd = false;
   /** Start of the current field in the current chunk; -1 when it began in an earlier one, then `#carried` has its first bytes. */
   #fieldStart = 0;
   #carried: Buffer = Buffer.alloc(0);
+
+  /** @param recordsPerCut other than usual for tests, whose files are small */
+  constructor(recordsPerCut = RECORDS_PER_CUT) {
+    this.#recordsPerCut = recordsPerCut;
+  }
 
   push(chunk: Uint8Array): void {
     if (this.#head === null) {
@@ -102,12 +112,15 @@ export class CsvScanner {
         value: 'the header is followed by nothing',
       });
     }
+    // Behind the last record there is nothing to cut off.
+    if (this.#records > 0 && this.#cuts.at(-1) === this.#offset) this.#cuts.pop();
     return {
       records: this.#records,
       longestRecordBytes: this.#longestRecordBytes,
       findings: this.#findings,
       findingCount: this.#findingCount,
       endsWithLineEnd: this.#endsWithLineEnd,
+      cuts: this.#cuts,
     };
   }
 
@@ -221,6 +234,7 @@ export class CsvScanner {
       this.#add('blank-line', { line: this.#recordLine, column: null, value: '' });
     } else if (this.#record === -1) {
       this.#record = 0;
+      this.#cuts.push(endOffset);
     } else {
       this.#record++;
       this.#records++;
@@ -233,6 +247,7 @@ export class CsvScanner {
         this.#add('record-too-big', { line: this.#recordLine, row: this.#record, column: null, value });
       }
       if (sizeBytes > this.#longestRecordBytes) this.#longestRecordBytes = sizeBytes;
+      if (this.#records % this.#recordsPerCut === 0) this.#cuts.push(endOffset);
     }
     this.#endsWithLineEnd = lineEndBytes > 0;
     this.#recordOffset = endOffset;

@@ -7,7 +7,6 @@ import { fileHash } from './file-hash.js';
 import type { FileLoad } from './file-load.js';
 import { ingest, type LoadFact } from './ingest.js';
 import { loadFile } from './load-file.js';
-import { memoryLimitBytes } from './memory-limit.js';
 import type { Row } from './statements.js';
 import type { FileLoadOutcome } from './warehouse.js';
 
@@ -21,7 +20,6 @@ export interface CatchUpProgress {
 export interface CaughtUp {
   /** The highest load id that was ever given. */
   readonly lastLoadId: number;
-  readonly memoryBytes: number;
   readonly events: number;
   readonly loadsRepeated: number;
 }
@@ -37,7 +35,6 @@ export interface CatchUpOptions {
 const AT_ONCE = 3;
 
 export async function catchUp({ database, archive, log, onProgress }: CatchUpOptions): Promise<CaughtUp> {
-  const memoryBytes = await memoryLimitBytes(database);
   const progress = { events: 0, facts: 0, loadsDone: 0, loadsOf: 0 };
   const ingested = await ingest({
     database,
@@ -48,7 +45,7 @@ export async function catchUp({ database, archive, log, onProgress }: CatchUpOpt
   Object.assign(progress, { events: ingested.events, facts: ingested.facts });
 
   const load = (file: FileLoad): Promise<FileLoadOutcome> => loadFile(database, file);
-  await repeatLoads({ load, archive, log, memoryBytes }, ingested.missingLoads, (loadsDone) =>
+  await repeatLoads({ load, archive, log }, ingested.missingLoads, (loadsDone) =>
     onProgress?.({ ...progress, loadsDone, loadsOf: ingested.missingLoads.length }),
   );
   await tellArchive(database, archive, log);
@@ -56,7 +53,6 @@ export async function catchUp({ database, archive, log, onProgress }: CatchUpOpt
   const told = ingested.missingLoads.map((fact) => fact.loadId);
   return {
     lastLoadId: told.reduce((highestTold, loadId) => Math.max(highestTold, loadId), Number(highest)),
-    memoryBytes,
     events: ingested.events,
     loadsRepeated: told.length,
   };
@@ -66,7 +62,6 @@ export interface RepeatContext {
   readonly load: (file: FileLoad) => Promise<FileLoadOutcome>;
   readonly archive: Archive;
   readonly log: Logger;
-  readonly memoryBytes: number;
 }
 
 /** Invoices side by side, the versions of one in their order; rows in rising load_id where it costs nothing. */
@@ -97,7 +92,7 @@ export async function repeatLoads(
 }
 
 /** What cannot be repeated is said and left out; verify reports it as drift until the file is back. */
-async function repeatLoad({ load, archive, log, memoryBytes }: RepeatContext, fact: LoadFact): Promise<void> {
+async function repeatLoad({ load, archive, log }: RepeatContext, fact: LoadFact): Promise<void> {
   const file = await archive.file(fact.sha256);
   if (file === null) {
     log.error({ invoiceId: fact.invoiceId, sha256: fact.sha256 }, 'the archive lacks a file that was loaded');
@@ -123,7 +118,6 @@ async function repeatLoad({ load, archive, log, memoryBytes }: RepeatContext, fa
     version: fact.version,
     loadedAt: fact.at,
     isRepeated: true,
-    memoryBytes,
   });
   if (outcome.outcome !== 'loaded') {
     log.error({ invoiceId: fact.invoiceId, sha256: fact.sha256, outcome }, 'a load could not be repeated');

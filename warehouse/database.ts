@@ -40,6 +40,8 @@ const openPaths = new Set<string>();
 
 export class Database {
   readonly path: string;
+  /** SQL may read here too. */
+  readonly temporaryFolder: string;
   readonly #instance: DuckDBInstance;
   readonly #isWriter: boolean;
   readonly #onFatal: ((error: WarehouseCorruptError) => void) | undefined;
@@ -51,6 +53,7 @@ export class Database {
 
   private constructor(instance: DuckDBInstance, options: DatabaseOptions) {
     this.path = options.path === MEMORY ? MEMORY : resolve(options.path);
+    this.temporaryFolder = options.temporaryFolder;
     this.#instance = instance;
     this.#isWriter = ownsFile(options);
     this.#onFatal = options.onFatal;
@@ -89,7 +92,7 @@ export class Database {
     }
   }
 
-  /** Lends a connection. Temporary tables and macros belong to it, so a load keeps one from stage to commit. */
+  /** Lends a connection. Temporary tables and macros belong to it, so a load keeps one to its end. */
   async use<T>(work: (session: Session) => Promise<T>): Promise<T> {
     if (this.#fatal !== null) throw this.#fatal;
     const session = await this.#borrow();

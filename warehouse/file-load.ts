@@ -21,8 +21,6 @@ export interface FileLoad {
   readonly loadedAt: string;
   /** A rebuild repeats what was decided then: neither a later void nor a header refuses the rows. */
   readonly isRepeated: boolean;
-  /** Bytes that DuckDB may use. */
-  readonly memoryBytes: number;
 }
 
 /** Where a load's rows and its line in the ledger lie, and what makes either final. */

@@ -2,8 +2,8 @@
  * Rows and ledgers in one DuckDB file, for the one process that writes it.
  *
  * Locks come first, then a turn at the file, a connection last: what holds a turn waits for nobody. Only a load has its
- * connection from the beginning and takes lock and turn for its transaction alone, so neither publications nor events
- * wait while a large file is staged; and one connection is never a load's, so they never wait for each other in a ring.
+ * connection before lock and turn, which it takes for its transaction alone; and one connection is never a load's, so they
+ * never wait for each other in a ring.
  */
 
 import type { Archive } from '../archive/archive.js';
@@ -28,7 +28,6 @@ export interface FileStoreParts {
   readonly paths: WarehousePaths;
   readonly lock: LockFile;
   readonly lastLoadId: number;
-  readonly memoryBytes: number;
   /** Of the disk, left to others. */
   readonly reservedBytes: number;
 }
@@ -86,15 +85,15 @@ export class FileStore implements Store {
     { invoiceId, sizeBytes }: { readonly invoiceId: string; readonly sizeBytes: number },
     work: () => Promise<T>,
   ): Promise<T> {
-    // Its rows stage outside the file first, then go into the log.
+    // A large file is cut into copies of its parts first; its rows take less than it does.
     await this.#requireRoom(2 * sizeBytes);
     return this.#locks.run(`${LOAD} ${invoiceId}`, work);
   }
 
   async loadFile(load: NewLoad): Promise<FileLoadOutcome> {
-    const { database, memoryBytes } = this.#parts;
+    const { database } = this.#parts;
     this.#lastLoadId += 1;
-    const numbered = { ...load, loadId: this.#lastLoadId, memoryBytes };
+    const numbered = { ...load, loadId: this.#lastLoadId };
     return this.#loadInTurn(() => loadFile(database, numbered, this.#places(load)));
   }
 

@@ -34,7 +34,7 @@ import type {
 } from './warehouse.js';
 
 /** A load before it has its number and its share of memory. */
-export type NewLoad = Omit<FileLoad, 'loadId' | 'memoryBytes'>;
+export type NewLoad = Omit<FileLoad, 'loadId'>;
 
 /** Where rows and ledgers lie, and how writers keep out of each other's way there. */
 export interface Store {

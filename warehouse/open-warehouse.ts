@@ -9,7 +9,7 @@ import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Archive } from '../archive/archive.js';
 import type { Settings } from '../config/settings.js';
-import { isRunning } from '../ops/durable-files.js';
+import { isRunning, sweepLeftBehind } from '../ops/durable-files.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
 import { type CatchUpProgress, catchUp } from './catch-up.js';
@@ -62,6 +62,7 @@ export async function openWarehouse(options: OpenWarehouseOptions): Promise<Ware
   let database: Database | undefined;
   try {
     await sweepDrafts(paths.published);
+    await sweepLeftBehind(paths.temporaryFolder);
     database = await Database.open({
       path: paths.database,
       folders: paths.readableFolders,
@@ -81,8 +82,8 @@ export async function openWarehouse(options: OpenWarehouseOptions): Promise<Ware
       ...(options.onCatchUp === undefined ? {} : { onProgress: options.onCatchUp }),
     });
     const reservedBytes = options.reservedBytes ?? RESERVED_BYTES;
-    const { lastLoadId, memoryBytes } = caughtUp;
-    const parts = { database, archive, now, paths, lock, lastLoadId, memoryBytes, reservedBytes };
+    const { lastLoadId } = caughtUp;
+    const parts = { database, archive, now, paths, lock, lastLoadId, reservedBytes };
     return new LedgerWarehouse({ store: new FileStore(parts), archive, log, now });
   } catch (error) {
     database?.close();

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { Database } from '../../warehouse/database.js';
 import { loadFile } from '../../warehouse/load-file.js';
-import { memoryLimitBytes } from '../../warehouse/memory-limit.js';
 import { migrate } from '../../warehouse/migrate.js';
 import { BENCH_INVOICE } from './make-csv.js';
 import { scannedFile } from './scan-file.js';
@@ -18,7 +17,7 @@ const [side, csvPath, folder, memoryLimit] = process.argv.slice(2) as [
 ];
 mkdirSync(folder, { recursive: true });
 const limit = memoryLimit === undefined || memoryLimit === '' ? null : memoryLimit;
-const answer = side === 'floor' ? await floor() : await ours(side);
+const answer = side === 'floor' ? await floor() : await ours();
 console.log(JSON.stringify({ ...answer, peakMb: process.resourceUsage().maxRSS / 1024 }));
 
 /** Wall and processor time of the load alone: neither the start of the process nor the download's scan. */
@@ -48,8 +47,8 @@ async function floor(): Promise<{ ms: number; cpuMs: number; rows: number }> {
   return { ms, cpuMs, rows };
 }
 
-/** Our load with every check, in the form that size and limit choose or in one pass. The scan lies beside the file. */
-async function ours(form: string): Promise<{ ms: number; cpuMs: number; rows: number }> {
+/** Our load with every check. The scan lies beside the file. */
+async function ours(): Promise<{ ms: number; cpuMs: number; rows: number }> {
   const file = await scannedFile(csvPath);
   const database = await Database.open({
     path: join(folder, 'ours.duckdb'),
@@ -58,7 +57,6 @@ async function ours(form: string): Promise<{ ms: number; cpuMs: number; rows: nu
     memoryLimit: limit,
   });
   await migrate(database, new Date());
-  const memoryBytes = form === 'one-pass' ? 0 : await memoryLimitBytes(database);
   const {
     ms,
     cpuMs,
@@ -76,7 +74,6 @@ async function ours(form: string): Promise<{ ms: number; cpuMs: number; rows: nu
       version: null,
       loadedAt: '2026-03-01T00:00:00.000Z',
       isRepeated: false,
-      memoryBytes,
     });
     await database.use((session) => session.checkpoint());
     return loaded;

@@ -9,9 +9,9 @@ import { CSV_HEADERS } from '../../contract/names.js';
 const HEADER = CSV_HEADERS.join(',');
 const GOOD = 'Acme,2026-11-01,7f3a,2026-10-03,00501,USD,9.16,2.5,LB,1Z999,UPS,5,2026-10-28,Ground';
 
-function scan(text: string | Uint8Array, chunkBytes = 65_536) {
+function scan(text: string | Uint8Array, chunkBytes = 65_536, recordsPerCut?: number) {
   const bytes = typeof text === 'string' ? Buffer.from(text) : text;
-  const scanner = new CsvScanner();
+  const scanner = new CsvScanner(recordsPerCut);
   for (let at = 0; at < bytes.length; at += chunkBytes) scanner.push(bytes.subarray(at, at + chunkBytes));
   return scanner.end();
 }
@@ -35,7 +35,23 @@ describe('CsvScanner', () => {
       findings: [],
       findingCount: 0,
       endsWithLineEnd: true,
+      cuts: [HEADER.length + 2],
     });
+  });
+
+  test.each([
+    ['with', '\r\n'],
+    ['without', ''],
+  ])('tells where a file may be cut, %s a line end at its end', (_, end) => {
+    const records = [GOOD, withLevel('"a\r\nb"'), withLevel('"x\n"'), GOOD, GOOD, withLevel('"é\r\n"')];
+    const file = Buffer.from(`\ufeff${[HEADER, ...records].join('\r\n')}${end}`);
+    for (const chunkBytes of [1, 7, 65_536]) {
+      const { cuts = [] } = scan(file, chunkBytes, 2);
+      const stretches = cuts.map((cut, index) => file.subarray(cut, cuts[index + 1]).toString());
+      const pair = (first: number): string => records.slice(first, first + 2).join('\r\n');
+      expect(stretches).toEqual([`${pair(0)}\r\n`, `${pair(2)}\r\n`, `${pair(4)}${end}`]);
+      expect(file.subarray(0, cuts[0]).toString()).toBe(`\ufeff${HEADER}\r\n`);
+    }
   });
 
   test.each([

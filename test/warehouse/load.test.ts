@@ -1,6 +1,5 @@
 /** What may become a row and what may not (spec 2.8; decisions on proof, discrepancies and versions). */
 
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Session } from '../../warehouse/session.js';
@@ -10,11 +9,9 @@ import {
   archiveCsv,
   ask,
   aWarehouse,
-  type Cells,
+  HEADER_BYTES,
   INVOICE,
   loadCsv,
-  makeDataDir,
-  settingsFor,
   type TestWarehouse,
 } from './support.js';
 
@@ -285,7 +282,7 @@ describe('load', () => {
 test('a file is refused for everything that is wrong with it, in order: records, bytes and cells', async () => {
   const ragged = Buffer.from('one,two\r\n');
   const cells = aCsv([{ 'Billing Cost': '1e3' }, { Carrier: 'a\0b' }, { 'Ship Date': '2026-02-30' }]);
-  const outcome = await loadCsv(t, Buffer.concat([aCsv(), ragged, cells.subarray(headerBytes())]));
+  const outcome = await loadCsv(t, Buffer.concat([aCsv(), ragged, cells.subarray(HEADER_BYTES)]));
   expect(outcome).toEqual({
     outcome: 'rejected',
     findingCount: 4,
@@ -338,58 +335,6 @@ describe('voidInvoice', () => {
   });
 });
 
-describe.each([
-  ['staged', '4GB', 'x'],
-  ['in one pass, since a stage would not fit in memory', '96MB', 'x'.repeat(400)],
-])('a large file, %s', (_, warehouseMemoryLimit, origin) => {
-  beforeEach(async () => {
-    await t.close();
-    t = await aWarehouse({ settings: { ...settingsFor(makeDataDir()), warehouseMemoryLimit } });
-  });
-
-  const many = (rows: readonly Cells[]): Buffer => {
-    const [header = '', ...lines] = splitRecords(aCsv(rows.map((row) => ({ ...row, Origin: origin }))));
-    return Buffer.from(header + lines.join('').repeat(Math.ceil(110_000 / rows.length)));
-  };
-
-  test('loads although it cannot be read in stretches', async () => {
-    // Wherever a thread begins inside this, it takes text for records.
-    const text = `${',,,,,,,,,,,,,\r\n'.repeat(6)}end`;
-    const bytes = many([{ 'Service Level': text }, { 'Service Level': `"\r\n"` }]);
-    const path = join(t.dataDir, 'parallel.csv');
-    writeFileSync(path, bytes);
-    const columns = Array.from({ length: 14 }, (_, index) => `'c${index}': 'VARCHAR'`).join();
-    const { path: published } = await t.warehouse.publish();
-    const inParallel = ask(
-      published,
-      `select * from read_csv('${path}', auto_detect = false, header = true, delim = ',', quote = '"', escape = '"',
-        columns = {${columns}})`,
-    );
-    await expect(inParallel).rejects.toThrow(/CSV/);
-    const outcome = await loadCsv(t, bytes);
-    expect(outcome).toMatchObject({ outcome: 'loaded', shipments: 110_000 });
-    expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
-  });
-
-  test('is refused whole for one bad cell', async () => {
-    const bytes = Buffer.concat([many([{}]), aCsv([{ 'Billing Cost': '1e3' }]).subarray(headerBytes())]);
-    const outcome = await loadCsv(t, bytes);
-    expect(outcome).toMatchObject({
-      outcome: 'rejected',
-      findings: [{ row: 110_001, rule: 'amount', value: '1e3' }],
-    });
-    expect(await shipments('row_number')).toEqual([]);
-  });
-
-  test('keeps the order of its rows', async () => {
-    const rows = Array.from({ length: 11_000 }, (_, index) => ({ 'Tracking Number': `n${index}` }));
-    expect(await loadCsv(t, many(rows))).toMatchObject({ outcome: 'loaded', shipments: 110_000 });
-    const { path } = await t.warehouse.publish();
-    const wrong = `select count(*)::integer as n from shipments where tracking_number <> 'n' || ((row_number - 1) % 11000)`;
-    expect(await ask(path, wrong)).toEqual([{ n: 0 }]);
-  });
-});
-
 test('loads, events and a publication that come at once do not wait for each other in a ring', async () => {
   const ids = Array.from({ length: 9 }, (_, n) => `55555555-5555-4555-8555-00000000000${n}`);
   const { all } = Session.prototype;
@@ -426,45 +371,3 @@ test('loads, events and a publication that come at once do not wait for each oth
     vi.restoreAllMocks();
   }
 }, 30_000);
-
-test('neither readers nor events wait while a large file is staged', async () => {
-  const [header, row] = [aCsv().subarray(0, headerBytes()), aCsv().subarray(headerBytes())];
-  const bytes = Buffer.concat([header, ...Array<Buffer>(110_000).fill(row)]);
-  const { all } = Session.prototype;
-  let staging: () => void = () => {};
-  let goOn: () => void = () => {};
-  const isStaging = new Promise<void>((resolve) => {
-    staging = resolve;
-  });
-  const mayGoOn = new Promise<void>((resolve) => {
-    goOn = resolve;
-  });
-  vi.spyOn(Session.prototype, 'all').mockImplementation(async function (this: Session, name, params) {
-    if (name === 'stage') {
-      staging();
-      await mayGoOn;
-    }
-    return all.call(this, name, params);
-  });
-  try {
-    const loading = loadCsv(t, bytes);
-    await isStaging;
-    await t.warehouse.recordEvents([anEvent('invoice_voided')]);
-    expect(await t.warehouse.publish()).toMatchObject({ shipments: 0, invoices: 1 });
-    goOn();
-    expect(await loading).toEqual({ outcome: 'voided' });
-  } finally {
-    goOn();
-    vi.restoreAllMocks();
-  }
-});
-
-function headerBytes(): number {
-  return aCsv().indexOf('\r\n') + 2;
-}
-
-/** The header and everything behind it, each with its line end; only for repeating them. */
-function splitRecords(bytes: Buffer): readonly string[] {
-  const at = headerBytes();
-  return [bytes.toString('utf8', 0, at), bytes.toString('utf8', at)];
-}

@@ -114,6 +114,18 @@ export function aCsv(rows: readonly Cells[] = [{}], invoiceId = INVOICE): Buffer
   );
 }
 
+/** The header and its line end. */
+export const HEADER_BYTES = aCsv().indexOf('\r\n') + 2;
+
+/** A file of as many records, the rows again and again. */
+export function manyRecords(records: number, rows: readonly Cells[] = [{}], invoiceId = INVOICE): Buffer {
+  const bytes = aCsv(rows, invoiceId);
+  const times = Math.floor(records / rows.length);
+  const rest = aCsv(rows.slice(0, records % rows.length), invoiceId).subarray(HEADER_BYTES);
+  const whole = Array<Buffer>(times).fill(bytes.subarray(HEADER_BYTES));
+  return Buffer.concat([bytes.subarray(0, HEADER_BYTES), ...whole, rest]);
+}
+
 export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }

@@ -1,26 +1,35 @@
 /**
  * Confronts our two ways of reading a file on generated ones: scan and DuckDB against csv-parse alone. They must agree
- * on the verdict, on the findings, and on every cell of what is good.
+ * on the verdict, on the findings, and on every cell of what is good, which is read whole and cut into stretches.
  */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import type { ArchivedFile } from '../../contract/csv-file.js';
 import { CsvScanner } from '../../contract/csv-scanner.js';
 import { CSV_HEADERS } from '../../contract/names.js';
 import { isCurrency } from '../../warehouse/currencies.js';
 import { Database } from '../../warehouse/database.js';
 import { findBrokenRows } from '../../warehouse/find-broken-rows.js';
+import { sql } from '../../warehouse/sql.js';
 import type { Row } from '../../warehouse/statements.js';
+import { cutIntoStretches, numberStretches } from '../../warehouse/stretches.js';
 import { readReference } from './reference-reader.js';
 
 const INVOICE = '7f3a0000-1111-4222-8333-444455556666';
 const AT_ONCE = 4;
 /** Each text behind a mark, since node-api drops a byte order mark that a text begins with; DuckDB holds it. */
 const MARKED_CELLS = `
-    select row_is_good, '|' || columns(* exclude row_is_good)::varchar
-    from checked_csv($csv_path, $invoice_id, false)`;
+    select row_is_good, '|' || columns(* exclude (stretch, row_is_good))::varchar
+    from checked_csv([$csv_path], $invoice_id)`;
+/** Files are small here, so they are cut more often than real ones. */
+const RECORDS_PER_CUT = 2;
+const MARKED_STRETCHES = `
+    select row_number, '|' || columns(* exclude (load_id, row_number))::varchar
+    from numbered_stretches(1, $folder, $stretches::integer, $invoice_id)
+    order by row_number`;
 
 export interface Confrontation {
   readonly files: number;
@@ -40,6 +49,7 @@ export async function confront(options: {
     folders: [folder],
     temporaryFolder: folder,
     memoryLimit: null,
+    statements: (name) => (name === 'marked-stretches' ? MARKED_STRETCHES : sql(name)),
   });
   const disagreements: { why: string; bytes: Buffer }[] = [];
   let [good, done] = [0, 0];
@@ -68,7 +78,7 @@ async function compare(
   bytes: Buffer,
 ): Promise<{ readonly why: string | null; readonly isGood: boolean }> {
   const reference = readReference(bytes, INVOICE);
-  const scanner = new CsvScanner();
+  const scanner = new CsvScanner(RECORDS_PER_CUT);
   scanner.push(bytes);
   const scan = scanner.end();
   const isGood = reference.isGood;
@@ -93,7 +103,26 @@ async function compare(
   }
   if (!reference.isGood) return { isGood, why: `DuckDB takes what csv-parse refuses: ${reference.why}` };
   const differing = rows.findIndex((row, index) => !sameCells(row, reference.rows[index] ?? []));
-  return { isGood, why: differing === -1 ? null : `row ${differing + 1} has other cells` };
+  if (differing !== -1) return { isGood, why: `row ${differing + 1} has other cells` };
+  const stretched = await readStretches(database, path, { sizeBytes: bytes.length, scan });
+  const wanted = rows.map(({ row_is_good: _, ...cells }, index) => ({ row_number: index + 1, ...cells }));
+  return { isGood, why: same(stretched, wanted) ? null : 'cut into stretches it has other rows' };
+}
+
+async function readStretches(
+  database: Database,
+  path: string,
+  file: Pick<ArchivedFile, 'sizeBytes' | 'scan'>,
+): Promise<readonly Row[]> {
+  const { folder, count, discard } = await cutIntoStretches(path, file, database.temporaryFolder);
+  try {
+    return await database.use(async (session) => {
+      await session.script(numberStretches(count, RECORDS_PER_CUT));
+      return session.once('marked-stretches', { folder, stretches: count, invoice_id: INVOICE });
+    });
+  } finally {
+    await discard();
+  }
 }
 
 /** DuckDB's typed cells against the text; decimals by value, everything else to the character. */
@@ -116,7 +145,7 @@ function fourDecimals(text: string): string {
   return text.startsWith('-') && /[1-9]/.test(value) ? `-${value}` : value;
 }
 
-function same(a: readonly string[], b: readonly string[]): boolean {
+function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 

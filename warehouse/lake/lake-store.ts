@@ -35,7 +35,6 @@ export interface LakeStoreParts {
   readonly publishedPath: string;
   /** A folder, or `s3://…`. */
   readonly dataPath: string;
-  readonly memoryBytes: number;
   /** Says to a rebuild that nobody writes here any more. */
   readonly leave: () => Promise<void>;
 }
@@ -137,8 +136,8 @@ export class LakeStore implements Store {
 
   /** Each under a number of its own, anew for each attempt: rows of an attempt that did not come to count stay behind. */
   async #numbered(load: NewLoad): Promise<FileLoad> {
-    const { ledger, memoryBytes } = this.#parts;
-    return { ...load, memoryBytes, loadId: Number((await ledger.first('next-load-id')).load_id) };
+    const { ledger } = this.#parts;
+    return { ...load, loadId: Number((await ledger.first('next-load-id')).load_id) };
   }
 
   async #loadAlone(load: NewLoad): Promise<FileLoadOutcome> {

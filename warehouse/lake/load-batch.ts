@@ -20,7 +20,7 @@ export async function loadBatch(
   return database.use(async (session) => {
     await session.all('create-batch');
     try {
-      for (const load of loads) await session.all('insert-into-batch', onePassParams(load, false));
+      for (const load of loads) await session.all('insert-into-batch', onePassParams(load));
       const loaded = await commitLoads(session, loads, {
         places,
         async insert() {

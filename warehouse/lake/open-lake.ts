@@ -7,6 +7,7 @@
 
 import { mkdir } from 'node:fs/promises';
 import type { Archive } from '../../archive/archive.js';
+import { sweepLeftBehind } from '../../ops/durable-files.js';
 import type { Logger } from '../../ops/log.js';
 import { type CatchUpProgress, loadFact, repeatLoads } from '../catch-up.js';
 import { claimDataFolder } from '../data-folder.js';
@@ -14,7 +15,6 @@ import type { Database } from '../database.js';
 import { WarehouseLockedError } from '../errors.js';
 import { LedgerWarehouse } from '../ledger-warehouse.js';
 import { loadFile } from '../load-file.js';
-import { memoryLimitBytes } from '../memory-limit.js';
 import type { OpenWarehouseOptions } from '../open-warehouse.js';
 import { warehousePaths } from '../paths.js';
 import { KeyedMutex } from '../turnstile.js';
@@ -41,12 +41,12 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
   try {
     leave = await ledger.presence('shared');
     if (leave === null) throw new WarehouseLockedError(address.address.shown, null);
-    const { database, memoryBytes } = await ledger.alone('opening', () =>
+    const { database } = await ledger.alone('opening', () =>
       prepareLake({ options, ledger, place: { ...address, generation }, now }),
     );
     const publishedPath = warehousePaths(settings).published;
     const { dataPath } = address;
-    const parts = { database, ledger, archive, log, now, publishedPath, dataPath, memoryBytes, leave };
+    const parts = { database, ledger, archive, log, now, publishedPath, dataPath, leave };
     return new LedgerWarehouse({ store: new LakeStore(parts), archive, log, now });
   } catch (error) {
     await leave?.();
@@ -75,7 +75,6 @@ export interface PrepareLake {
 
 export interface PreparedLake {
   readonly database: Database;
-  readonly memoryBytes: number;
   readonly events: number;
   readonly loadsRepeated: number;
 }
@@ -86,6 +85,7 @@ export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
   const { settings } = options;
   const paths = warehousePaths(settings);
   await mkdir(paths.temporaryFolder, { recursive: true, mode: 0o700 });
+  await sweepLeftBehind(paths.temporaryFolder);
   if (!place.dataPath.includes('://')) {
     await mkdir(generationPath(place), { recursive: true, mode: 0o700 });
   }
@@ -114,7 +114,6 @@ async function catchUpLake(
   database: Database,
 ): Promise<Omit<PreparedLake, 'database'>> {
   const { archive, log, onCatchUp } = options;
-  const memoryBytes = await memoryLimitBytes(database);
   const progress: CatchUpProgress = { events: 0, facts: 0, loadsDone: 0, loadsOf: 0 };
   const ingested = await ingestLake({
     ledger,
@@ -126,7 +125,7 @@ async function catchUpLake(
   await repeatLoads(
     {
       load: (file) => loadFile(database, file, lakePlaces(ledger, [file])),
-      ...{ archive, log, memoryBytes },
+      ...{ archive, log },
     },
     missingLoads,
     (loadsDone) => onCatchUp?.({ events, facts, loadsDone, loadsOf: missingLoads.length }),
@@ -136,7 +135,7 @@ async function catchUpLake(
   const highest = missingLoads.reduce((most, { loadId }) => Math.max(most, loadId), 1);
   if (missingLoads.length > 0) await ledger.all('skip-load-ids', { highest });
   await tellArchive(ledger, archive, log);
-  return { memoryBytes, events, loadsRepeated: missingLoads.length };
+  return { events, loadsRepeated: missingLoads.length };
 }
 
 /** A crash between a load's commit and its fact: the fact is written now, with the load's own instant. */

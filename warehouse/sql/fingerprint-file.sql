@@ -9,5 +9,5 @@ select
     count(*) filter (where not row_is_good)::integer as bad_rows
 from (
     select (row_number() over ())::integer as row_number, *
-    from checked_csv($csv_path, $invoice_id, false)
+    from checked_csv([$csv_path], $invoice_id)
 )

@@ -2,18 +2,17 @@
 -- published file carries none of it.
 -- Nothing is sniffed, new_line is never set (it answers 0 rows on a good file), every cell arrives as text.
 -- Lines of up to 2,000,000 bytes are read; the byte scan has refused longer ones.
--- Several threads (in_parallel), or one that is to let go of what it has read, split the file into stretches and guess where a record begins; with line breaks in
--- quotes the guess may fail, and then a good file is refused, at the edge of a stretch, never read wrongly. So a
--- parallel reading is only believed when it succeeds.
+-- One thread reads a file from its beginning to its end: where several split one they guess where a record begins, and
+-- line breaks in quotes may make a good file fail.
 
 create or replace temp macro iso(instant) as strftime(instant, '%Y-%m-%dT%H:%M:%S.%gZ');
 
-create or replace temp macro invoice_csv(csv_path, in_parallel) as table
-select *
+create or replace temp macro invoice_csv(csv_paths) as table
+select *, file_index as stretch
 from read_csv(
-    csv_path,
+    csv_paths,
     auto_detect = false, header = true, delim = ',', quote = '"', escape = '"',
-    strict_mode = true, null_padding = false, parallel = in_parallel,
+    strict_mode = true, null_padding = false, parallel = false,
     columns = {
         'tenant': 'VARCHAR', 'invoice_generation_date': 'VARCHAR', 'invoice_id_text': 'VARCHAR', 'ship_date': 'VARCHAR',
         'origin': 'VARCHAR', 'currency_code': 'VARCHAR', 'billing_cost': 'VARCHAR', 'billable_weight': 'VARCHAR',
@@ -29,8 +28,9 @@ create or replace temp macro is_day(cell) as strlen(cell) = 10 and cast(try_cast
 -- Patterns first, casts after: a cast rounds a fifth decimal and takes 1e3. An empty cell is null here.
 -- row_is_good is never null. Whether a currency is one is asked once per currency of the file, not here per row; and an
 -- id is only brought to lower case when it differs, since nearly all are written as we write them.
-create or replace temp macro checked_csv(csv_path, invoice, in_parallel) as table
+create or replace temp macro checked_csv(csv_paths, invoice) as table
 select
+    stretch,
     tenant,
     try_cast(invoice_generation_date as date) as invoice_generation_date,
     try_cast(ship_date as date) as ship_date,
@@ -56,15 +56,24 @@ select
             billable_weight_unit in ('LB', 'KG')
             and regexp_full_match(billable_weight, '[0-9]{1,14}(\.[0-9]{1,4})?'), false) end
     and coalesce(is_day(carrier_invoice_date), carrier_invoice_date is null) as row_is_good
-from invoice_csv(csv_path, in_parallel);
+from invoice_csv(csv_paths);
 
 -- The rows as they are stored, in the order of the file. The first bad one ends it; csv-parse then says what was wrong.
-create or replace temp macro numbered_csv(of_load, csv_path, invoice, in_parallel) as table
+create or replace temp macro numbered_csv(of_load, csv_path, invoice) as table
 select
     of_load::integer as load_id,
     case when row_is_good then file_row::integer else error('row ' || file_row || ' breaks a rule') end as row_number,
-    * exclude (file_row, row_is_good)
-from (select row_number() over () as file_row, * from checked_csv(csv_path, invoice, in_parallel));
+    * exclude (file_row, stretch, row_is_good)
+from (select row_number() over () as file_row, * from checked_csv([csv_path], invoice));
+
+-- The same of a file that was cut into stretches, 0.csv, 1.csv and so on of a folder, each read by one thread. row_of counts
+-- along each; the load makes it before (stretches.ts).
+create or replace temp macro numbered_stretches(of_load, folder, stretches, invoice) as table
+select
+    of_load::integer as load_id,
+    case when row_is_good then row_of(stretch)::integer else error('a row breaks a rule') end as row_number,
+    * exclude (stretch, row_is_good)
+from checked_csv([folder || '/' || number || '.csv' for number in range(stretches)], invoice);
 
 -- What loads hold, per currency, as the rows of that table themselves say it. The bounds let files and row groups be
 -- passed over; loads of others may lie between them. Whether a code has three letters is said here, since node-api

@@ -3,6 +3,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { RECORDS_PER_CUT } from '../../../contract/csv-scanner.js';
 import { Database } from '../../../warehouse/database.js';
 import {
   EnvironmentMismatchError,
@@ -28,6 +29,7 @@ import {
   INVOICE,
   loadCsv,
   makeDataDir,
+  manyRecords,
   settingsFor,
   silent,
   type TestWarehouse,
@@ -157,6 +159,16 @@ describe('the warehouse over a lake', () => {
       ),
     ).toEqual([{ n: 2 }]);
     await other.close();
+  });
+
+  test('takes a large file in stretches, its rows numbered in their order', async () => {
+    const invoiceId = '99999999-9999-4999-8999-999999999999';
+    const rows = Array.from({ length: 1_000 }, (_, index) => ({ 'Tracking Number': `n${index}` }));
+    const bytes = manyRecords(RECORDS_PER_CUT + 500, rows, invoiceId);
+    expect(await loadCsv(t, bytes, { invoiceId })).toMatchObject({ outcome: 'loaded', shipments: 123_380 });
+    const right = `select count(distinct row_number)::integer as n from shipments
+      where invoice_id = '${invoiceId}' and tracking_number = 'n' || ((row_number - 1) % 1000)`;
+    expect(await askLake(settings, right)).toEqual([{ n: 123_380 }]);
   });
 
   test('takes small invoices that come together in together, each for itself', async () => {

@@ -1,2 +1,2 @@
 insert into batched_shipments
-from numbered_csv($load_id::integer, $csv_path, $invoice_id, $in_parallel::boolean)
+from numbered_csv($load_id::integer, $csv_path, $invoice_id)
