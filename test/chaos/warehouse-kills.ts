@@ -8,6 +8,8 @@ export const summary = 'kill -9 in the middle of loads [kills] [seed]: nothing l
 export interface KillsResult extends Judgement {
   readonly kills: number;
   readonly promised: number;
+  /** Kills while a large file was loaded, at least. */
+  readonly largeCutShort: number;
   /** Starts that found the file damaged and made it again. */
   readonly rebuilds: number;
   readonly seconds: number;
@@ -19,7 +21,11 @@ export async function runKills(options: {
   readonly onProgress?: (text: string) => void;
 }): Promise<KillsResult> {
   const began = Date.now();
-  const workshop = await aWorkshop({ invoices: 60 + options.kills * 10, rows: 400 });
+  const workshop = await aWorkshop({
+    invoices: 60 + options.kills * 10,
+    rows: 400,
+    large: Math.min(10, options.kills),
+  });
   let state = options.seed;
   for (let round = 0; round < options.kills; round += 1) {
     const writer = await startWriter(workshop, { seed: options.seed + round });
@@ -40,6 +46,7 @@ export async function runKills(options: {
     ...judgement,
     kills: options.kills,
     promised,
+    largeCutShort: workshop.large.begun - workshop.large.answered,
     rebuilds: workshop.rebuilds.length,
     seconds: (Date.now() - began) / 1000,
   };

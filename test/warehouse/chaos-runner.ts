@@ -11,8 +11,13 @@ import { startPublisher } from '../../warehouse/publisher.js';
 import { openOrRebuild } from './open-or-rebuild.js';
 import { settingsFor } from './support.js';
 
+interface Planned {
+  readonly invoiceId: string;
+  readonly files: readonly string[];
+}
 interface Plan {
-  readonly invoices: readonly { readonly invoiceId: string; readonly files: readonly string[] }[];
+  readonly invoices: readonly Planned[];
+  readonly large: readonly Planned[];
 }
 
 const [dataDir = '', seedText = '1', mode = 'mixed'] = process.argv.slice(2);
@@ -39,8 +44,10 @@ process.stdout.write('ready\n');
 
 const loader = async (): Promise<void> => {
   for (;;) {
-    const { invoiceId, files } = plan.invoices[below(plan.invoices.length)] ?? { invoiceId: '', files: [] };
+    const among = plan.large.length > 0 && below(20) === 0 ? plan.large : plan.invoices;
+    const { invoiceId, files } = among[below(among.length)] ?? { invoiceId: '', files: [] };
     const sha256 = files[below(files.length)] ?? '';
+    if (among === plan.large) process.stdout.write(`begins ${invoiceId} ${sha256}\n`);
     if (mode === 'mixed' && below(40) === 0) {
       await warehouse.voidInvoice({ invoiceId, cause: 'event' });
       process.stdout.write(`voided ${invoiceId}\n`);

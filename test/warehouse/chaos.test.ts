@@ -142,6 +142,7 @@ async function liveCopies(): Promise<LiveCopies> {
         dataDir,
         promised: { loads: new Set(), voids: new Set() },
         rebuilds: [],
+        large: { begun: 0, answered: 0 },
         remove: () => rmSync(dataDir, { recursive: true, force: true }),
       };
     },

@@ -7,10 +7,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { openFolderArchive } from '../../archive/folder-archive.js';
+import { RECORDS_PER_CUT } from '../../contract/csv-scanner.js';
 import type { Verification } from '../../warehouse/warehouse.js';
 import { openOrRebuild } from './open-or-rebuild.js';
-import { aCsv, archiveCsv, ask, makeDataDir, settingsFor, silent } from './support.js';
+import { archiveCsv, ask, makeDataDir, manyRecords, settingsFor, silent } from './support.js';
 
+/** The fourth group of a large invoice's id. */
+const LARGE = '8222';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface Workshop {
@@ -19,6 +22,8 @@ export interface Workshop {
   readonly promised: { readonly loads: Set<string>; readonly voids: Set<string> };
   /** Starts that found the file damaged and made it again from the archive. */
   readonly rebuilds: string[];
+  /** Loads of large files that writers began, and how many of them they said the end of. */
+  readonly large: { begun: number; answered: number };
   remove(): void;
 }
 
@@ -26,27 +31,38 @@ export interface Workshop {
 export async function aWorkshop(options: {
   readonly invoices: number;
   readonly rows: number;
+  /** Further invoices, of files that are loaded in stretches. */
+  readonly large?: number;
   /** A folder to make it in, else the system's for temporary files. */
   readonly under?: string;
 }): Promise<Workshop> {
   const dataDir = makeDataDir(options.under);
   const archive = await openFolderArchive(join(dataDir, 'archive'));
-  const invoices = [];
-  for (let number = 0; number < options.invoices; number += 1) {
-    const invoiceId = `11111111-1111-4111-8111-${`${number}`.padStart(12, '0')}`;
-    const files = [];
-    for (const cost of ['1.25', '2.5']) {
-      const rows = Array.from({ length: 1 + (number % options.rows) }, () => ({ 'Billing Cost': cost }));
-      files.push((await archiveCsv({ dataDir, archive }, aCsv(rows, invoiceId))).sha256);
+  const plan = async (
+    count: number,
+    { group, records }: { group: string; records: (of: number) => number },
+  ) => {
+    const planned = [];
+    for (let number = 0; number < count; number += 1) {
+      const invoiceId = `11111111-1111-4111-${group}-${`${number}`.padStart(12, '0')}`;
+      const files = [];
+      for (const cost of ['1.25', '2.5']) {
+        const bytes = manyRecords(records(number), [{ 'Billing Cost': cost }], invoiceId);
+        files.push((await archiveCsv({ dataDir, archive }, bytes)).sha256);
+      }
+      planned.push({ invoiceId, files });
     }
-    invoices.push({ invoiceId, files });
-  }
+    return planned;
+  };
+  const invoices = await plan(options.invoices, { group: '8111', records: (of) => 1 + (of % options.rows) });
+  const large = await plan(options.large ?? 0, { group: LARGE, records: (of) => RECORDS_PER_CUT + 1 + of });
   await archive.close();
-  writeFileSync(join(dataDir, 'plan.json'), JSON.stringify({ invoices }));
+  writeFileSync(join(dataDir, 'plan.json'), JSON.stringify({ invoices, large }));
   return {
     dataDir,
     promised: { loads: new Set(), voids: new Set() },
     rebuilds: [],
+    large: { begun: 0, answered: 0 },
     remove: () => rmSync(dataDir, { recursive: true, force: true }),
   };
 }
@@ -78,6 +94,8 @@ export async function startWriter(
       const [word, invoiceId = '', sha256 = ''] = line.split(' ');
       if (word === 'ready') resolve();
       if (word === 'rebuilt') workshop.rebuilds.push('writer');
+      if (word === 'begins') workshop.large.begun += 1;
+      else if (invoiceId.includes(LARGE)) workshop.large.answered += 1;
       if (word === 'loaded' || word === 'already_loaded')
         workshop.promised.loads.add(`${invoiceId} ${sha256}`);
       if (word === 'voided') workshop.promised.voids.add(invoiceId);
