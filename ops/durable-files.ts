@@ -121,7 +121,10 @@ export async function appendDurably(path: string, text: string): Promise<void> {
 const RUN = randomBytes(4).toString('hex');
 let namesGiven = 0;
 
-/** A name nobody else uses; it tells the process, so that a later one can sweep what a dead one left. */
+/**
+ * A name nobody else uses; it tells the process, so that a later one can sweep what a dead one left. For the first thread
+ * alone: others of the process would be taken for dead.
+ */
 export function temporaryName(folder: string): string {
   namesGiven += 1;
   return join(folder, `.${process.pid}-${RUN}${namesGiven.toString(16).padStart(8, '0')}.tmp`);
