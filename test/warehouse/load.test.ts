@@ -11,6 +11,7 @@ import {
   aWarehouse,
   HEADER_BYTES,
   INVOICE,
+  loadArchived,
   loadCsv,
   type TestWarehouse,
 } from './support.js';
@@ -102,15 +103,7 @@ describe('load', () => {
 
   test('loads a file once when it is asked for twice at the same moment', async () => {
     const file = await archiveCsv(t, aCsv());
-    const request = {
-      invoiceId: INVOICE,
-      sha256: file.sha256,
-      source: 'event' as const,
-      announcedSha256: file.sha256,
-      eventId: null,
-      workflowRunId: null,
-    };
-    const outcomes = await Promise.all([1, 2, 3, 4, 5, 6].map(() => t.warehouse.load(request)));
+    const outcomes = await Promise.all([1, 2, 3, 4, 5, 6].map(() => loadArchived(t, file.sha256)));
     expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual([
       ...Array(5).fill('already_loaded'),
       'loaded',
@@ -229,14 +222,7 @@ describe('load', () => {
       anEvent('invoice_finalized', { eventTimestamp: '2026-03-01T00:00:00Z', fileHashSha256: older.sha256 }),
     ]);
     for (const file of [newer, older]) {
-      await t.warehouse.load({
-        invoiceId: INVOICE,
-        sha256: file.sha256,
-        source: 'event',
-        announcedSha256: file.sha256,
-        eventId: null,
-        workflowRunId: null,
-      });
+      await loadArchived(t, file.sha256);
     }
     expect(await shipments('billing_cost')).toEqual([{ billing_cost: '2.0000' }]);
   });
@@ -319,14 +305,7 @@ describe('voidInvoice', () => {
   test('wins over a load that runs at the same moment', async () => {
     const file = await archiveCsv(t, aCsv(Array.from({ length: 2000 }, () => ({}))));
     const [outcome] = await Promise.all([
-      t.warehouse.load({
-        invoiceId: INVOICE,
-        sha256: file.sha256,
-        source: 'event',
-        announcedSha256: file.sha256,
-        eventId: null,
-        workflowRunId: null,
-      }),
+      loadArchived(t, file.sha256),
       t.warehouse.recordEvents([anEvent('invoice_voided')]),
     ]);
     expect(['loaded', 'voided']).toContain(outcome.outcome);

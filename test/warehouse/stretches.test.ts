@@ -12,7 +12,7 @@ import {
   ask,
   aWarehouse,
   HEADER_BYTES,
-  INVOICE,
+  loadArchived,
   loadCsv,
   makeDataDir,
   manyRecords,
@@ -95,7 +95,7 @@ test('a file that was archived when scans did not tell of cuts loads as well', a
   const bytes = manyRecords(RECORDS);
   const { sha256 } = await archiveCsv(t, bytes);
   changeScan(sha256, ({ cuts: _, ...scan }) => scan);
-  expect(await loadArchived(sha256)).toMatchObject({ outcome: 'loaded', shipments: RECORDS });
+  expect(await loadArchived(t, sha256)).toMatchObject({ outcome: 'loaded', shipments: RECORDS });
 });
 
 test.each<[string, (cuts: readonly number[]) => readonly number[]]>([
@@ -105,7 +105,7 @@ test.each<[string, (cuts: readonly number[]) => readonly number[]]>([
 ])('cuts that are wrong load nothing: %s', async (_, changed) => {
   const { sha256 } = await archiveCsv(t, manyRecords(RECORDS));
   changeScan(sha256, ({ cuts = [], ...scan }) => ({ ...scan, cuts: changed(cuts) }));
-  await expect(loadArchived(sha256)).rejects.toMatchObject({ code: 'misread' });
+  await expect(loadArchived(t, sha256)).rejects.toMatchObject({ code: 'misread' });
   expect(await inPublished('select row_number from shipments')).toEqual([]);
   expect(leftInTmp()).toEqual([]);
 });
@@ -167,15 +167,4 @@ function changeScan(sha256: string, change: (scan: Scan) => Scan): void {
   const path = join(t.dataDir, 'archive', 'files', sha256.slice(0, 2), `${sha256}.json`);
   const file = JSON.parse(readFileSync(path, 'utf8')) as { scan: Scan };
   writeFileSync(path, JSON.stringify({ ...file, scan: change(file.scan) }));
-}
-
-function loadArchived(sha256: string): ReturnType<TestWarehouse['warehouse']['load']> {
-  return t.warehouse.load({
-    invoiceId: INVOICE,
-    sha256,
-    source: 'event',
-    announcedSha256: sha256,
-    eventId: null,
-    workflowRunId: null,
-  });
 }

@@ -149,12 +149,21 @@ export async function loadCsv(
   bytes: Buffer,
   request: Partial<LoadRequest> = {},
 ): Promise<LoadOutcome> {
-  const file = await archiveCsv(test, bytes);
+  const { sha256: hash } = await archiveCsv(test, bytes);
+  return loadArchived(test, hash, request);
+}
+
+/** Loads what lies in the archive, as its event asks for it. */
+export function loadArchived(
+  test: TestWarehouse,
+  hash: string,
+  request: Partial<LoadRequest> = {},
+): Promise<LoadOutcome> {
   return test.warehouse.load({
     invoiceId: INVOICE,
-    sha256: file.sha256,
+    sha256: hash,
     source: 'event',
-    announcedSha256: file.sha256,
+    announcedSha256: hash,
     eventId: null,
     workflowRunId: null,
     ...request,
