@@ -107,16 +107,11 @@ export async function startBackfill(
   }
 
   async function announced(batch: { workflowId: string; size: number; isLast: boolean }): Promise<boolean> {
-    try {
-      await parent.signal(backfillBatchSignal, batch);
-      return true;
-    } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
-      // It would find out by itself, later.
-      if (batch.size > 0)
-        await client.workflow.getHandle(batch.workflowId).signal(backfillControlSignal, 'cancel');
-      return false;
-    }
+    if (await isHeard(parent.signal(backfillBatchSignal, batch))) return true;
+    // It finds out by itself as well, later, and may have done so.
+    const orphan = client.workflow.getHandle(batch.workflowId);
+    if (batch.size > 0) await isHeard(orphan.signal(backfillControlSignal, 'cancel'));
+    return false;
   }
 }
 
@@ -189,6 +184,17 @@ export function followBackfill(client: Client, route: InvoiceRoute, backfillId: 
 }
 
 export { type BackfillCounts, type BackfillOutcome, noBackfillCounts };
+
+/** @returns false: the workflow was over before it */
+async function isHeard(signalled: Promise<void>): Promise<boolean> {
+  try {
+    await signalled;
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}
 
 function backfillWorkflowId({ environment }: InvoiceRoute, backfillId: string): string {
   return `backfill/${environment}/${backfillId}`;

@@ -1,6 +1,7 @@
 /** What becomes of a backfill whose sender is gone, and of batches whose backfill is gone: they end by themselves. */
 
 import { randomUUID } from 'node:crypto';
+import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
 import {
   type BackfillHandle,
@@ -8,7 +9,13 @@ import {
   followBackfill,
   startBackfill,
 } from '../../temporal/backfill-client.js';
-import type { BackfillBatchResult, BackfillResult } from '../../workflows/backfill-messages.js';
+import {
+  type BackfillBatch,
+  type BackfillBatchResult,
+  type BackfillResult,
+  backfillBatchSignal,
+  backfillControlSignal,
+} from '../../workflows/backfill-messages.js';
 import { eventually } from '../support/eventually.js';
 import { anInvoiceRoute } from '../support/quick-route.js';
 import { openHouse } from './house.js';
@@ -102,6 +109,35 @@ describe.concurrent('a backfill that is cancelled', () => {
         return status.name === 'COMPLETED';
       });
     }
+  });
+
+  test('takes it that a batch handed over too late has ended by itself', async () => {
+    const { connection } = house.temporal;
+    const { dataConverter, namespace } = house.client.options;
+    let late = '';
+    // Before the second batch is announced, the backfill is cancelled, and over, and the batch found that out.
+    const signal: WorkflowClientInterceptor['signal'] = async (input, next) => {
+      const [batch] = input.args as [BackfillBatch];
+      if (input.signalName === backfillBatchSignal.name && batch.workflowId.endsWith('/2')) {
+        const parent = house.client.workflow.getHandle(input.workflowExecution.workflowId);
+        await parent.signal(backfillControlSignal, 'cancel');
+        await parent.result();
+        const { counts } = (await house.client.workflow
+          .getHandle(batch.workflowId)
+          .result()) as BackfillBatchResult;
+        expect(counts).toMatchObject({ cancelled: 1, loaded: 0 });
+        late = batch.workflowId;
+      }
+      return next(input);
+    };
+    const client = new Client({
+      ...{ connection, namespace, dataConverter, interceptors: { workflow: [{ signal }] } },
+    });
+    const backfill = await startBackfill(client, route, {
+      ...{ partnerId: PARTNER_ID, invoiceIds: ids(4), batchSize: 1, lookAfter: '500 ms' },
+    });
+    expect(late).not.toBe('');
+    expect(await backfill.status()).toMatchObject({ total: 1, isOver: true, isComplete: false });
   });
 });
 
