@@ -150,7 +150,8 @@ test.each([
   answer = odd;
   const start = performance.now();
   expect(await post()).toEqual({ status: null, error: expect.stringMatching(error), responseBody: '' });
-  expect(performance.now() - start).toBeLessThan(TIMEOUT_MS * 2);
+  // Ten times as long says that it ended by itself, and not how quick the machine was.
+  expect(performance.now() - start).toBeLessThan(TIMEOUT_MS * 10);
   answer = (socket) => socket.write(ACCEPTED);
   expect(await post()).toEqual(accepted);
   expect(sockets).toHaveLength(2);
