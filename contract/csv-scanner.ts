@@ -59,6 +59,8 @@ type State = typeof FIELD_START | typeof UNQUOTED | typeof QUOTED | typeof AFTER
 export class CsvScanner {
   readonly #utf8 = new Utf8Validator();
   readonly #findings: CsvFinding[] = [];
+  /** The last cell in which each rule was found broken. */
+  readonly #told = new Map<ScanRule, string>();
   #findingCount = 0;
 
   /** The file's first bytes, until there are enough to compare the header; null from then on. */
@@ -79,6 +81,8 @@ export class CsvScanner {
   readonly #recordsPerCut: number;
   readonly #cuts: number[] = [];
   #headerIsRight = false;
+  /** What a lone CR does not end: rows follow, in the header's record. */
+  #headerGoesOn = false;
   #endsWithLineEnd = false;
   /** Start of the current field in the current chunk; -1 when it began in an earlier one, then `#carried` has its first bytes. */
   #fieldStart = 0;
@@ -104,7 +108,7 @@ export class CsvScanner {
     if (this.#state === AFTER_CR) this.#add('bare-cr', { value: '\r' });
     if (this.#state === QUOTED) this.#add('open-quote', { line: this.#quoteLine, value: this.#shown() });
     if (this.#offset > this.#recordOffset) this.#endRecord(this.#offset, 0);
-    if (this.#records === 0 && this.#headerIsRight) {
+    if (this.#records === 0 && this.#headerIsRight && !this.#headerGoesOn) {
       this.#add('no-rows', {
         line: null,
         row: null,
@@ -128,13 +132,7 @@ export class CsvScanner {
     this.#head = null;
     const start = head.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0;
     this.#headerIsRight = HEADER.test(head.toString('latin1', start, LONGEST_HEADER));
-    if (!this.#headerIsRight) {
-      const [firstLine = ''] = head
-        .subarray(start)
-        .toString('utf8')
-        .split(/[\r\n]/, 1);
-      this.#add('header', { column: null, value: firstLine });
-    }
+    if (!this.#headerIsRight) this.#add('header', wrongHeader(head.toString('utf8', start, LONGEST_HEADER)));
     this.#offset = start;
     this.#recordOffset = start;
     this.#pushBody(head.subarray(start));
@@ -143,12 +141,13 @@ export class CsvScanner {
   #pushBody(chunk: Uint8Array): void {
     if (chunk.length === 0) return;
     let scanned = 0;
-    for (const offender of this.#utf8.check(chunk)) {
-      this.#scan(chunk, scanned, offender);
-      this.#add('utf-8', {
-        value: `byte 0x${(chunk[offender] ?? 0).toString(16)} after ${this.#shown(chunk, offender)}`,
-      });
-      scanned = offender;
+    for (const { offset, bytes } of this.#utf8.check(chunk)) {
+      this.#scan(chunk, scanned, offset);
+      this.#addOnce(
+        'utf-8',
+        () => `${inHex(bytes)} after "${this.#shown(chunk, offset).replace(/\uFFFD+$/, '')}"`,
+      );
+      scanned = offset;
     }
     this.#scan(chunk, scanned, chunk.length);
     this.#carryField(chunk);
@@ -178,6 +177,7 @@ export class CsvScanner {
             state = FIELD_START;
           } else {
             this.#addAt('bare-cr', chunk, i - 1);
+            this.#headerGoesOn ||= this.#record === -1;
             state = UNQUOTED;
           }
           break;
@@ -275,7 +275,15 @@ export class CsvScanner {
   }
 
   #addAt(rule: ScanRule, chunk: Uint8Array, at: number): void {
-    this.#add(rule, { value: this.#shown(chunk, at + 1) });
+    this.#addOnce(rule, () => this.#shown(chunk, at + 1));
+  }
+
+  /** What is wrong in a cell in one way is one finding, however often it occurs there. */
+  #addOnce(rule: ScanRule, value: () => string): void {
+    const cell = `${this.#record}/${this.#field}`;
+    if (this.#told.get(rule) === cell) return;
+    this.#told.set(rule, cell);
+    this.#add(rule, { value: value() });
   }
 
   /** By default at the current line, record and column. */
@@ -291,4 +299,21 @@ export class CsvScanner {
       value: printable(finding.value),
     });
   }
+}
+
+/** The first name that is not the one that should be there, or what else is wrong with the file's beginning. */
+function wrongHeader(head: string): { readonly column: string | null; readonly value: string } {
+  const [line = ''] = head.split(/[\r\n]/, 1);
+  if (line === '')
+    return { column: null, value: head === '' ? 'the file is empty' : 'the first line is empty' };
+  const names = line.split(',');
+  const at = CSV_HEADERS.findIndex((name, index) => names[index] !== name && names[index] !== `"${name}"`);
+  const column = CSV_HEADERS[at];
+  if (column === undefined) return { column: null, value: `more than ${CSV_HEADERS.length} fields: ${line}` };
+  const found = names[at] === undefined ? 'nothing' : `"${printable(names[at], 80)}"`;
+  return { column, value: `field ${at + 1} is ${found} instead of "${column}": ${line}` };
+}
+
+function inHex(bytes: readonly number[]): string {
+  return `byte${bytes.length === 1 ? '' : 's'} ${bytes.map((byte) => `0x${byte.toString(16).padStart(2, '0')}`).join(' ')}`;
 }

@@ -1,8 +1,8 @@
 /** Makes bytes of strangers fit for a terminal, a log line and a table cell. */
 
 /**
- * At most `limit` characters, control characters (also bidirectional overrides) as escapes, so that a value
- * can neither flood nor rewrite what surrounds it.
+ * At most `limit` characters, control characters (also bidirectional overrides) and spaces that only look like
+ * one as escapes, so that a value can neither flood nor rewrite what surrounds it.
  */
 export function printable(text: string, limit = 200): string {
   let shown = '';
@@ -15,7 +15,7 @@ export function printable(text: string, limit = 200): string {
 }
 
 function isUnsafe(character: string): boolean {
-  return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.test(character);
+  return character !== ' ' && /[\p{Cc}\p{Cf}\p{Z}\p{Cs}]/u.test(character);
 }
 
 function escaped(character: string): string {

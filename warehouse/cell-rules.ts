@@ -2,6 +2,7 @@
 
 import { CSV_HEADERS, type CsvHeader } from '../contract/names.js';
 import { isCurrency } from './currencies.js';
+import { uuidOrNull } from './ledger-lines.js';
 
 export type CellRule = 'required' | 'date' | 'amount' | 'weight' | 'unit' | 'currency' | 'invoice-id';
 
@@ -24,8 +25,12 @@ const REQUIRED: ReadonlySet<CsvHeader> = new Set([
   'Carrier',
 ]);
 
-/** What is wrong with the 14 cells of a record, from left to right; empty when it may be loaded. */
-export function brokenCells(cells: readonly string[], invoiceId: string): readonly BrokenCell[] {
+/**
+ * What is wrong with the 14 cells of a record, from left to right; empty when it may be loaded.
+ *
+ * @param invoiceId null: any UUID will do
+ */
+export function brokenCells(cells: readonly string[], invoiceId: string | null): readonly BrokenCell[] {
   return CSV_HEADERS.flatMap((column, index) => {
     const value = cells[index] ?? '';
     const rule = brokenRule(column, value, cells, invoiceId);
@@ -37,7 +42,7 @@ function brokenRule(
   column: CsvHeader,
   value: string,
   cells: readonly string[],
-  invoiceId: string,
+  invoiceId: string | null,
 ): CellRule | null {
   if (value === '') {
     if (REQUIRED.has(column)) return 'required';
@@ -50,7 +55,7 @@ function brokenRule(
     case 'Carrier Invoice Date':
       return isDay(value) ? null : 'date';
     case 'Invoice ID':
-      return value.toLowerCase() === invoiceId.toLowerCase() ? null : 'invoice-id';
+      return isUuidOf(value, invoiceId) ? null : 'invoice-id';
     case 'Currency Code':
       return isCurrency(value) ? null : 'currency';
     case 'Billing Cost':
@@ -62,6 +67,10 @@ function brokenRule(
     default:
       return null;
   }
+}
+
+function isUuidOf(text: string, invoiceId: string | null): boolean {
+  return invoiceId === null ? uuidOrNull(text) !== null : text.toLowerCase() === invoiceId.toLowerCase();
 }
 
 const WEIGHT_INDEX = CSV_HEADERS.indexOf('Billable Weight');

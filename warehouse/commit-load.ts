@@ -89,7 +89,7 @@ function groupByLoad(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> 
 }
 
 /** What the rows amount to. @throws Refusal, MisreadError when that is not what may be loaded */
-function judgeRows(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): NewLine {
+export function judgeRows(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): NewLine {
   const line = lineOf(load, totals, lines);
   const unknown = totals.find(
     ({ currency_code: code, is_code }) => is_code !== true || !isCurrency(String(code)),
@@ -121,7 +121,7 @@ async function readFences(ledger: Statements, loads: readonly FileLoad[]): Promi
 
 const NOTHING: InvoiceLines = { evidence: [], loads: [], attention: [] };
 
-interface NewLine extends LoadLine {
+export interface NewLine extends LoadLine {
   readonly tenant: string | null;
 }
 
@@ -148,7 +148,7 @@ async function insertLoads(
   return loads.map(({ invoiceId }, index) => loadedRows(lines[index], derived.get(invoiceId)));
 }
 
-function loadedRows(line: NewLine | undefined, derived: DerivedInvoice | undefined): LoadedRows {
+export function loadedRows(line: NewLine | undefined, derived: DerivedInvoice | undefined): LoadedRows {
   if (line === undefined) throw new Error('A load has no line.');
   return {
     loadId: line.load_id,
@@ -166,7 +166,7 @@ function lineOf(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): Ne
   const shipments = totals.reduce((sum, total) => sum + Number(total.shipments), 0);
   expectRows(load, { shipments, totals });
   const stated = deriveInvoice(lines)?.row.currency_code ?? null;
-  const largest = totals.toSorted((a, b) => Number(b.shipments) - Number(a.shipments))[0];
+  const largest = totals.toSorted(byWeight)[0];
   const main = totals.find((total) => total.currency_code === stated) ?? largest;
   const sorted = (column: string): string[] => totals.map((total) => String(total[column])).sort();
   return {
@@ -184,6 +184,13 @@ function lineOf(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): Ne
     ends_with_line_end: load.file.scan.endsWithLineEnd,
     loaded_at: load.loadedAt,
   };
+}
+
+/** The currency of most rows first; of equals always the same one, since a rebuild has to come to it again. */
+function byWeight(a: Row, b: Row): number {
+  const order = Number(b.shipments) - Number(a.shipments);
+  if (order !== 0) return order;
+  return String(a.currency_code) < String(b.currency_code) ? -1 : 1;
 }
 
 /**

@@ -9,7 +9,7 @@ import { createReadStream } from 'node:fs';
 import { type Info, parse } from 'csv-parse';
 import type { CsvFinding } from '../contract/csv-file.js';
 import { MAX_FINDINGS } from '../contract/csv-scanner.js';
-import { CSV_HEADERS } from '../contract/names.js';
+import { CSV_HEADERS, type CsvHeader } from '../contract/names.js';
 import { printable } from '../contract/printable.js';
 import { brokenCells } from './cell-rules.js';
 
@@ -24,13 +24,19 @@ export interface BrokenRows {
 export interface FindBrokenRowsOptions {
   /** The scan has told of records with too few or too many fields: only the cells of the others are looked at. */
   readonly skipsRagged?: boolean;
+  /** Is given the cells of every row that breaks no rule. */
+  readonly onGoodRow?: (cells: readonly string[]) => void;
 }
 
-/** The answer for a file whose records the scan can tell apart; what csv-parse itself cannot read is one finding more. */
+/**
+ * The answer for a file whose records the scan can tell apart; what csv-parse itself cannot read is one finding more.
+ *
+ * @param invoiceId null: nobody knows whose rows they are, and any UUID will do
+ */
 export async function findBrokenRows(
   csvPath: string,
-  invoiceId: string,
-  { skipsRagged = false }: FindBrokenRowsOptions = {},
+  invoiceId: string | null,
+  { skipsRagged = false, onGoodRow }: FindBrokenRowsOptions = {},
 ): Promise<BrokenRows> {
   const findings: CsvFinding[] = [];
   let findingCount = 0;
@@ -62,7 +68,11 @@ export async function findBrokenRows(
       if (info.records === 1) continue;
       records += 1;
       if (record.length !== CSV_HEADERS.length) continue;
-      for (const cell of brokenCells(record, invoiceId)) add({ line, row: records, ...cell });
+      const broken = brokenCells(record, invoiceId);
+      if (broken.length === 0) onGoodRow?.(record);
+      for (const cell of broken) {
+        add({ line: line + lineBreaksBefore(cell.column, record), row: records, ...cell });
+      }
     }
   } catch (error) {
     if (!isCsvError(error)) throw error;
@@ -77,6 +87,12 @@ export async function findBrokenRows(
     input.destroy();
   }
   return { findings, findingCount, records };
+}
+
+/** A cell is told with the line it begins on, as the byte scan does. */
+function lineBreaksBefore(column: CsvHeader, record: readonly string[]): number {
+  const before = record.slice(0, CSV_HEADERS.indexOf(column));
+  return before.reduce((count, cell) => count + cell.split('\n').length - 1, 0);
 }
 
 function isCsvError(

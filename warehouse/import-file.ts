@@ -4,14 +4,14 @@ import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { parse } from 'csv-parse';
 import type { Archive } from '../archive/archive.js';
-import type { ArchivedFile, CsvScan } from '../contract/csv-file.js';
+import type { ArchivedFile } from '../contract/csv-file.js';
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import { CSV_HEADERS, type WebhookStatus } from '../contract/names.js';
 import { printable } from '../contract/printable.js';
-import { findBrokenRows } from './find-broken-rows.js';
 import { uuidOrNull } from './ledger-lines.js';
+import { refusedByCells, refusedByScan } from './refusal.js';
 import { takeCopy } from './take-copy.js';
-import type { LoadOutcome, Warehouse } from './warehouse.js';
+import type { JudgedOutcome, LoadOutcome, Rejection, Warehouse } from './warehouse.js';
 
 export interface ImportRequest {
   /** The person's file; it is copied, never moved. */
@@ -40,8 +40,7 @@ export interface Imported {
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly records: number;
-  /** `checked`: a dry run found nothing wrong. */
-  readonly outcome: LoadOutcome | { readonly outcome: 'checked' };
+  readonly outcome: JudgedOutcome;
 }
 
 /** @param copyBegun by a caller who had other things to wait for; it is discarded here */
@@ -56,8 +55,12 @@ export async function importFile(
     const named = request.invoiceId ?? (await invoiceOf(copy));
     const invoiceId = uuidOrNull(named ?? undefined);
     const told = { invoiceId, sha256, sizeBytes, records: scan.records };
-    if (invoiceId === null) return { ...told, outcome: refusal(scan, named) };
-    if (request.dryRun === true) return { ...told, outcome: await check(copy, scan, invoiceId) };
+    if (invoiceId === null) return { ...told, outcome: await refusedUnnamed(file, copy, named) };
+    const details = (await deps.lookUp?.(invoiceId)) ?? null;
+    if (request.dryRun === true) {
+      return { ...told, outcome: await deps.warehouse.judge({ invoiceId, file, csvPath: copy, details }) };
+    }
+    if (details !== null) await deps.warehouse.recordDetails({ invoiceId, ...details });
     const outcome = await archiveAndLoad(deps, { copy, invoiceId, from: basename(request.path) }, file);
     return { ...told, outcome };
   } finally {
@@ -66,12 +69,10 @@ export async function importFile(
 }
 
 async function archiveAndLoad(
-  { warehouse, archive, now, lookUp }: ImportDeps,
+  { warehouse, archive, now }: ImportDeps,
   { copy, invoiceId, from }: { readonly copy: string; readonly invoiceId: string; readonly from: string },
   file: ArchivedFile,
 ): Promise<LoadOutcome> {
-  const details = await lookUp?.(invoiceId);
-  if (details !== undefined && details !== null) await warehouse.recordDetails({ invoiceId, ...details });
   await archive.putFile(copy, file);
   const { sha256, sizeBytes } = file;
   await archive.putFact({
@@ -120,24 +121,12 @@ async function invoiceOf(csvPath: string): Promise<string | null> {
   }
 }
 
-async function check(
-  csvPath: string,
-  scan: CsvScan,
-  invoiceId: string,
-): Promise<LoadOutcome | { readonly outcome: 'checked' }> {
-  if (scan.findingCount > 0) return refusal(scan, invoiceId);
-  const { findings, findingCount } = await findBrokenRows(csvPath, invoiceId);
-  return findingCount === 0 ? { outcome: 'checked' } : { outcome: 'rejected', findings, findingCount };
-}
-
-function refusal(scan: CsvScan, named: string | null): LoadOutcome {
-  if (scan.findingCount > 0) {
-    return { outcome: 'rejected', findings: scan.findings, findingCount: scan.findingCount };
-  }
-  const value = named === null ? 'no row names an invoice' : printable(named);
-  return {
-    outcome: 'rejected',
-    findings: [{ line: 2, row: 1, column: 'Invoice ID', rule: 'invoice-id', value }],
-    findingCount: 1,
-  };
+/** All that is wrong with a file whose invoice nobody can tell. */
+async function refusedUnnamed(file: ArchivedFile, csvPath: string, named: string | null): Promise<Rejection> {
+  const refused = { file, csvPath, invoiceId: null };
+  const found = await (file.scan.findingCount > 0 ? refusedByScan(refused) : refusedByCells(refused));
+  if (found.findingCount > 0) return found;
+  const value = `'${printable(named ?? '')}' names no invoice`;
+  const finding = { line: null, row: null, column: 'Invoice ID', rule: 'invoice-id', value };
+  return { outcome: 'rejected', findings: [finding], findingCount: 1 };
 }

@@ -14,6 +14,7 @@ import type { FileLoad } from './file-load.js';
 import { GroupCommit } from './group-commit.js';
 import type { Ingested } from './ingest.js';
 import { refreshInvoices } from './invoice-states.js';
+import { type FileToJudge, judgeFile } from './judge-file.js';
 import { knownLoad } from './known-load.js';
 import { uuidOrNull } from './ledger-lines.js';
 import { readInvoice, readInvoices, readStandings } from './read-invoices.js';
@@ -25,6 +26,7 @@ import type {
   FileLoadOutcome,
   InvoiceStanding,
   InvoiceSummary,
+  JudgedOutcome,
   LoadOutcome,
   LoadRequest,
   Publication,
@@ -129,6 +131,11 @@ export class LedgerWarehouse implements Warehouse {
     );
     if (outcome.outcome === 'loaded') this.#changed();
     return outcome;
+  }
+
+  judge(asked: Omit<FileToJudge, 'at'>): Promise<JudgedOutcome> {
+    const file = { ...asked, invoiceId: asked.invoiceId.toLowerCase(), at: this.#at() };
+    return this.#open.shared(() => judgeFile(this.#store.ledgers, file));
   }
 
   async voidInvoice(request: {

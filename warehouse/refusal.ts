@@ -13,7 +13,10 @@ const LEAVES_RECORDS_APART: ReadonlySet<string> = new Set<ScanRule>([
   'record-too-big',
 ]);
 
-export async function refusedByScan({ file: { scan }, csvPath, invoiceId }: FileLoad): Promise<Rejection> {
+/** A file, and whose rows it should hold; null: any invoice's. */
+export type Refused = Pick<FileLoad, 'file' | 'csvPath'> & { readonly invoiceId: string | null };
+
+export async function refusedByScan({ file: { scan }, csvPath, invoiceId }: Refused): Promise<Rejection> {
   const { findings, findingCount } = scan;
   if (!findings.every(({ rule }) => LEAVES_RECORDS_APART.has(rule))) {
     return { outcome: 'rejected', findings, findingCount };
@@ -28,7 +31,7 @@ export async function refusedByScan({ file: { scan }, csvPath, invoiceId }: File
 }
 
 /** For a file that the scan let pass; without findings when csv-parse has nothing to object to. */
-export async function refusedByCells(load: FileLoad): Promise<Rejection> {
+export async function refusedByCells(load: Omit<Refused, 'file'>): Promise<Rejection> {
   const { findings, findingCount } = await findBrokenRows(load.csvPath, load.invoiceId);
   return { outcome: 'rejected', findings, findingCount };
 }

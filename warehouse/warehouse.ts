@@ -4,6 +4,7 @@ import type { ArchivedEvent } from '../archive/archive.js';
 import type { CsvFinding } from '../contract/csv-file.js';
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { FileSource, InvoiceState, WebhookStatus } from '../contract/names.js';
+import type { FileToJudge } from './judge-file.js';
 
 export interface LoadRequest {
   readonly invoiceId: string;
@@ -56,6 +57,11 @@ export type FileLoadOutcome =
 
 /** What comes of being asked for it, perhaps again. */
 export type LoadOutcome = FileLoadOutcome | ({ readonly outcome: 'already_loaded' } & LoadedRows);
+
+/** What would come of loading it; `checked`: it would be loaded, with this to show for it. */
+export type JudgedOutcome =
+  | LoadOutcome
+  | ({ readonly outcome: 'checked' } & Omit<LoadedRows, 'loadId' | 'version'>);
 
 /** One invoice as the warehouse knows it; the columns of the view `invoices` in camelCase. */
 export interface InvoiceSummary {
@@ -133,6 +139,8 @@ export interface Warehouse {
     readonly header: Partial<InvoiceHeader>;
   }): Promise<void>;
   load(request: LoadRequest): Promise<LoadOutcome>;
+  /** What `load` would answer of a file that need not lie in the archive. Writes nothing. */
+  judge(file: Omit<FileToJudge, 'at'>): Promise<JudgedOutcome>;
   /** Rows stay, totals no longer see them. Idempotent. */
   voidInvoice(request: {
     readonly invoiceId: string;

@@ -8,6 +8,7 @@ import type { BillingService } from '../../billing/billing-service.js';
 import type { Settings } from '../../config/settings.js';
 import { claimDataFolder } from '../../warehouse/data-folder.js';
 import type { Imported, ImportRequest } from '../../warehouse/import-file.js';
+import { uuidOrNull } from '../../warehouse/ledger-lines.js';
 import { type CopyBegun, takeCopy } from '../../warehouse/take-copy.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { CliError, EXIT } from '../errors.js';
@@ -35,6 +36,11 @@ export function importCommand(): Command {
       if (flags.invoice !== undefined && files.length > 1) {
         throw new CliError(EXIT.usage, '--invoice names the invoice of one file', {
           hint: 'import them one by one',
+        });
+      }
+      if (flags.invoice !== undefined && uuidOrNull(flags.invoice) === null) {
+        throw new CliError(EXIT.usage, `--invoice ${printable(flags.invoice)} is no invoice id`, {
+          hint: 'it is the UUID that the service gave the invoice, not its number',
         });
       }
       const paths = files.map((file) => resolve(file));
@@ -142,13 +148,23 @@ function print(output: Output, paths: readonly string[], imported: readonly Impo
     subject: refused
       .map(({ file, outcome, why }) => `${printable(file)}: ${outcome}${why === null ? '' : `, ${why}`}`)
       .join('; '),
-    hint: 'nothing of a refused file is loaded; --json lists all findings',
+    hint: `nothing of a refused file is loaded; ${adviceFor(refused)}`,
   });
 }
 
+/** What a person can do about it, by what most likely happened to the file. */
+function adviceFor(refused: readonly Printed[]): string {
+  const rules = new Set(refused.flatMap(({ findings }) => findings.map(({ rule }) => rule)));
+  if (rules.size === 0) return '--json lists what contradicts';
+  if (rules.has('no-final-line-end')) return 'it may be cut off: export it again and import it whole';
+  if (rules.has('invoice-id') && rules.size === 1)
+    return 'a file holds the rows of one invoice; --invoice says which, when its first row does not';
+  return 'export it again and import it as it comes, not saved by a spreadsheet; --json lists the findings';
+}
+
 function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
-  const loaded = outcome.outcome === 'loaded' || outcome.outcome === 'already_loaded' ? outcome : null;
-  const findings = outcome.outcome === 'rejected' ? outcome.findings : [];
+  const loaded = 'shipments' in outcome ? outcome : null;
+  const { findings, findingCount } = outcome.outcome === 'rejected' ? outcome : NO_FINDINGS;
   const discrepancies = 'discrepancies' in outcome ? outcome.discrepancies : [];
   return {
     invoice_id: invoiceId,
@@ -160,12 +176,16 @@ function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
     billing_cost: loaded?.billingCost ?? null,
     currency_code: loaded?.currencyCode ?? null,
     proof: loaded?.proof ?? null,
-    version: loaded?.version ?? null,
+    version: 'version' in outcome ? outcome.version : null,
     why: whyOf(outcome),
     findings,
+    finding_count: findingCount,
     discrepancies,
   };
 }
+
+const NO_FINDINGS = { findings: [], findingCount: 0 };
+type Printed = ReturnType<typeof asJson>;
 
 function whyOf(outcome: Imported['outcome']): string | null {
   switch (outcome.outcome) {
@@ -175,7 +195,8 @@ function whyOf(outcome: Imported['outcome']): string | null {
       const place = [first.line === null ? null : `line ${first.line}`, first.column].filter(
         (part) => part !== null,
       );
-      return printable([...place, `rule ${first.rule}`, `value "${first.value}"`].join(', '));
+      const more = outcome.findingCount > 1 ? `, and ${outcome.findingCount - 1} more` : '';
+      return printable([...place, `rule ${first.rule}`, `value "${first.value}"`].join(', ')) + more;
     }
     case 'contradicted':
       return outcome.discrepancies

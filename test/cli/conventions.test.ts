@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { VERBS } from '../../cli/verbs.js';
+import { CSV_HEADERS } from '../../contract/names.js';
 import { takeLock } from '../../warehouse/lock-file.js';
 import { BILLSYNC, billsync, cleanEnvironment } from '../support/billsync.js';
 
@@ -126,6 +127,37 @@ describe('billsync', () => {
       expect.stringMatching(/billsync init.*billsync up --sandbox/),
     ]);
   });
+
+  test('ends with 7 when a file is refused, and says what is wrong with it and how often', async () => {
+    const data = join(folder, 'refused');
+    const cells = [
+      'Acme',
+      '2026-02-28',
+      '7f3a0000-1111-4222-8333-444455556666',
+      '2026-02-03',
+      '00501',
+      'USD',
+      'x',
+    ];
+    const row = [...cells, '2.5', 'LB', '1Z999', 'UPS', '5', '2026-02-10', 'Ground'].join(',');
+    const file = join(folder, 'refused.csv');
+    writeFileSync(file, `${[CSV_HEADERS.join(','), ...Array(150).fill(row)].join('\r\n')}\r\n`);
+    const ask = (...args: readonly string[]) =>
+      billsync(['import', file, ...args], { env: { BILLSYNC_DATA_DIR: data } });
+    const refused = await ask('--json');
+    expect(refused.exitCode).toBe(7);
+    const [{ findings, finding_count }] = JSON.parse(refused.stdout) as [
+      { findings: readonly unknown[]; finding_count: number },
+    ];
+    expect([findings.length, finding_count]).toEqual([100, 150]);
+    expect(refused.stderr).toMatch(/line 2, Billing Cost, rule amount, value "x", and 149 more/);
+    expect(refused.stderr).toMatch(/nothing of a refused file is loaded; export it again/);
+    const misnamed = await ask('--invoice', 'INV-1');
+    expect([misnamed.exitCode, misnamed.stderr]).toEqual([
+      2,
+      expect.stringContaining('--invoice INV-1 is no'),
+    ]);
+  }, 90_000);
 
   test('ends with 8 and names the process that has the warehouse, also when it is a role that does not start', async () => {
     const held = join(folder, 'held');

@@ -74,11 +74,15 @@ describe('CsvScanner', () => {
   });
 
   test.each<[string, string | Uint8Array, string[]]>([
-    ['CR line ends', fileWith(GOOD).replaceAll('\r\n', '\r'), ['bare-cr', 'no-rows']],
+    ['CR line ends', fileWith(GOOD).replaceAll('\r\n', '\r'), ['bare-cr']],
     ['LF line ends', fileWith(GOOD).replaceAll('\r\n', '\n'), ['bare-lf']],
     ['one LF among CRLF', `${HEADER}\r\n${GOOD}\n${GOOD}\r\n`, ['bare-lf']],
     ['a lone CR in a field', fileWith(withLevel('Gro\rund')), ['bare-cr']],
-    ['UTF-16', Buffer.from(`\ufeff${fileWith(GOOD)}`, 'utf16le'), ['header', 'utf-8', 'nul']],
+    [
+      'UTF-16',
+      Buffer.from(`\ufeff${fileWith(GOOD)}`, 'utf16le'),
+      ['header', 'utf-8', 'nul', 'bare-cr', 'bare-lf', 'field-count'],
+    ],
     ['NUL in a field', fileWith(withLevel('Gro\0und')), ['nul']],
     ['NUL in quotes', fileWith(withLevel('"Gro\0und"')), ['nul']],
     ['0xFF', Buffer.from(fileWith(withLevel('G\xff')), 'latin1'), ['utf-8']],
@@ -142,6 +146,70 @@ describe('CsvScanner', () => {
       row: 2,
       rule: 'open-quote',
     });
+  });
+
+  test.each([
+    ['Latin-1', [0xe9], 'byte 0xe9 after "Caf"'],
+    ['Latin-1 before a letter', [0xe9, 0x6f], 'byte 0xe9 after "Caf"'],
+    ['a character cut short', [0xf0, 0x9f, 0x98], 'bytes 0xf0 0x9f 0x98 after "Caf"'],
+    ['a surrogate', [0xed, 0xa0, 0x80], 'byte 0xed after "Caf"'],
+    ['an overlong form', [0xe0, 0x80], 'byte 0xe0 after "Caf"'],
+  ])('names the bytes that are no UTF-8, once for a cell: %s', (_, bytes, value) => {
+    const [before = '', after = ''] = fileWith(GOOD.replace('UPS', 'Caf?')).split('?');
+    const file = Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)]);
+    for (const chunkBytes of [1, 2, 3, 65_536]) {
+      expect(scan(file, chunkBytes)).toMatchObject({
+        findings: [{ line: 3, row: 2, column: 'Carrier', rule: 'utf-8', value }],
+        findingCount: 1,
+      });
+    }
+  });
+
+  test('tells once what is wrong in a cell several times', () => {
+    expect(scan(fileWith(withLevel('a""b\0\0"'))).findings).toMatchObject([
+      { rule: 'stray-quote', column: 'Service Level' },
+      { rule: 'nul', column: 'Service Level' },
+    ]);
+    expect(scan(fileWith(`${GOOD.replace('UPS', 'U"PS')}"`)).findings).toMatchObject([
+      { rule: 'stray-quote', column: 'Carrier' },
+      { rule: 'stray-quote', column: 'Service Level' },
+    ]);
+  });
+
+  test.each([
+    [
+      'a name that is another',
+      HEADER.replace('Carrier Zone', 'Zone'),
+      'Carrier Zone',
+      /^field 12 is "Zone" instead of "Carrier Zone": Tenant,/,
+    ],
+    [
+      'a space that only looks like one',
+      HEADER.replace('Ship Date', 'Ship\u00a0Date'),
+      'Ship Date',
+      /^field 4 is "Ship\\u00a0Date" instead/,
+    ],
+    [
+      'a name too few',
+      HEADER.replace(',Service Level', ''),
+      'Service Level',
+      /^field 14 is nothing instead of/,
+    ],
+    ['a name too many', `${HEADER},x`, null, /^more than 14 fields: Tenant,/],
+    ['an empty line', `\r\n${HEADER}`, null, /^the first line is empty$/],
+    ['nothing', '', null, /^the file is empty$/],
+  ])('says what is wrong with a header: %s', (_, header, column, value) => {
+    const file = header === '' ? '' : `${header}\r\n${GOOD}\r\n`;
+    for (const chunkBytes of [1, 65_536]) {
+      const [finding] = scan(file, chunkBytes).findings;
+      expect(finding).toEqual({
+        line: 1,
+        row: null,
+        column,
+        rule: 'header',
+        value: expect.stringMatching(value),
+      });
+    }
   });
 
   test('counts every finding and keeps the first hundred', () => {

@@ -1,10 +1,7 @@
-/** From a number back to where it came from: imports, versions compared, a tracking number explained, levels compared. */
+/** From a number back to where it came from: versions compared, a tracking number explained, levels compared. */
 
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { explainTracking } from '../../warehouse/explain.js';
-import { type Imported, type ImportRequest, importFile } from '../../warehouse/import-file.js';
 import { diffVersions } from '../../warehouse/version-diff.js';
 import {
   aCsv,
@@ -14,7 +11,6 @@ import {
   aWarehouse,
   INVOICE,
   loadCsv,
-  sha256,
   type TestWarehouse,
 } from './support.js';
 
@@ -23,71 +19,6 @@ beforeEach(async () => {
   t = await aWarehouse();
 });
 afterEach(() => t.close());
-
-function imported(bytes: Buffer, request: Partial<ImportRequest> = {}): Promise<Imported> {
-  const path = join(t.dataDir, 'march invoice.csv');
-  writeFileSync(path, bytes);
-  const deps = { warehouse: t.warehouse, archive: t.archive, dataDir: t.dataDir, now: () => new Date() };
-  return importFile(deps, { path, invoiceId: null, ...request });
-}
-
-describe('importFile', () => {
-  test('takes the invoice from the file and marks it unproved without a header', async () => {
-    const bytes = aCsv();
-    expect(await imported(bytes)).toMatchObject({
-      invoiceId: INVOICE,
-      sha256: sha256(bytes),
-      records: 1,
-      outcome: { outcome: 'loaded', proof: 'unproved' },
-    });
-    const { path } = await t.warehouse.publish();
-    expect(await ask(path, 'select file_source, came_from, is_current from files')).toEqual([
-      { file_source: 'file', came_from: 'march invoice.csv', is_current: true },
-    ]);
-  });
-
-  test('proves the file by the header that the service tells', async () => {
-    const path = join(t.dataDir, 'x.csv');
-    writeFileSync(path, aCsv());
-    const result = await importFile(
-      {
-        warehouse: t.warehouse,
-        archive: t.archive,
-        dataDir: t.dataDir,
-        now: () => new Date(),
-        lookUp: async () => ({
-          status: 'finalized',
-          header: { invoiceTotalAmount: '9.16', totalTransactionCount: 1, currencyCode: 'USD' },
-        }),
-      },
-      { path, invoiceId: null },
-    );
-    expect(result.outcome).toMatchObject({ outcome: 'loaded', proof: 'header' });
-  });
-
-  test('refuses a file of another invoice than the one that was named', async () => {
-    const other = '22222222-2222-4222-8222-222222222222';
-    expect(await imported(aCsv(), { invoiceId: other })).toMatchObject({
-      outcome: { outcome: 'rejected', findings: [{ line: 2, rule: 'invoice-id', value: INVOICE }] },
-    });
-  });
-
-  test('checks without writing in a dry run', async () => {
-    expect(await imported(aCsv(), { dryRun: true })).toMatchObject({ outcome: { outcome: 'checked' } });
-    expect(await imported(aCsv([{ 'Billing Cost': 'x' }]), { dryRun: true })).toMatchObject({
-      outcome: { outcome: 'rejected', findingCount: 1 },
-    });
-    expect(await t.warehouse.invoices()).toEqual([]);
-  });
-
-  test.each([
-    ['an empty file', Buffer.alloc(0)],
-    ['a header and nothing else', aCsv().subarray(0, aCsv().indexOf('\r\n') + 2)],
-    ['an invoice id that is none', aCsv([{ 'Invoice ID': 'march' }])],
-  ])('refuses %s', async (_name, bytes) => {
-    expect(await imported(bytes)).toMatchObject({ invoiceId: null, outcome: { outcome: 'rejected' } });
-  });
-});
 
 describe('diffVersions', () => {
   test('lists rows added, removed and changed in cost', async () => {
