@@ -9,6 +9,7 @@ import {
   archiveCsv,
   ask,
   aWarehouse,
+  type Cells,
   INVOICE,
   loadCsv,
   type TestWarehouse,
@@ -19,6 +20,11 @@ beforeEach(async () => {
   t = await aWarehouse();
 });
 afterEach(() => t.close());
+
+const cost = (number: string, amount: string): Cells => ({
+  'Tracking Number': number,
+  'Billing Cost': amount,
+});
 
 describe('diffVersions', () => {
   test('lists rows added, removed and changed in cost', async () => {
@@ -38,6 +44,60 @@ describe('diffVersions', () => {
         ['changed', 'changed', '2.0000', '2.5000'],
         ['removed', 'gone', '3.0000', null],
       ],
+    );
+  });
+
+  test.each<[string, readonly Cells[], readonly Cells[], readonly (readonly (string | null)[])[]]>([
+    [
+      'two costs and nothing else',
+      [cost('a', '1'), cost('b', '2'), cost('c', '7')],
+      [cost('a', '10'), cost('b', '3'), cost('c', '7')],
+      [
+        ['changed', 'a', '1.0000', '10.0000'],
+        ['changed', 'b', '2.0000', '3.0000'],
+      ],
+    ],
+    [
+      'a cost beside a row more and a row less, in another order',
+      [cost('gone', '4'), cost('changed', '2'), cost('same', '1')],
+      [cost('same', '1'), cost('changed', '2.5'), cost('a new one', '9')],
+      [
+        ['added', 'a new one', null, '9.0000'],
+        ['changed', 'changed', '2.0000', '2.5000'],
+        ['removed', 'gone', '4.0000', null],
+      ],
+    ],
+    [
+      'costs of a number that stands there twice, with cells that are empty',
+      [
+        { ...cost('twice', '1'), Origin: '' },
+        { ...cost('twice', '5'), Origin: '' },
+      ],
+      [
+        { ...cost('twice', '6'), Origin: '' },
+        { ...cost('twice', '2'), Origin: '' },
+      ],
+      [
+        ['changed', 'twice', '1.0000', '2.0000'],
+        ['changed', 'twice', '5.0000', '6.0000'],
+      ],
+    ],
+    [
+      'more than the cost',
+      [{ ...cost('a', '1'), 'Carrier Zone': '2' }],
+      [{ ...cost('a', '2'), 'Carrier Zone': '3' }],
+      [
+        ['added', 'a', null, '2.0000'],
+        ['removed', 'a', '1.0000', null],
+      ],
+    ],
+  ])('tells what changed when it is %s', async (_, before, after, changes) => {
+    await loadCsv(t, aCsv(before));
+    await loadCsv(t, aCsv(after));
+    const { path } = await t.warehouse.publish();
+    const diff = await diffVersions({ databasePath: path, invoiceId: INVOICE });
+    expect(diff.changes.map((c) => [c.change, c.trackingNumber, c.oldBillingCost, c.newBillingCost])).toEqual(
+      changes,
     );
   });
 

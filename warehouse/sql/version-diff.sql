@@ -7,12 +7,21 @@ new as (
     select * exclude (load_id, row_number) from shipment_rows where load_id = $to_load::integer
 ),
 removed as (
-    select *, row_number() over (partition by columns(* exclude (billing_cost)) order by billing_cost) as nth
-    from (select * from old except all select * from new)
+    from old except all from new
 ),
 added as (
-    select *, row_number() over (partition by columns(* exclude (billing_cost)) order by billing_cost) as nth
-    from (select * from new except all select * from old)
+    from new except all from old
+),
+-- Of rows that are alike but for their cost the cheapest goes with the cheapest, the next with the next.
+removed_nth as (
+    select *, row_number() over (partition by all_but_cost order by billing_cost) as nth
+    from (select *, row(tenant, invoice_generation_date, ship_date, origin, currency_code, billable_weight, billable_weight_unit,
+        tracking_number, carrier, carrier_zone, carrier_invoice_date, service_level) as all_but_cost from removed)
+),
+added_nth as (
+    select *, row_number() over (partition by all_but_cost order by billing_cost) as nth
+    from (select *, row(tenant, invoice_generation_date, ship_date, origin, currency_code, billable_weight, billable_weight_unit,
+        tracking_number, carrier, carrier_zone, carrier_invoice_date, service_level) as all_but_cost from added)
 )
 select
     case when r.tracking_number is null then 'added' when a.tracking_number is null then 'removed' else 'changed' end as change,
@@ -23,12 +32,6 @@ select
     coalesce(a.currency_code, r.currency_code) as currency_code,
     r.billing_cost::varchar as old_billing_cost,
     a.billing_cost::varchar as new_billing_cost
-from removed as r
-full join added as a
-    on a.nth = r.nth
-    and row(a.tenant, a.invoice_generation_date, a.ship_date, a.origin, a.currency_code, a.billable_weight,
-        a.billable_weight_unit, a.tracking_number, a.carrier, a.carrier_zone, a.carrier_invoice_date, a.service_level)
-    is not distinct from
-    row(r.tenant, r.invoice_generation_date, r.ship_date, r.origin, r.currency_code, r.billable_weight,
-        r.billable_weight_unit, r.tracking_number, r.carrier, r.carrier_zone, r.carrier_invoice_date, r.service_level)
+from removed_nth as r
+full join added_nth as a on a.nth = r.nth and a.all_but_cost is not distinct from r.all_but_cost
 order by change, tracking_number, ship_date, old_billing_cost, new_billing_cost
