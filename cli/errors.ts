@@ -79,11 +79,12 @@ const BY_NAME: Readonly<Record<string, Verdict>> = {
   ReportNotFoundError: { exitCode: EXIT.usage },
   ReportFilterError: { exitCode: EXIT.usage },
   NotPublishedError: { exitCode: EXIT.nothingMatched },
+  DamagedFileError: { exitCode: EXIT.nothingMatched },
   ReportInterruptedError: { exitCode: EXIT.checkFailed },
 
   WarehouseLockedError: { exitCode: EXIT.locked },
   WarehouseCorruptError: {
-    exitCode: EXIT.rejected,
+    exitCode: EXIT.checkFailed,
     hint: '`billsync rebuild` makes it again from the archive; the damaged file is kept beside it',
   },
   EnvironmentMismatchError: { exitCode: EXIT.usage },

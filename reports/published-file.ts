@@ -7,6 +7,7 @@ import {
   type DuckDBResultReader,
   type DuckDBValue,
 } from '@duckdb/node-api';
+import { asDamage } from '../ops/damaged-file.js';
 import { NotPublishedError } from './errors.js';
 
 /** One reader with its own session; reports share nothing but the file. */
@@ -57,16 +58,23 @@ export function readElsewhere(path: string, connect: Connect): void {
 /**
  * @param path of `reports.duckdb`; it may be replaced while it is open, this reader then keeps its view
  * @throws NotPublishedError when there is no file
+ * @throws DamagedFileError when nothing can be read of it; `query` too, of a part that is damaged
  */
 export async function openPublishedFile(path: string): Promise<PublishedFile> {
   await access(path).catch(() => {
     throw new NotPublishedError(path);
   });
-  const { connection, close } = await connectTo(path);
+  const { connection, close } = await connectTo(path).catch((error: unknown) => {
+    throw asDamage(error, path);
+  });
   const query: PublishedFile['query'] = async (sql, values) => {
-    const statement = await connection.prepare(sql);
-    if (values) statement.bind({ ...values });
-    return statement.runAndReadAll();
+    try {
+      const statement = await connection.prepare(sql);
+      if (values) statement.bind({ ...values });
+      return await statement.runAndReadAll();
+    } catch (error) {
+      throw asDamage(error, path);
+    }
   };
   try {
     await connection.run(await sessionText('macros'));

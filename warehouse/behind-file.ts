@@ -24,7 +24,7 @@ export async function attachBehind(path: string, run: RunStatement): Promise<voi
   await attachForReading(lake, run);
 }
 
-/** A published file for this process alone. @throws WarehouseCorruptError, CatalogUnreachableError */
+/** A published file for this process alone. @throws DamagedFileError, CatalogUnreachableError */
 export function openForReading(path: string, temporaryFolder: string): Promise<Database> {
   const lake = lakes.get(path);
   return Database.open({

@@ -7,6 +7,7 @@
 
 import { resolve } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { asDamage } from '../ops/damaged-file.js';
 import { WarehouseCorruptError, WarehouseError, WarehouseLockedError } from './errors.js';
 import { Session } from './session.js';
 import { sql } from './sql.js';
@@ -20,6 +21,7 @@ export interface DatabaseOptions {
   readonly temporaryFolder: string;
   /** As DuckDB writes it, e.g. `1GB`; null: DuckDB's own limit. */
   readonly memoryLimit: string | null;
+  /** A copy for readers: what cannot be read of it is published again. */
   readonly readOnly?: boolean;
   /** Attaches what is not in the file, before nothing more may be reached. */
   readonly attach?: (session: Session) => Promise<void>;
@@ -44,6 +46,7 @@ export class Database {
   readonly temporaryFolder: string;
   readonly #instance: DuckDBInstance;
   readonly #isWriter: boolean;
+  readonly #isCopy: boolean;
   readonly #onFatal: ((error: WarehouseCorruptError) => void) | undefined;
   readonly #statements: (name: string) => string;
   readonly #idle: Session[] = [];
@@ -56,11 +59,12 @@ export class Database {
     this.temporaryFolder = options.temporaryFolder;
     this.#instance = instance;
     this.#isWriter = ownsFile(options);
+    this.#isCopy = options.readOnly === true;
     this.#onFatal = options.onFatal;
     this.#statements = options.statements ?? sql;
   }
 
-  /** @throws WarehouseLockedError, WarehouseCorruptError */
+  /** @throws WarehouseLockedError, WarehouseCorruptError; DamagedFileError of a copy */
   static async open(options: DatabaseOptions): Promise<Database> {
     const path = options.path === MEMORY ? MEMORY : resolve(options.path);
     const isWriter = ownsFile(options);
@@ -88,7 +92,7 @@ export class Database {
       return database;
     } catch (error) {
       if (isWriter) openPaths.delete(path);
-      throw openingError(path, error);
+      throw openingError(path, error, options);
     }
   }
 
@@ -144,8 +148,10 @@ export class Database {
     else this.#idle.push(session);
   }
 
-  #judge(error: unknown): unknown {
-    if (!isFatal(error)) return error;
+  #judge(failure: unknown): unknown {
+    // One file of a lake is not the warehouse: what else lies in it can still be read.
+    const error = asDamage(failure, this.#isCopy ? this.path : undefined);
+    if (error !== failure || !isFatal(error)) return error;
     if (this.#fatal === null) {
       this.#fatal = new WarehouseCorruptError(this.path, error);
       this.#onFatal?.(this.#fatal);
@@ -168,7 +174,7 @@ function isFatal(error: unknown): boolean {
   );
 }
 
-function openingError(path: string, error: unknown): unknown {
+function openingError(path: string, error: unknown, { readOnly = false }: DatabaseOptions): unknown {
   // What cannot be attached is not damage of a file.
   if (!(error instanceof Error) || error instanceof WarehouseError || path === MEMORY) return error;
   if (/could not set lock on file|conflicting lock/i.test(error.message))
@@ -176,5 +182,5 @@ function openingError(path: string, error: unknown): unknown {
   const environment =
     /permission denied|no space left|read-only file system|too many open files|no such file|out of memory/i;
   if (environment.test(error.message) || error instanceof WarehouseCorruptError) return error;
-  return new WarehouseCorruptError(path, error);
+  return readOnly ? asDamage(error, path) : new WarehouseCorruptError(path, error);
 }

@@ -38,12 +38,7 @@ export class WarehouseCorruptError extends WarehouseError {
 
   constructor(path: string, cause: unknown) {
     const detail = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
-    super(
-      `The warehouse ${path} is damaged (${detail}). Run \`billsync rebuild\`: the archive has everything.`,
-      {
-        cause,
-      },
-    );
+    super(`The warehouse ${path} is damaged (${detail}).`, { cause });
   }
 }
 

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
+import { asDamage } from '../../ops/damaged-file.js';
 import { NotPublishedError } from '../../reports/errors.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
@@ -36,7 +37,9 @@ export function exportCommand(): Command {
       await checkTarget(target, flags);
       if (flags.dryRun === true)
         return output.note(`Would write shipments and invoices as ${flags.format} to ${target}.`);
-      await exportAll({ database, target, format: flags.format });
+      await exportAll({ database, target, format: flags.format }).catch((error: unknown) => {
+        throw asDamage(error, database);
+      });
       output.note(`Wrote shipments and invoices as ${flags.format} to ${target}.`);
     });
 }

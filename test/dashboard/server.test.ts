@@ -1,6 +1,6 @@
 /** The admin port over real HTTP: who may look, what each page answers, and that nothing of the outside gets in. */
 
-import { mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -204,6 +204,23 @@ describe('the published file', () => {
     expect((await fetch(`${running.url}/livez`)).status).toBe(200);
     expect((await fetch(`${running.url}/health`)).status).toBe(200);
     await expect(stat(join(folder, 'reports.duckdb'))).rejects.toThrow('ENOENT');
+    await running.close();
+    await rm(folder, { recursive: true });
+  });
+
+  test('may be damaged: pages say which file and what makes it anew, probes go on', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'billsync-damaged-'));
+    const path = join(folder, 'reports.duckdb');
+    await writeFile(path, 'this is no database '.repeat(50));
+    const running = await dashboardOver(path);
+    for (const address of ['/', '/invoices', '/events', '/reports/tenants']) {
+      const answer = await fetch(running.url + address);
+      expect(answer.status, address).toBe(503);
+      const page = await answer.text();
+      expect(page, address).toContain(`The published file ${path} is damaged`);
+      expect(page, address).toContain('billsync snapshot');
+    }
+    expect((await fetch(`${running.url}/livez`)).status).toBe(200);
     await running.close();
     await rm(folder, { recursive: true });
   });

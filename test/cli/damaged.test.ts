@@ -1,0 +1,66 @@
+/** What a person reads when a file that every look needs is damaged: which one, and what makes it anew. */
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { billsync } from '../support/billsync.js';
+import { aCsv } from '../warehouse/support.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'billsync-damaged-'));
+const dataDir = join(folder, 'data');
+const published = join(dataDir, 'reports.duckdb');
+const env = { BILLSYNC_DATA_DIR: dataDir };
+let whole: Buffer;
+
+beforeAll(async () => {
+  const csv = join(folder, 'invoice.csv');
+  writeFileSync(csv, aCsv([{}, {}]));
+  expect(await billsync(['import', csv], { env })).toMatchObject({ exitCode: 0 });
+  whole = readFileSync(published);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('a published file that is damaged', () => {
+  const looks = [
+    ['report', 'tenants', '--format', 'json'],
+    ['invoices', 'list'],
+    ['events', 'list'],
+    ['explain', '1Z999'],
+    ['export', '--output', join(folder, 'export')],
+  ];
+
+  test.each([
+    ['no database any more', () => Buffer.from('this is no database '.repeat(50))],
+    ['cut short', () => whole.subarray(0, 8192)],
+  ])('ends every look with 3 and says what to do: %s', async (_how, made) => {
+    writeFileSync(published, made());
+    for (const { exitCode, stdout, stderr } of await Promise.all(
+      looks.map((look) => billsync(look, { env })),
+    )) {
+      expect(stderr).toContain(`The published file ${published} is damaged`);
+      expect(stderr).toContain('→ `billsync snapshot` publishes it again');
+      expect(stderr.trim().split('\n').length).toBeLessThanOrEqual(3);
+      expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: '' });
+    }
+  });
+
+  test('is made anew by a snapshot', async () => {
+    writeFileSync(published, '');
+    expect(await billsync(['snapshot'], { env })).toMatchObject({ exitCode: 0 });
+    expect(await billsync(['report', 'tenants'], { env })).toMatchObject({ exitCode: 0 });
+  });
+});
+
+describe('a warehouse that is damaged', () => {
+  test('ends with 1, and the remedy is named once', async () => {
+    const database = join(dataDir, 'warehouse.duckdb');
+    const before = readFileSync(database);
+    writeFileSync(database, 'this is no database '.repeat(50));
+    const { exitCode, stderr } = await billsync(['verify'], { env });
+    writeFileSync(database, before);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`The warehouse ${database} is damaged`);
+    expect(stderr.match(/billsync rebuild/g)).toHaveLength(1);
+  });
+});
