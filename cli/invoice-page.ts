@@ -6,13 +6,15 @@ import { paint, printable } from './terminal-text.js';
 
 export interface InvoicePage {
   readonly invoice: ReportRow;
+  /** What its rows amount to, a row per currency. */
+  readonly amounts: readonly ReportRow[];
   readonly events: readonly ReportRow[];
   readonly files: readonly ReportRow[];
   readonly discrepancies: readonly ReportRow[];
 }
 
-export function renderInvoice({ invoice, events, files, discrepancies }: InvoicePage): string {
-  const parts = [heading(invoice), facts(invoice), section('Life', lifeOf(invoice, events))];
+export function renderInvoice({ invoice, amounts, events, files, discrepancies }: InvoicePage): string {
+  const parts = [heading(invoice), facts(invoice, amounts), section('Life', lifeOf(invoice, events))];
   if (files.length > 0) parts.push(section('Files', renderTable(files, FILE_COLUMNS)));
   if (discrepancies.length > 0) {
     parts.push(section('Discrepancies', renderTable(discrepancies, DISCREPANCY_COLUMNS)));
@@ -25,8 +27,13 @@ function heading(invoice: ReportRow): string {
   return invoice.reason === null ? paint('bold', title) : `${paint('bold', title)}\n${cell(invoice.reason)}`;
 }
 
-function facts(invoice: ReportRow): string {
-  const currency = cell(invoice.currency_code);
+function facts(invoice: ReportRow, amounts: readonly ReportRow[]): string {
+  const { stated_total_text: total, stated_currency_code: currency } = invoice;
+  const stated = [total, currency]
+    .filter((part) => part !== null && part !== undefined)
+    .map(cell)
+    .join(' ');
+  const loaded = amounts.map((one) => `${cell(one.billing_cost)} ${cell(one.currency_code)}`).join(' and ');
   const lines: readonly (readonly [string, string])[] = [
     ['id', cell(invoice.invoice_id)],
     [
@@ -34,8 +41,8 @@ function facts(invoice: ReportRow): string {
       `${cell(invoice.tenant ?? invoice.partner_tenant_id ?? invoice.tenant_id)} (${cell(invoice.invoice_level)} level)`,
     ],
     ['period', `${cell(invoice.invoice_start_date)} to ${cell(invoice.invoice_end_date)}`],
-    ['stated', `${cell(invoice.stated_total_text)} ${currency}, ${cell(invoice.stated_shipments)} shipments`],
-    ['loaded', `${cell(invoice.billing_cost)} ${currency}, ${cell(invoice.shipments)} shipments`],
+    ['stated', `${stated || cell(null)}, ${cell(invoice.stated_shipments)} shipments`],
+    ['loaded', `${loaded || cell(null)}, ${cell(invoice.shipments)} shipments`],
     ['proof', cell(invoice.proof)],
     ['workflow run', cell(invoice.workflow_run_id)],
   ];

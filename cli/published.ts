@@ -28,6 +28,7 @@ export type PublishedQuestion =
   | 'invoice'
   | 'invoice-events'
   | 'invoice-files'
+  | 'invoice-amounts'
   | 'invoice-discrepancies'
   | 'events-list'
   | 'event'

@@ -96,8 +96,9 @@ function showCommand(): Command {
         const events = await published.ask('invoice-events', id);
         const files = await published.ask('invoice-files', id);
         const discrepancies = await published.ask('invoice-discrepancies', id);
-        const page = { invoice, events, files, discrepancies };
-        output.thing({ ...invoice, events, files, discrepancies }, () => renderInvoice(page));
+        const amounts = await published.ask('invoice-amounts', { load: String(invoice.load_id ?? '') });
+        const parts = { amounts, events, files, discrepancies };
+        output.thing({ ...invoice, ...parts }, () => renderInvoice({ invoice, ...parts }));
       } finally {
         published.close();
       }
@@ -134,13 +135,18 @@ const COLUMNS: readonly Column<ReportRow>[] = [
   { title: 'since', value: (row) => minute(row.state_since) },
   { title: 'shipments', value: (row) => text(row.shipments), align: 'right' },
   { title: 'billing cost', value: (row) => text(row.billing_cost), align: 'right' },
-  { title: 'currency', value: (row) => text(row.currency_code) },
+  { title: 'currency', value: currencyOf },
   { title: 'id', value: (row) => text(row.invoice_id) },
   { title: 'why', value: (row) => text(row.reason), canShrink: true },
 ];
 
 function text(value: unknown): string | null {
   return value === null || value === undefined ? null : String(value);
+}
+
+/** Of the amount beside it; a file in several currencies has more amounts than this one. */
+function currencyOf({ currency_code: code, currencies }: ReportRow): string | null {
+  return String(currencies ?? '').includes(',') ? `${code} of ${currencies}` : text(code);
 }
 
 /** Seconds are noise in a list; `--json` has them. */

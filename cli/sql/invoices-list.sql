@@ -3,10 +3,11 @@
 -- params: $states varchar[], $tenants varchar[], $since timestamp text; null means all
 select
     invoice_id, invoice_number, coalesce(tenant, partner_tenant_id, tenant_id) as tenant, invoice_level,
-    state, reason_code, reason, state_since, shipments, billing_cost, currency_code, proof, discrepancies,
-    stated_total_amount, stated_shipments, invoice_date, version, file_sha256,
+    state, reason_code, reason, state_since, shipments, billing_cost, currency_code, currencies, proof, discrepancies,
+    stated_total_amount, h.stated_currency_code, stated_shipments, invoice_date, version, file_sha256,
     first_heard_at, created_at, finalized_at, loaded_at, voided_at
 from invoices
+join (select invoice_id, currency_code as stated_currency_code from invoice_state) as h using (invoice_id)
 where ($states::varchar[] is null or list_contains($states::varchar[], state))
     and ($tenants::varchar[] is null or list_has_any($tenants::varchar[], [tenant, partner_tenant_id, tenant_id]))
     and ($since::varchar is null or state_since >= $since::timestamptz at time zone 'UTC')

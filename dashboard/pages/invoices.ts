@@ -135,6 +135,7 @@ const FACTS = [
   'shipments',
   'stated_total_amount',
   'billing_cost',
+  'currencies',
   'proof',
   'version',
   'versions',
@@ -156,7 +157,9 @@ function factsOf(row: ReportRow): [string, string][] {
     const value = cellLabel(row[name] ?? null, column);
     return [
       columnLabel(column).replace(' name', ''),
-      isAmount ? `${value} ${row.currency_code ?? ''}` : value,
+      isAmount
+        ? `${value} ${row[name === 'billing_cost' ? 'currency_code' : 'stated_currency_code'] ?? ''}`
+        : value,
     ];
   });
 }

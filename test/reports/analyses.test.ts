@@ -247,6 +247,17 @@ describe('proof', () => {
   });
 });
 
+describe('proof of an invoice in another currency than its header says', () => {
+  test('names each amount by its own currency and takes neither from the other', async () => {
+    const result = await askReport('proof', [
+      anInvoice([aShipment({ cost: '5', currency: 'USD' })], { currency: 'GBP', statedTotal: '4' }),
+    ]);
+    expect(
+      cells(result, 'currency_code', 'billing_cost', 'stated_currency', 'stated_total', 'difference'),
+    ).toEqual([['USD', '5.0000', 'GBP', '4.0000', null]]);
+  });
+});
+
 describe('levels', () => {
   test('matches both levels by tracking number', async () => {
     const tenant = [

@@ -211,6 +211,10 @@ async function insertLoad(
   const { invoice, version, versionNumber, loadId } = load;
   const dates = version.shipments.map((shipment) => shipment.shipDate).sort();
   const currencies = [...new Set(version.shipments.map((shipment) => shipment.currency))].sort();
+  // As a load does: of the stated currency, when any row is in it.
+  const currency = currencies.includes(invoice.currency)
+    ? invoice.currency
+    : (currencies[0] ?? invoice.currency);
   await insert(connection, 'loads', {
     load_id: loadId,
     invoice_id: invoice.id,
@@ -220,8 +224,8 @@ async function insertLoad(
     file_source: invoice.proof === 'hash' ? 'event' : 'export',
     tenant: invoice.tenant,
     shipments: version.shipments.length,
-    billing_cost: decimalText(sumOf(version.shipments, invoice.currency)),
-    currency_code: invoice.currency,
+    billing_cost: decimalText(sumOf(version.shipments, currency)),
+    currency_code: currency,
     currencies: currencies.join(','),
     first_ship_date: dates[0] ?? null,
     last_ship_date: dates.at(-1) ?? null,

@@ -158,6 +158,27 @@ describe('load', () => {
         { rule: 'total-amount', stated: '10.00', found: '9.1600' },
       ],
     });
+    const { path } = await t.warehouse.publish();
+    expect(
+      await ask(
+        path,
+        'select billing_cost::varchar as cost, currency_code, stated_currency_code from invoices',
+      ),
+    ).toEqual([{ cost: '9.1600', currency_code: 'USD', stated_currency_code: 'EUR' }]);
+  });
+
+  test('says of a file in two currencies with as many rows in each always the same one', async () => {
+    const rows = ['USD', 'EUR', 'GBP'].flatMap((code) => [
+      { 'Currency Code': code },
+      { 'Currency Code': code },
+    ]);
+    for (const { cost } of [{ cost: '1' }, { cost: '2' }, { cost: '3' }]) {
+      const bytes = aCsv(rows.map((row) => ({ ...row, 'Billing Cost': cost })).reverse());
+      expect(await loadCsv(t, bytes)).toMatchObject({
+        currencyCode: 'EUR',
+        billingCost: `${2 * Number(cost)}.0000`,
+      });
+    }
   });
 
   test('loads nothing when no hash was announced and the header contradicts', async () => {

@@ -1,0 +1,36 @@
+/** What `invoices` says of money: every amount with the currency that its rows are in, whatever the header states. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { billsync } from '../support/billsync.js';
+import { aCsv, INVOICE } from '../warehouse/support.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'billsync-invoices-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const env = { BILLSYNC_DATA_DIR: join(folder, 'data') };
+
+test('a file in two currencies is told as two amounts', async () => {
+  const file = join(folder, 'two.csv');
+  const euros = { 'Currency Code': 'EUR', 'Billing Cost': '3.18' };
+  writeFileSync(file, aCsv([{}, euros, euros]));
+  expect(await billsync(['import', file], { env })).toMatchObject({ exitCode: 0 });
+  const [list, listed, show, shown] = await Promise.all([
+    billsync(['invoices', 'list'], { env }),
+    billsync(['invoices', 'list', '--json'], { env }),
+    billsync(['invoices', 'show', INVOICE], { env }),
+    billsync(['invoices', 'show', INVOICE, '--json'], { env }),
+  ]);
+  expect(list.stdout).toMatch(/ 6\.3600 {2}EUR of EUR,USD /);
+  expect(JSON.parse(listed.stdout)).toMatchObject([
+    { billing_cost: '6.3600', currency_code: 'EUR', currencies: 'EUR,USD', stated_currency_code: null },
+  ]);
+  expect(show.stdout).toMatch(/loaded +6\.3600 EUR and 9\.1600 USD, 3 shipments/);
+  expect(JSON.parse(shown.stdout)).toMatchObject({
+    amounts: [
+      { currency_code: 'EUR', shipments: 2, billing_cost: '6.3600' },
+      { currency_code: 'USD', shipments: 1, billing_cost: '9.1600' },
+    ],
+  });
+}, 90_000);
