@@ -72,6 +72,12 @@ export type Fact =
   | { readonly kind: 'resolved'; readonly at: string; readonly invoiceId: string }
   | { readonly kind: 'discard'; readonly at: string; readonly quarantineId: string; readonly note: string };
 
+/** A place of the archive that should hold a fact and holds none that can be read. */
+export interface UnreadableFact {
+  /** Inside the archive: file and line, or key. */
+  readonly where: string;
+}
+
 export interface Archive {
   /**
    * Durable before it answers. `known` when an event of that id is there already (nothing is written then). One
@@ -88,6 +94,9 @@ export interface Archive {
     readonly after?: string;
   }): AsyncIterable<{ readonly event: ArchivedEvent; readonly cursor: string }>;
 
+  /** Names (`event-name.ts`) of the events that `events` would give, each once; none of them is read. */
+  eventNames(): AsyncIterable<string>;
+
   /** Moves a finished local file in under its hash (fsync, rename, folder fsync). Idempotent. */
   putFile(
     path: string,
@@ -100,12 +109,15 @@ export interface Archive {
   files(): AsyncIterable<ArchivedFile>;
 
   putFact(fact: Fact): Promise<void>;
-  /** All facts in order of `at`, then of writing. */
-  facts(): AsyncIterable<Fact>;
+  /** All facts in order of `at`, then of writing; `onUnreadable` hears of what was damaged and left out. */
+  facts(onUnreadable?: (fact: UnreadableFact) => void): AsyncIterable<Fact>;
   /**
    * Facts that were archived since the call that yielded that cursor (null: all), in order of writing; ask again
    * with the last cursor yielded to go on. The warehouse takes duplicates and files into its ledger this way.
    */
-  factsAfter(cursor: string | null): AsyncIterable<{ readonly fact: Fact; readonly cursor: string }>;
+  factsAfter(
+    cursor: string | null,
+    onUnreadable?: (fact: UnreadableFact) => void,
+  ): AsyncIterable<{ readonly fact: Fact; readonly cursor: string }>;
   close(): Promise<void>;
 }

@@ -26,6 +26,7 @@ export interface EventFolder {
   put(event: ArchivedEvent): Promise<'new' | 'known'>;
   get(eventId: string): Promise<ArchivedEvent | null>;
   list(after?: string): AsyncIterable<{ readonly event: ArchivedEvent; readonly cursor: string }>;
+  names(): AsyncIterable<string>;
 }
 
 /** How many files are read at once: a rebuild reads all of them. */
@@ -100,10 +101,18 @@ export async function openEventFolder(root: string): Promise<EventFolder> {
     }
   }
 
+  async function* names(): AsyncGenerator<string> {
+    const lines = await readLines(journalPath, { from: 0, end: await completeEnd(journalPath) });
+    for (const { eventId } of lines) {
+      if (BY_WORTH.some((verdict) => exists(pathOf(root, eventId, verdict)))) yield eventId;
+    }
+  }
+
   return {
     put,
     get: (eventId) => read(root, eventId),
     list,
+    names,
   };
 }
 

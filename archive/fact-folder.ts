@@ -8,13 +8,19 @@
 import { constants, type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { appendDurably, makeFolder, systemCode } from '../ops/durable-files.js';
-import type { Fact } from './archive.js';
+import type { Fact, UnreadableFact } from './archive.js';
+import { parseFact } from './parse-fact.js';
 
 export interface FactFolder {
   put(fact: Fact): Promise<void>;
-  list(): AsyncIterable<Fact>;
-  after(cursor: string | null): AsyncIterable<{ readonly fact: Fact; readonly cursor: string }>;
+  list(onUnreadable?: (fact: UnreadableFact) => void): AsyncIterable<Fact>;
+  after(
+    cursor: string | null,
+    onUnreadable?: (fact: UnreadableFact) => void,
+  ): AsyncIterable<{ readonly fact: Fact; readonly cursor: string }>;
 }
+
+const JOURNAL = 'journal.ndjson';
 
 /** Large enough for speed, small enough that memory does not follow the journal's size. */
 const CHUNK_BYTES = 1 << 20;
@@ -22,7 +28,7 @@ const CHUNK_BYTES = 1 << 20;
 /** Opens (and makes) the folder of facts. */
 export async function openFactFolder(root: string): Promise<FactFolder> {
   await makeFolder(root);
-  const path = join(root, 'journal.ndjson');
+  const path = join(root, JOURNAL);
   await appendDurably(path, '');
 
   async function put(fact: Fact): Promise<void> {
@@ -33,16 +39,34 @@ export async function openFactFolder(root: string): Promise<FactFolder> {
     await appendDurably(path, `\n${JSON.stringify(fact)}\n`);
   }
 
-  async function* after(cursor: string | null): AsyncGenerator<{ fact: Fact; cursor: string }> {
-    for await (const { line, end } of linesFrom(path, parseOffset(cursor))) {
+  async function* after(
+    cursor: string | null,
+    onUnreadable?: (fact: UnreadableFact) => void,
+  ): AsyncGenerator<{ fact: Fact; cursor: string }> {
+    const from = parseOffset(cursor);
+    let unreadable: number | null = null;
+    for await (const { line, start, end } of linesFrom(path, from)) {
+      if (unreadable !== null && line === '') await tell(unreadable, onUnreadable);
+      unreadable = null;
+      if (line === '') continue;
       const fact = parseFact(line);
-      if (fact !== null) yield { fact, cursor: `${end}` };
+      if (fact === null) unreadable = start;
+      else yield { fact, cursor: `${end}` };
     }
+    if (unreadable !== null) await tell(unreadable, onUnreadable);
   }
 
-  async function* list(): AsyncGenerator<Fact> {
+  /**
+   * A line that was written whole has its own line end, and behind it nothing or the next one's leading line end. A torn
+   * line ends where the next one begins: it was never confirmed to anybody, so it is no fact and nothing is lost.
+   */
+  async function tell(start: number, onUnreadable?: (fact: UnreadableFact) => void): Promise<void> {
+    onUnreadable?.({ where: `facts/${JOURNAL}, line ${await lineNumber(path, start)}` });
+  }
+
+  async function* list(onUnreadable?: (fact: UnreadableFact) => void): AsyncGenerator<Fact> {
     const facts: Fact[] = [];
-    for await (const { fact } of after(null)) facts.push(fact);
+    for await (const { fact } of after(null, onUnreadable)) facts.push(fact);
     // Array.sort is stable: facts of one instant stay in order of writing.
     yield* facts.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   }
@@ -51,7 +75,10 @@ export async function openFactFolder(root: string): Promise<FactFolder> {
 }
 
 /** Whole lines only: the rest of a line that is being written is there next time. */
-async function* linesFrom(path: string, from: number): AsyncGenerator<{ line: string; end: number }> {
+async function* linesFrom(
+  path: string,
+  from: number,
+): AsyncGenerator<{ line: string; start: number; end: number }> {
   const handle = await openOrNull(path);
   if (handle === null) return;
   try {
@@ -64,7 +91,8 @@ async function* linesFrom(path: string, from: number): AsyncGenerator<{ line: st
       const bytes = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
       let start = 0;
       for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, start)) {
-        yield { line: bytes.toString('utf8', start, end), end: position + end + 1 };
+        const line = bytes.toString('utf8', start, end);
+        yield { line, start: position + start, end: position + end + 1 };
         start = end + 1;
       }
       position += start;
@@ -84,15 +112,14 @@ async function openOrNull(path: string): Promise<FileHandle | null> {
   }
 }
 
-/** A torn line was never confirmed to anybody, so it is no fact. */
-function parseFact(line: string): Fact | null {
-  if (line === '') return null;
-  try {
-    return JSON.parse(line) as Fact;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
+/** As an editor counts, from 1; asked only for what is damaged. */
+async function lineNumber(path: string, offset: number): Promise<number> {
+  let number = 1;
+  for await (const { end } of linesFrom(path, 0)) {
+    if (end > offset) break;
+    number += 1;
   }
+  return number;
 }
 
 function parseOffset(cursor: string | null): number {

@@ -21,6 +21,7 @@ export async function openFolderArchive(root: string): Promise<Archive> {
     putEvent: events.put,
     event: events.get,
     events: (options) => events.list(options?.after),
+    eventNames: events.names,
     putFile: (path, { sha256, sizeBytes, scan }) => files.put(path, { sha256, sizeBytes, scan }),
     file: files.get,
     async localPath(sha256) {

@@ -7,10 +7,11 @@
 
 import type { ArchivedFile } from '../contract/csv-file.js';
 import { makeFolder, removeIfThere, sweepLeftBehind, temporaryName } from '../ops/durable-files.js';
-import type { Archive, ArchivedEvent, DeliveryVerdict, Fact } from './archive.js';
+import type { Archive, ArchivedEvent, DeliveryVerdict, Fact, UnreadableFact } from './archive.js';
 import { BY_WORTH, eventName, eventPath } from './event-name.js';
 import { openFileFolder } from './file-folder.js';
 import { hashFile } from './hash-file.js';
+import { parseFact } from './parse-fact.js';
 import type { S3Bucket } from './s3-bucket.js';
 import { createS3Log } from './s3-log.js';
 
@@ -64,6 +65,15 @@ export async function openS3Archive(
     }
   }
 
+  async function* eventNames(): AsyncGenerator<string> {
+    const there = new Set<string>();
+    for await (const key of bucket.list('events/by-id')) there.add(key);
+    const { keys } = await arrivals.since(null);
+    for (const name of new Set(keys.map(arrivals.nameOf))) {
+      if (BY_WORTH.some((verdict) => there.has(eventKey(name, verdict)))) yield name;
+    }
+  }
+
   async function putFile(path: string, file: ArchivedFile): Promise<ArchivedFile> {
     const { sha256, sizeBytes, scan } = file;
     const known = await getFile(sha256);
@@ -109,18 +119,27 @@ export async function openS3Archive(
 
   async function* factsAfter(
     cursor: string | null,
+    onUnreadable?: (fact: UnreadableFact) => void,
   ): AsyncGenerator<{ readonly fact: Fact; readonly cursor: string }> {
     const { keys, cursor: behind } = await factLog.since(cursor);
-    for (const [i, key] of keys.entries()) {
+    let last: Fact | null = null;
+    for (const key of keys) {
       const text = await bucket.getText(key);
       if (text === null) throw new Error(`The archive lists ${key} and does not have it.`);
-      yield { fact: JSON.parse(text) as Fact, cursor: i === keys.length - 1 ? behind : (cursor ?? '') };
+      const fact = parseFact(text);
+      if (fact === null) {
+        onUnreadable?.({ where: key });
+        continue;
+      }
+      if (last !== null) yield { fact: last, cursor: cursor ?? '' };
+      last = fact;
     }
+    if (last !== null) yield { fact: last, cursor: behind };
   }
 
-  async function* facts(): AsyncGenerator<Fact> {
+  async function* facts(onUnreadable?: (fact: UnreadableFact) => void): AsyncGenerator<Fact> {
     const all: Fact[] = [];
-    for await (const { fact } of factsAfter(null)) all.push(fact);
+    for await (const { fact } of factsAfter(null, onUnreadable)) all.push(fact);
     // Array.sort is stable: facts of one instant stay in order of writing.
     yield* all.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   }
@@ -129,6 +148,7 @@ export async function openS3Archive(
     putEvent,
     event,
     events,
+    eventNames,
     putFile,
     file: getFile,
     localPath,

@@ -1,7 +1,7 @@
 /** The archive keeps every event once, in an order that a reader can resume, whoever writes at the same moment. */
 
 import { createHash, randomUUID } from 'node:crypto';
-import { appendFile, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -181,6 +181,50 @@ describe('facts', () => {
     const rest = [];
     for await (const each of archive.factsAfter(all[398]?.cursor ?? null)) rest.push(each.fact);
     expect(rest).toEqual(all.slice(399).map((each) => each.fact));
+  });
+
+  test('a line that was damaged is told with its number, one that a crash tore is not', async () => {
+    const journal = join(root, 'facts/journal.ndjson');
+    for (const id of ['a', 'b', 'c', 'd']) await archive.putFact(fact('2026-03-01T00:00:00.000Z', id));
+    await appendFile(journal, '\n{"kind":"dup');
+    await archive.putFact(fact('2026-03-01T00:00:00.000Z', 'e'));
+    await appendFile(journal, '\n{"kind":"duplicate","at":"2026');
+    const text = await readFile(journal, 'utf8');
+    await writeFile(
+      journal,
+      text
+        .replace('"eventId":"b"', '"eventId":b')
+        .replace(
+          '"duplicate","at":"2026-03-01T00:00:00.000Z","eventId":"c"',
+          '"dupl_cate","at":"2026-03-01T00:00:00.000Z","eventId":"c"',
+        ),
+    );
+    const told: string[] = [];
+    const found: string[] = [];
+    for await (const each of archive.facts(({ where }) => told.push(where))) {
+      found.push(each.kind === 'duplicate' ? each.eventId : '');
+    }
+    expect(found).toEqual(['a', 'd', 'e']);
+    expect(told).toEqual(['facts/journal.ndjson, line 4', 'facts/journal.ndjson, line 6']);
+    const afterwards: string[] = [];
+    let cursor: string | null = null;
+    for await (const each of archive.factsAfter(null)) cursor ??= each.cursor;
+    for await (const _ of archive.factsAfter(cursor, ({ where }) => afterwards.push(where)));
+    expect(afterwards).toEqual(told);
+  });
+});
+
+describe('eventNames', () => {
+  test('names what reading the events gives, and nothing that lost its file or its line', async () => {
+    for (const id of ['a1', 'b2', 'c3', 'd4']) await archive.putEvent(anArchivedEvent({ eventId: id }));
+    await archive.putEvent(anArchivedEvent({ eventId: 'e5', verdict: 'quarantined' }));
+    await rm(join(root, 'events/b2/b2.json'));
+    const journal = join(root, 'events/journal');
+    await writeFile(journal, (await readFile(journal, 'utf8')).replace(/^.* c3\n/m, ''));
+    const names = [];
+    for await (const name of archive.eventNames()) names.push(name);
+    expect(names.sort()).toEqual(['a1', 'd4', 'e5']);
+    expect((await ids(archive)).sort()).toEqual(names);
   });
 });
 

@@ -4,6 +4,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DeleteObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Archive, ArchivedEvent, Fact } from '../../archive/archive.js';
@@ -144,4 +145,30 @@ test('facts come in order of their instant, and a cursor goes on behind what was
   const more = [];
   for await (const each of archive.factsAfter(cursor)) more.push(each.fact);
   expect(more).toMatchObject([{ eventId: 'c' }]);
+});
+
+test('a fact that was damaged is told by its key, and what was read is not read again', async () => {
+  const fact = (eventId: string): Fact => ({ kind: 'duplicate', at: '2026-03-01T00:00:00.000Z', eventId });
+  await archive.putFact(fact('a'));
+  const bucket = openS3Bucket(url, { hasOwnEndpoint: true });
+  await bucket.putIfAbsent('facts/2999-01-01T00:00:00.000Z~x~duplicate', '{"kind":"duplicate"');
+  const told: string[] = [];
+  let cursor: string | null = null;
+  for await (const each of archive.factsAfter(null, ({ where }) => told.push(where))) cursor = each.cursor;
+  expect(told).toEqual(['facts/2999-01-01T00:00:00.000Z~x~duplicate']);
+  const again = [];
+  for await (const each of archive.factsAfter(cursor)) again.push(each);
+  expect(again).toEqual([]);
+});
+
+test('events are named without being read, and none that is gone', async () => {
+  for (const id of ['a1', 'b2']) await archive.putEvent(anArchivedEvent({ eventId: id }));
+  await archive.putEvent(anArchivedEvent({ eventId: 'c3', verdict: 'test' }));
+  const { hostname: Bucket } = new URL(url);
+  const client = new S3Client({ forcePathStyle: true });
+  await client.send(new DeleteObjectCommand({ Bucket, Key: 'some/prefix/events/by-id/b2/b2.json' }));
+  client.destroy();
+  const names = [];
+  for await (const name of archive.eventNames()) names.push(name);
+  expect(names.sort()).toEqual(['a1', 'c3']);
 });
