@@ -48,13 +48,15 @@ export async function publish(request: PublishRequest): Promise<Publication> {
 }
 
 async function copyAlone(
-  { database, now }: PublishRequest,
+  { database, now, publishedPath }: PublishRequest,
   draft: string,
 ): Promise<{ proof: Row; publication: Omit<Publication, 'path'> }> {
   await rm(draft, { force: true });
+  // A warehouse that was made anew may not know how far the one before it had counted.
+  const above = numberOf((await keptCopies(publishedPath)).at(-1));
   return database.use(async (session) => {
     await session.transaction(async () => {
-      await session.all('insert-publication', { published_at: now.toISOString() });
+      await session.all('insert-publication', { published_at: now.toISOString(), above });
       await session.all('trim-publications');
     });
     await session.checkpoint();
@@ -106,19 +108,37 @@ async function prove(draft: string, expected: Row, temporaryFolder: string): Pro
 
 /** Kept copies are further names of the same bytes, so the newest costs nothing. */
 async function keep(draft: string, publishedPath: string, sequence: number): Promise<void> {
-  const folder = join(dirname(publishedPath), 'snapshots');
+  const folder = keptFolder(publishedPath);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const name = (number: number): string => `reports-${`${number}`.padStart(8, '0')}.duckdb`;
-  const kept = join(folder, name(sequence));
+  const kept = join(folder, `reports-${`${sequence}`.padStart(8, '0')}.duckdb`);
   await rm(kept, { force: true });
   await link(draft, kept).catch(async (error: NodeJS.ErrnoException) => {
     // A file system without hard links keeps none; the published copy itself does not depend on them.
     if (error.code !== 'EPERM' && error.code !== 'ENOTSUP') throw error;
   });
-  const all = (await readdir(folder)).filter((entry) => /^reports-\d+\.duckdb$/.test(entry)).sort();
+  const all = await keptCopies(publishedPath);
   for (const old of all.slice(0, Math.max(0, all.length - KEPT)))
     await rm(join(folder, old), { force: true });
 }
+
+function keptFolder(publishedPath: string): string {
+  return join(dirname(publishedPath), 'snapshots');
+}
+
+/** Names of the kept copies, the newest last. */
+async function keptCopies(publishedPath: string): Promise<readonly string[]> {
+  const entries = await readdir(keptFolder(publishedPath)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  return entries.filter((entry) => KEPT_NAME.test(entry)).sort((a, b) => numberOf(a) - numberOf(b));
+}
+
+function numberOf(name: string | undefined): number {
+  return Number(KEPT_NAME.exec(name ?? '')?.[1] ?? 0);
+}
+
+const KEPT_NAME = /^reports-(\d+)\.duckdb$/;
 
 async function flush(path: string): Promise<void> {
   const handle = await open(path, constants.O_RDONLY);

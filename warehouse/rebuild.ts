@@ -124,7 +124,10 @@ async function continueSequence(
       published.close();
     }
   } catch (error) {
-    log.warn({ err: error }, 'the published copy cannot be read, publications are counted from 1 again');
+    log.warn(
+      { err: error },
+      'the published copy cannot be read, publications are counted on from the copies that are kept',
+    );
   }
 }
 

@@ -263,6 +263,20 @@ describe('publish', () => {
     ]);
   });
 
+  test('counts on above every copy that lies there, whatever became of the warehouse', async () => {
+    for (let round = 0; round < 2; round += 1) await t.warehouse.publish();
+    writeFileSync(join(t.dataDir, 'snapshots', 'reports-00000012.duckdb'), 'kept by the warehouse before');
+    writeFileSync(join(t.dataDir, 'reports.duckdb'), 'no database');
+    rmSync(join(t.dataDir, 'warehouse.duckdb'));
+    await t.reopen();
+    expect(await t.warehouse.publish()).toMatchObject({ sequence: 13 });
+    expect(readdirSync(join(t.dataDir, 'snapshots')).sort()).toEqual([
+      'reports-00000002.duckdb',
+      'reports-00000012.duckdb',
+      'reports-00000013.duckdb',
+    ]);
+  });
+
   test('leaves no temporary file, not even of a process that died', async () => {
     const dead = join(t.dataDir, `reports.duckdb.${2 ** 22 - 1}.tmp`);
     writeFileSync(dead, 'half a copy');

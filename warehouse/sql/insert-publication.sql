@@ -1,7 +1,8 @@
--- The line that tells a reader what this copy contains; written right before CHECKPOINT and copy.
+-- The line that tells a reader what this copy contains; written right before CHECKPOINT and copy. Its number is above
+-- every one before, and above those of the copies that are kept ($above).
 insert into publication_log
 select
-    coalesce((select max(sequence) from publication_log), 0) + 1,
+    greatest(coalesce((select max(sequence) from publication_log), 0), $above::integer) + 1,
     $published_at::timestamp,
     (select count(*) from invoice_state),
     (select count(*) from invoice_state where current_load_id is not null and voided_at is null),
