@@ -19,8 +19,10 @@ export async function knownLoad(
   if (of === undefined || derived === null) return null;
   const load = of.loads.find((line) => line.file_sha256 === sha256);
   if (load === undefined) return null;
+  const counting = of.loads.find((line) => line.load_id === derived.row.current_load_id);
   return {
     outcome: 'already_loaded',
+    countingVersion: counting?.version ?? load.version,
     loadId: load.load_id,
     version: load.version,
     shipments: load.shipments,

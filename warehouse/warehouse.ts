@@ -56,7 +56,10 @@ export type FileLoadOutcome =
   | { readonly outcome: 'contradicted'; readonly discrepancies: readonly Discrepancy[] };
 
 /** What comes of being asked for it, perhaps again. */
-export type LoadOutcome = FileLoadOutcome | ({ readonly outcome: 'already_loaded' } & LoadedRows);
+export type LoadOutcome =
+  | FileLoadOutcome
+  /** `countingVersion`: of all versions the one that totals see; another than this when the file is an older one. */
+  | ({ readonly outcome: 'already_loaded'; readonly countingVersion: number } & LoadedRows);
 
 /** What would come of loading it; `checked`: it would be loaded, with this to show for it. */
 export type JudgedOutcome =

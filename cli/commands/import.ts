@@ -142,6 +142,10 @@ function print(output: Output, paths: readonly string[], imported: readonly Impo
     { title: 'billing cost', value: ({ billing_cost }) => billing_cost, align: 'right' },
     { title: 'proof', value: ({ proof }) => proof },
   ]);
+  for (const { file, why, outcome } of rows) {
+    if (outcome === 'already_loaded' && why !== null)
+      output.note(`${printable(file)}: already loaded; ${why}.`);
+  }
   const refused = rows.filter(({ outcome }) => !['loaded', 'already_loaded', 'checked'].includes(outcome));
   if (refused.length === 0) return;
   throw new CliError(EXIT.rejected, `${refused.length} of ${counted(rows.length, 'file')} not loaded`, {
@@ -202,6 +206,12 @@ function whyOf(outcome: Imported['outcome']): string | null {
       return outcome.discrepancies
         .map(({ rule, stated, found }) => `${rule}: stated ${stated}, found ${found}`)
         .join(', ');
+    case 'already_loaded': {
+      const { version, countingVersion } = outcome;
+      return version === countingVersion
+        ? null
+        : `it is version ${version}, and version ${countingVersion} counts`;
+    }
     case 'voided':
       return 'the invoice is voided';
     default:

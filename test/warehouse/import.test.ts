@@ -78,6 +78,15 @@ describe('importFile', () => {
     expect(await imported(bytes)).toMatchObject({ invoiceId: null, outcome: { outcome: 'rejected' } });
   });
 
+  test('says which version counts when an older file comes again', async () => {
+    const [first, second] = [aCsv(), aCsv([{}, {}])];
+    await imported(first);
+    await imported(second);
+    const again = { outcome: 'already_loaded', version: 1, countingVersion: 2 };
+    expect((await imported(first)).outcome).toMatchObject(again);
+    expect((await imported(second)).outcome).toMatchObject({ ...again, version: 2 });
+  });
+
   test('tells everything that is wrong with a file whose first row names no invoice', async () => {
     const bytes = aCsv([{ 'Invoice ID': 'march', 'Billing Cost': 'x' }, { Carrier: '' }]);
     expect(await imported(bytes)).toMatchObject({
