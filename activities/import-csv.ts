@@ -5,18 +5,32 @@ import { UnknownInvoiceError } from '../billing/errors.js';
 import { type Imported, type ImportRequest, importFile } from '../warehouse/import-file.js';
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
+import { attentionKey } from './park-invoice.js';
 
 const HEARTBEAT_MS = 5_000;
 
 /** The path is one of this machine: the command only asks a worker that holds the data folder beside it. */
-export function importCsv({ warehouse, archive, settings, service, now }: WarehouseDependencies) {
+export function importCsv({
+  warehouse,
+  archive,
+  quarantine,
+  alerts,
+  settings,
+  service,
+  now,
+}: WarehouseDependencies) {
   return (request: ImportRequest): Promise<Imported> =>
     translated(async () => {
       const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
       try {
-        const deps = { warehouse, archive, dataDir: settings.dataDir, now };
+        const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now };
         const isServiceKnown = settings.service.baseUrl !== null;
-        return await importFile(isServiceKnown ? { ...deps, lookUp } : deps, request);
+        const imported = await importFile(isServiceKnown ? { ...deps, lookUp } : deps, request);
+        const { outcome } = imported.outcome;
+        if (imported.invoiceId !== null && (outcome === 'loaded' || outcome === 'already_loaded')) {
+          alerts.resolve(attentionKey(imported.invoiceId));
+        }
+        return imported;
       } finally {
         clearInterval(beat);
       }

@@ -1,7 +1,7 @@
 /** Loads an archived file into the warehouse, in one transaction, and quarantines it when it breaks a rule. */
 
 import { heartbeat } from '@temporalio/activity';
-import type { CsvFinding } from '../contract/csv-file.js';
+import { holdRefused, rejection, releaseRefused } from '../warehouse/refused-files.js';
 import type { Discrepancy, LoadOutcome, LoadRequest } from '../warehouse/warehouse.js';
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
@@ -25,7 +25,9 @@ export function loadInvoice({ warehouse, quarantine, alerts, now }: WarehouseDep
       const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
       try {
         const outcome = await warehouse.load(request);
-        if (outcome.outcome === 'rejected') await quarantineFile(request, outcome);
+        if (outcome.outcome === 'rejected') {
+          await holdRefused(quarantine, request, { ...outcome, at: now().toISOString() });
+        }
         const result = summary(outcome);
         if ('shipments' in result) await settle(request.invoiceId);
         return result;
@@ -34,26 +36,9 @@ export function loadInvoice({ warehouse, quarantine, alerts, now }: WarehouseDep
       }
     });
 
-  /** A file that was refused leaves quarantine once another one of the invoice is loaded. */
   async function settle(invoiceId: string): Promise<void> {
     alerts.resolve(attentionKey(invoiceId));
-    for (const thing of await quarantine.list()) {
-      if (thing.kind === 'file' && thing.invoiceId === invoiceId) await quarantine.remove(thing.quarantineId);
-    }
-  }
-
-  async function quarantineFile(
-    { invoiceId, sha256, eventId }: LoadRequest,
-    { findings, findingCount }: Extract<LoadOutcome, { outcome: 'rejected' }>,
-  ): Promise<void> {
-    const held = await quarantine.list();
-    if (held.some((thing) => thing.sha256 === sha256 && thing.invoiceId === invoiceId)) return;
-    const reason = rejection(findings, findingCount);
-    const at = now().toISOString();
-    await quarantine.put({
-      ...{ kind: 'file', at, code: 'csv-rejected', reason, invoiceId, eventId, sha256 },
-      ...{ findings, findingCount },
-    });
+    await releaseRefused(quarantine, invoiceId);
   }
 }
 
@@ -69,17 +54,6 @@ function summary(outcome: LoadOutcome): LoadInvoiceResult {
     case 'contradicted':
       return { outcome: 'contradicted', reason: contradiction(outcome.discrepancies) };
   }
-}
-
-function rejection(findings: readonly CsvFinding[], count: number): string {
-  const [first] = findings;
-  if (first === undefined) return 'The file breaks a rule of the CSV format.';
-  const place = [
-    ...(first.line === null ? [] : [`line ${first.line}`]),
-    ...(first.column === null ? [] : [`column ${first.column}`]),
-  ].join(', ');
-  const more = count > 1 ? ` ${count - 1} further findings.` : '';
-  return `The file breaks the rule "${first.rule}"${place === '' ? '' : ` at ${place}`}: ${first.value}.${more} It is kept in quarantine; nothing of it was loaded. A new file or event, or \`billsync invoices retry\`, tries again.`;
 }
 
 function contradiction(discrepancies: readonly Discrepancy[]): string {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { pino } from 'pino';
 import { openFolderArchive } from '../archive/folder-archive.js';
+import { openQuarantine } from '../inbox/quarantine-folder.js';
 import { importFile } from '../warehouse/import-file.js';
 import { type OpenWarehouseOptions, openWarehouse } from '../warehouse/open-warehouse.js';
 import { rebuildWarehouse } from '../warehouse/rebuild.js';
@@ -21,13 +22,14 @@ export async function main([rowsText = '1000000', invoicesText = '100']: readonl
   const dataDir = await mkdtemp(join(tmpdir(), 'billsync-rebuild-'));
   const settings = settingsFor(dataDir);
   const archive = await openFolderArchive(join(dataDir, 'archive'));
+  const quarantine = await openQuarantine(join(dataDir, 'quarantine'));
   const log = pino({ level: 'error' }, process.stderr);
   try {
     const warehouse = await openWarehouse({ settings, archive, log, role: 'bench' });
     for (let number = 0; number < invoices; number += 1) {
       const path = join(dataDir, 'one.csv');
       await makeCsv(path, Math.ceil(rows / invoices), idOf(number));
-      const deps = { warehouse, archive, dataDir, now: () => new Date() };
+      const deps = { warehouse, archive, quarantine, dataDir, now: () => new Date() };
       const { outcome } = await importFile(deps, { path, invoiceId: null });
       if (outcome.outcome !== 'loaded') throw new Error(JSON.stringify(outcome));
     }

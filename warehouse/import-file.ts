@@ -8,8 +8,10 @@ import type { ArchivedFile } from '../contract/csv-file.js';
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import { CSV_HEADERS, type WebhookStatus } from '../contract/names.js';
 import { printable } from '../contract/printable.js';
+import type { Quarantine } from '../contract/quarantine.js';
 import { uuidOrNull } from './ledger-lines.js';
 import { refusedByCells, refusedByScan } from './refusal.js';
+import { holdRefused, type RefusedFile, releaseRefused } from './refused-files.js';
 import { takeCopy } from './take-copy.js';
 import type { JudgedOutcome, LoadOutcome, Rejection, Warehouse } from './warehouse.js';
 
@@ -25,6 +27,7 @@ export interface ImportRequest {
 export interface ImportDeps {
   readonly warehouse: Warehouse;
   readonly archive: Archive;
+  readonly quarantine: Quarantine;
   readonly dataDir: string;
   readonly now: () => Date;
   /** Asks the service for the header, when one is configured; null: it does not know the invoice. */
@@ -62,9 +65,22 @@ export async function importFile(
     }
     if (details !== null) await deps.warehouse.recordDetails({ invoiceId, ...details });
     const outcome = await archiveAndLoad(deps, { copy, invoiceId, from: basename(request.path) }, file);
+    await holdOrRelease(deps, { invoiceId, sha256, eventId: null }, outcome);
     return { ...told, outcome };
   } finally {
     await copyBegun.discard();
+  }
+}
+
+async function holdOrRelease(
+  { quarantine, now }: ImportDeps,
+  refused: RefusedFile,
+  outcome: LoadOutcome,
+): Promise<void> {
+  if (outcome.outcome === 'rejected') {
+    await holdRefused(quarantine, refused, { ...outcome, at: now().toISOString() });
+  } else if ('shipments' in outcome) {
+    await releaseRefused(quarantine, refused.invoiceId);
   }
 }
 

@@ -1,7 +1,7 @@
 /** `billsync import`: loads a CSV that a person exported by hand, with the same proof and the same load. */
 
 import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Archive } from '../../archive/archive.js';
 import type { BillingService } from '../../billing/billing-service.js';
@@ -99,7 +99,9 @@ async function importHere(here: Here): Promise<readonly Imported[]> {
   const { settings, warehouse, archive, requests, beginCopy } = here;
   const { importFile } = await import('../../warehouse/import-file.js');
   const service = await openService(settings, archive);
-  const deps = { warehouse, archive, dataDir: settings.dataDir, now: () => new Date() };
+  const { openQuarantine } = await import('../../inbox/quarantine-folder.js');
+  const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
+  const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now: () => new Date() };
   const asking = service === null ? deps : { ...deps, lookUp: (id: string) => lookUp(service, id) };
   try {
     const results: Imported[] = [];

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { InvoiceHeader } from '../../contract/invoice-event.js';
 import type { WebhookStatus } from '../../contract/names.js';
+import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import {
   type ImportDeps,
   type Imported,
@@ -20,7 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => t.close());
 
-function imported(
+async function imported(
   bytes: Buffer,
   request: Partial<ImportRequest> = {},
   deps: Partial<ImportDeps> = {},
@@ -28,8 +29,9 @@ function imported(
   const path = join(t.dataDir, 'march invoice.csv');
   writeFileSync(path, bytes);
   const { dataDir, archive, warehouse } = t;
+  const quarantine = await openQuarantine(join(dataDir, 'quarantine'));
   return importFile(
-    { ...{ warehouse, archive, dataDir, now: () => new Date() }, ...deps },
+    { ...{ warehouse, archive, quarantine, dataDir, now: () => new Date() }, ...deps },
     { path, invoiceId: null, ...request },
   );
 }
@@ -85,6 +87,20 @@ describe('importFile', () => {
     const again = { outcome: 'already_loaded', version: 1, countingVersion: 2 };
     expect((await imported(first)).outcome).toMatchObject(again);
     expect((await imported(second)).outcome).toMatchObject({ ...again, version: 2 });
+  });
+
+  test('keeps a refused file in quarantine until another one of the invoice is loaded', async () => {
+    const bad = aCsv([{ 'Billing Cost': 'x' }]);
+    await imported(bad, { dryRun: true });
+    const quarantine = await openQuarantine(join(t.dataDir, 'quarantine'));
+    expect(await quarantine.list()).toEqual([]);
+    await imported(bad);
+    await imported(bad);
+    expect(await quarantine.list()).toMatchObject([
+      { kind: 'file', code: 'csv-rejected', invoiceId: INVOICE, sha256: sha256(bad), findingCount: 1 },
+    ]);
+    await imported(aCsv());
+    expect(await quarantine.list()).toEqual([]);
   });
 
   test('tells everything that is wrong with a file whose first row names no invoice', async () => {

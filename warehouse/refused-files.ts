@@ -1,0 +1,46 @@
+/** Keeps the files that were refused in quarantine, whoever brought them, until another one of their invoice is loaded. */
+
+import type { CsvFinding } from '../contract/csv-file.js';
+import type { Quarantine } from '../contract/quarantine.js';
+import type { Rejection } from './warehouse.js';
+
+export interface RefusedFile {
+  readonly invoiceId: string;
+  /** Its bytes lie in the archive. */
+  readonly sha256: string;
+  readonly eventId: string | null;
+}
+
+/** A file that is held already is not held twice. */
+export async function holdRefused(
+  quarantine: Quarantine,
+  { invoiceId, sha256, eventId }: RefusedFile,
+  { findings, findingCount, at }: Pick<Rejection, 'findings' | 'findingCount'> & { readonly at: string },
+): Promise<void> {
+  const held = await quarantine.list();
+  if (held.some((thing) => thing.sha256 === sha256 && thing.invoiceId === invoiceId)) return;
+  const reason = rejection(findings, findingCount);
+  await quarantine.put({
+    ...{ kind: 'file', at, code: 'csv-rejected', reason, invoiceId, eventId, sha256 },
+    ...{ findings, findingCount },
+  });
+}
+
+/** After a load: what was refused of the invoice before needs nobody any more. */
+export async function releaseRefused(quarantine: Quarantine, invoiceId: string): Promise<void> {
+  for (const thing of await quarantine.list()) {
+    if (thing.kind === 'file' && thing.invoiceId === invoiceId) await quarantine.remove(thing.quarantineId);
+  }
+}
+
+/** What a person reads: which rule, where, and what to do. */
+export function rejection(findings: readonly CsvFinding[], count: number): string {
+  const [first] = findings;
+  if (first === undefined) return 'The file breaks a rule of the CSV format.';
+  const place = [
+    ...(first.line === null ? [] : [`line ${first.line}`]),
+    ...(first.column === null ? [] : [`column ${first.column}`]),
+  ].join(', ');
+  const more = count > 1 ? ` ${count - 1} further findings.` : '';
+  return `The file breaks the rule "${first.rule}"${place === '' ? '' : ` at ${place}`}: ${first.value}.${more} It is kept in quarantine; nothing of it was loaded. A new file or event, \`billsync import\` or \`billsync invoices retry\` tries again.`;
+}
