@@ -177,8 +177,10 @@ function isFatal(error: unknown): boolean {
 function openingError(path: string, error: unknown, { readOnly = false }: DatabaseOptions): unknown {
   // What cannot be attached is not damage of a file.
   if (!(error instanceof Error) || error instanceof WarehouseError || path === MEMORY) return error;
-  if (/could not set lock on file|conflicting lock/i.test(error.message))
-    return new WarehouseLockedError(path, null);
+  if (/could not set lock on file|conflicting lock/i.test(error.message)) {
+    const [, program, pid] = /held in (.+?) \(PID (\d+)\)/.exec(error.message) ?? [];
+    return new WarehouseLockedError(path, null, pid && `process ${pid} (${program})`);
+  }
   const environment =
     /permission denied|no space left|read-only file system|too many open files|no such file|out of memory/i;
   if (environment.test(error.message) || error instanceof WarehouseCorruptError) return error;

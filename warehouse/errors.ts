@@ -12,21 +12,33 @@ export class WarehouseLockedError extends WarehouseError {
   /** null when only DuckDB's own lock told us. */
   readonly owner: { readonly pid: number; readonly role: string } | null;
 
-  constructor(path: string, owner: { readonly pid: number; readonly role: string } | null) {
-    const who = owner === null ? 'another process' : `process ${owner.pid} (${owner.role})`;
+  /** @param who when there is more to say of the owner than that it is another process */
+  constructor(
+    path: string,
+    owner: { readonly pid: number; readonly role: string } | null,
+    who = owner === null ? 'another process' : `process ${owner.pid} (${owner.role})`,
+  ) {
     super(`The warehouse ${path} is in use by ${who}. Ask it, or stop it first.`);
     this.owner = owner;
   }
 }
 
-/** The data folder belongs to the other environment; test and production never mix (exit code 2). */
+/** The data folder or the lake belongs to the other environment; test and production never mix (exit code 2). */
 export class EnvironmentMismatchError extends WarehouseError {
   override readonly name = 'EnvironmentMismatchError';
   readonly code = 'environment_mismatch';
 
-  constructor(dataDir: string, names: { readonly wanted: string; readonly found: string }) {
+  constructor(
+    place: string,
+    names: { readonly wanted: string; readonly found: string },
+    kind: 'data folder' | 'lake' = 'data folder',
+  ) {
+    const remedy =
+      kind === 'lake'
+        ? `Name another catalogue in BILLSYNC_WAREHOUSE, or set BILLSYNC_ENVIRONMENT=${names.found}.`
+        : 'Choose another BILLSYNC_DATA_DIR.';
     super(
-      `The data folder ${dataDir} belongs to the ${names.found} environment, this is ${names.wanted}. Choose another BILLSYNC_DATA_DIR.`,
+      `The ${kind} ${place} belongs to the ${names.found} environment, this is ${names.wanted}. ${remedy}`,
     );
   }
 }

@@ -6,6 +6,7 @@
  */
 
 import type { Archive, Fact } from '../archive/archive.js';
+import { DamagedFileError } from '../ops/damaged-file.js';
 import type { Database } from './database.js';
 import { deriveInvoice } from './derive-invoice.js';
 import { fileHash } from './file-hash.js';
@@ -32,7 +33,7 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
   let filesRead = 0;
   let shipments = 0;
   for (const [index, load] of loads.entries()) {
-    const found = await step(() => verifyLoad(options, load));
+    const found = await step(() => verifyLoad(options, load).catch((error) => unreadable(load, error)));
     drift.push(...found.drift);
     if (found.drift.length === 0) proved.push(Number(load.load_id));
     if (found.fileRead) filesRead += 1;
@@ -77,6 +78,21 @@ async function verifyLoad(
     drift: [...drift, ...(await compareWithFile(database, { load, rows, csvPath }))],
     fileRead: true,
   };
+}
+
+/** In a lake a file may be damaged or gone: that is told of its loads, and the others are proved. @throws any other error */
+function unreadable(
+  load: Row,
+  error: unknown,
+): { readonly drift: readonly Drift[]; readonly fileRead: boolean } {
+  if (!(error instanceof DamagedFileError)) throw error;
+  const drift: Drift = {
+    invoiceId: String(load.invoice_id),
+    rule: 'rows-unreadable',
+    expected: `${load.shipments} rows of load ${load.load_id}`,
+    found: `${error.message} ${error.hint}`,
+  };
+  return { drift: [drift], fileRead: false };
 }
 
 /** The rows against the load's own line, which was written when the file was read. */

@@ -1,5 +1,6 @@
 /** Attaches a lake to a connection of DuckDB: rows as `lake`, ledgers as `ledger`, both of one generation. */
 
+import { SettingsError } from '../../config/settings-error.js';
 import { type CatalogAddress, providePassword } from './catalog-address.js';
 import { extensionsFor, loadExtensions } from './extensions.js';
 import { ledgerSchema, unreachable } from './ledger.js';
@@ -37,7 +38,7 @@ export function attachStatements(
   ];
 }
 
-/** @throws ExtensionMissingError, CatalogUnreachableError */
+/** @throws ExtensionMissingError, CatalogUnreachableError, SettingsError its files lie elsewhere */
 export async function attachLake(
   run: RunStatement,
   place: LakePlace,
@@ -51,7 +52,18 @@ export async function attachLake(
     try {
       await run(statement);
     } catch (error) {
-      throw unreachable(place.address, error);
+      throw liesElsewhere(error, place) ?? unreachable(place.address, error);
     }
   }
+}
+
+/** DuckLake remembers where its files lie and takes no other place. */
+function liesElsewhere(error: unknown, { dataPath, generation }: LakePlace): SettingsError | null {
+  const message = error instanceof Error ? error.message : '';
+  const [, found] =
+    /DATA_PATH.* does not match existing data path in the catalog "(.*?)"/s.exec(message) ?? [];
+  if (found === undefined) return null;
+  const there = found.replace(`generation-${generation}/`, '').replace(/\/+$/, '');
+  const problem = `is ${dataPath}, but the files of this lake lie in ${there}; set it back, or let \`billsync rebuild\` make the lake again where it says`;
+  return new SettingsError([{ setting: 'BILLSYNC_LAKE_DATA', message: problem }]);
 }

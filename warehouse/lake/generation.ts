@@ -10,7 +10,7 @@ import type { EnvironmentName } from '../../contract/names.js';
 import { EnvironmentMismatchError, WarehouseTooNewError } from '../errors.js';
 import type { CatalogAddress } from './catalog-address.js';
 import { ledgerMigrations, ledgerStatement, ledgerValues } from './lake-statements.js';
-import { type Ledger, LOCK, ledgerSchema, unreachable } from './ledger.js';
+import { applicationName, type Ledger, LOCK, ledgerSchema, unreachable } from './ledger.js';
 
 const CONNECT_MS = 15_000;
 
@@ -32,7 +32,7 @@ export async function currentGeneration(
     const [found] = await ask('read-pointer');
     if (found?.environment !== environment) {
       const names = { wanted: environment, found: String(found?.environment) };
-      throw new EnvironmentMismatchError(address.shown, names);
+      throw new EnvironmentMismatchError(address.shown, names, 'lake');
     }
     return Number(found.generation);
   });
@@ -107,7 +107,7 @@ async function withCatalog<T>(
   const client = new pg.Client({
     ...address.pool,
     connectionTimeoutMillis: CONNECT_MS,
-    application_name: 'billsync',
+    application_name: applicationName('opening'),
   });
   client.on('error', () => undefined);
   try {

@@ -6,6 +6,7 @@
  * ones and end with their transaction or connection: a killed process leaves none.
  */
 
+import { hostname } from 'node:os';
 import pg from 'pg';
 import type { Ledgers, Params, Row, Statements } from '../statements.js';
 import { type CatalogAddress, withoutPassword } from './catalog-address.js';
@@ -49,17 +50,23 @@ export interface LedgerOnOne {
   transaction<T>(work: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
 }
 
+export interface LedgerOptions {
+  readonly generation: number;
+  readonly role?: string;
+  readonly isBeingMade?: boolean;
+}
+
 export class Ledger implements Ledgers {
   readonly generation: number;
   readonly #pool: pg.Pool;
   readonly #address: CatalogAddress;
   readonly #isBeingMade: boolean;
 
-  /** @param options.isBeingMade a rebuild's, which does not count yet */
-  constructor(
-    address: CatalogAddress,
-    { generation, isBeingMade = false }: { readonly generation: number; readonly isBeingMade?: boolean },
-  ) {
+  /**
+   * @param options.role by which a refusal names this process
+   * @param options.isBeingMade a rebuild's, which does not count yet
+   */
+  constructor(address: CatalogAddress, { generation, role = 'worker', isBeingMade = false }: LedgerOptions) {
     this.generation = generation;
     this.#address = address;
     this.#isBeingMade = isBeingMade;
@@ -67,7 +74,7 @@ export class Ledger implements Ledgers {
       ...address.pool,
       max: CONNECTIONS,
       connectionTimeoutMillis: CONNECT_MS,
-      application_name: 'billsync',
+      application_name: applicationName(role),
       options: `-c search_path=${ledgerSchema(generation)} -c timezone=UTC`,
     });
     // An idle connection that breaks is replaced; without a listener it would end the process.
@@ -131,6 +138,17 @@ export class Ledger implements Ledgers {
     return null;
   }
 
+  /** Who else is here, as far as PostgreSQL knows and may tell; empty when they have left meanwhile. */
+  async others(): Promise<string> {
+    const found = await this.all('others-present', { class: LOCK.presence, key: 0 });
+    return found
+      .map(({ name, client, since, pid }) => {
+        const known = [client && `from ${client}`, since && `since ${since}`, `PostgreSQL's process ${pid}`];
+        return `${name || 'another program'} (${known.filter(Boolean).join(', ')})`;
+      })
+      .join(' and ');
+  }
+
   async close(): Promise<void> {
     await this.#pool.end();
   }
@@ -184,6 +202,11 @@ export class Ledger implements Ledgers {
       throw unreachable(this.#address, error);
     }
   }
+}
+
+/** Shown in PostgreSQL's own lists of who is connected, which keep 63 bytes of it. */
+export function applicationName(role: string): string {
+  return `billsync ${role} ${hostname().slice(0, 30)} pid ${process.pid}`;
 }
 
 /** @throws CatalogUnreachableError always; a password never stands in it */

@@ -36,7 +36,10 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
   const address = lakeAddress(settings);
   await claimDataFolder(settings.dataDir, settings.environment);
   const generation = await currentGeneration(address.address, settings.environment);
-  const ledger = new Ledger(address.address, { generation });
+  const ledger = new Ledger(address.address, {
+    generation,
+    ...(options.role === undefined ? {} : { role: options.role }),
+  });
   let leave: (() => Promise<void>) | null = null;
   try {
     leave = await ledger.presence('shared');

@@ -22,13 +22,15 @@ export async function rebuildLake(options: RebuildOptions): Promise<Rebuilt> {
   await claimDataFolder(settings.dataDir, settings.environment);
   const current = await currentGeneration(address, settings.environment);
   const next = current + 1;
-  const counted = new Ledger(address, { generation: current });
-  const made = new Ledger(address, { generation: next, isBeingMade: true });
+  const counted = new Ledger(address, { generation: current, role: 'rebuild' });
+  const made = new Ledger(address, { generation: next, role: 'rebuild', isBeingMade: true });
   let rebuilt: Omit<Rebuilt, 'publication'>;
   let leave: (() => Promise<void>) | null = null;
   try {
     leave = await counted.presence('alone');
-    if (leave === null) throw new WarehouseLockedError(address.shown, null);
+    if (leave === null) {
+      throw new WarehouseLockedError(address.shown, null, (await counted.others()) || undefined);
+    }
     const dropped = await dropGenerations(address, (generation) => generation !== current);
     for (const generation of [...dropped, next]) {
       await removeFiles(generationPath({ dataPath, generation }));

@@ -1,0 +1,112 @@
+/** What a person reads when something is wrong with a lake: which setting, process or file it is, and what to do. */
+
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { describeError, EXIT } from '../../../cli/errors.js';
+import { openWarehouse } from '../../../warehouse/open-warehouse.js';
+import { rebuildWarehouse } from '../../../warehouse/rebuild.js';
+import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.js';
+import { askLake, type LakeServer, type LakeTestSettings, startLakeServer } from './support.js';
+
+// Every opening loads extensions of 80 MB; on a busy machine that alone takes seconds.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const SECOND = '22222222-2222-4222-8222-222222222222';
+
+let server: LakeServer;
+let settings: LakeTestSettings;
+let t: TestWarehouse;
+beforeAll(async () => {
+  server = await startLakeServer();
+  settings = await server.aLake(makeDataDir());
+  t = await aWarehouse({ settings, role: 'worker' });
+  await loadCsv(t, aCsv([{ 'Billing Cost': '5' }]));
+  await loadCsv(t, aCsv([{ 'Billing Cost': '7' }], SECOND), { invoiceId: SECOND });
+});
+afterAll(async () => {
+  await t?.close();
+  await server?.stop();
+});
+
+test('a rebuild that finds a writer names its host and process, and since when', async () => {
+  const refused = describeError(await failureOf(rebuild(settings)));
+  expect(refused.exitCode).toBe(EXIT.locked);
+  expect(refused.what).toContain(`billsync worker ${hostname().slice(0, 30)} pid ${process.pid}`);
+  expect(refused.what).toMatch(/from 127\.0\.0\.1, since \d{4}-\d\d-\d\dT[\d:]+Z, PostgreSQL's process \d+/);
+});
+
+test('another folder than the one the files lie in is a setting that is wrong', async () => {
+  const elsewhere = join(settings.dataDir, 'elsewhere');
+  const moved: LakeTestSettings = {
+    ...settings,
+    warehouse: { ...settings.warehouse, dataPath: elsewhere },
+  };
+  const refused = describeError(await failureOf(open(moved)));
+  expect(refused.exitCode).toBe(EXIT.usage);
+  expect(refused.subject).toContain(`BILLSYNC_LAKE_DATA is ${elsewhere}`);
+  expect(refused.subject).toContain(`lie in ${settings.warehouse.dataPath};`);
+});
+
+test('a lake of the other environment is told as a lake, not as a data folder', async () => {
+  const production = { ...settings, dataDir: makeDataDir(), environment: 'production' as const };
+  const refused = describeError(await failureOf(open(production)));
+  expect(refused.exitCode).toBe(EXIT.usage);
+  expect(refused.what).toMatch(/^The lake host=\S+ .* belongs to the test environment, this is production\./);
+  expect(refused.what).toContain('BILLSYNC_WAREHOUSE');
+  expect(refused.what).not.toContain('BILLSYNC_DATA_DIR');
+});
+
+test('a file that is damaged or gone is told with its invoice; the others are proved, and a rebuild mends it', async () => {
+  const folder = join(settings.warehouse.dataPath, 'generation-1', 'main', 'shipment_rows');
+  const [first = ''] = readdirSync(folder).sort();
+  const path = join(folder, first);
+
+  writeFileSync(path, 'no Parquet');
+  const damaged = await t.warehouse.verify({ full: true });
+  expect(damaged).toMatchObject({ invoices: 2, filesRead: 1 });
+  expect(damaged.drift).toEqual([
+    {
+      invoiceId: INVOICE,
+      rule: 'rows-unreadable',
+      expected: '1 rows of load 1',
+      found: expect.stringMatching(`The lake's file ${path} is damaged .*billsync rebuild`),
+    },
+  ]);
+
+  rmSync(path);
+  // DuckDB keeps what it read of a file.
+  const gone = await (await t.reopen()).verify({ full: true });
+  expect(gone.drift).toMatchObject([
+    { invoiceId: INVOICE, found: expect.stringContaining(`${path} is gone`) },
+  ]);
+  const look = describeError(await failureOf(askLake(settings, 'select sum(billing_cost) from shipments')));
+  expect(look).toMatchObject({
+    exitCode: EXIT.nothingMatched,
+    what: `The lake's file ${path} is gone.`,
+    hint: expect.stringContaining('billsync rebuild'),
+  });
+
+  await t.warehouse.close();
+  await rebuild(settings);
+  expect((await (await t.reopen()).verify({ full: true })).drift).toEqual([]);
+  expect(await askLake(settings, 'select sum(billing_cost)::varchar as sum from shipments')).toEqual([
+    { sum: '12.0000' },
+  ]);
+});
+
+function open(wanted: LakeTestSettings) {
+  return openWarehouse({ settings: wanted, archive: t.archive, log: silent });
+}
+
+function rebuild(wanted: LakeTestSettings) {
+  return rebuildWarehouse({ settings: wanted, archive: t.archive, log: silent });
+}
+
+async function failureOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => expect.unreachable('it was to fail'),
+    (error: unknown) => error,
+  );
+}
