@@ -78,6 +78,14 @@ export interface UnreadableFact {
   readonly where: string;
 }
 
+/** What lies in the archive as a file. */
+export interface StoredFile {
+  /** Of the bytes that are there. */
+  readonly sha256: string;
+  /** Where DuckDB can read them; null when they are not the file's. */
+  readonly path: string | null;
+}
+
 export interface Archive {
   /**
    * Durable before it answers. `known` when an event of that id is there already (nothing is written then). One
@@ -105,6 +113,11 @@ export interface Archive {
   file(sha256: string): Promise<ArchivedFile | null>;
   /** A path on this machine that DuckDB can read; an S3 archive brings the file to a local cache first. */
   localPath(sha256: string): Promise<string>;
+  /**
+   * Reads what the archive itself holds now, never a copy that was kept on this machine: `verify` proves that. null when
+   * the file is not there.
+   */
+  reread(sha256: string): Promise<StoredFile | null>;
   /** Every file's hash, for `verify` and clean-up. */
   files(): AsyncIterable<ArchivedFile>;
 

@@ -16,6 +16,8 @@ import {
 
 export interface FileFolder {
   put(path: string, file: ArchivedFile): Promise<ArchivedFile>;
+  /** As `put`, over what is there; who has it open reads on in the old bytes. */
+  replace(path: string, file: ArchivedFile): Promise<void>;
   get(sha256: string): Promise<ArchivedFile | null>;
   path(sha256: string): string;
   list(): AsyncIterable<ArchivedFile>;
@@ -36,6 +38,11 @@ export async function openFileFolder(root: string): Promise<FileFolder> {
       await removeIfThere(from);
       return known;
     }
+    await replace(from, file);
+    return file;
+  }
+
+  async function replace(from: string, file: ArchivedFile): Promise<void> {
     const { size } = await stat(from);
     if (size !== file.sizeBytes) {
       throw new RangeError(`${file.sha256}: ${size} bytes lie there, ${file.sizeBytes} were counted.`);
@@ -47,7 +54,6 @@ export async function openFileFolder(root: string): Promise<FileFolder> {
     await syncFolder(dirname(to));
     // The scan comes last: a file counts as archived only with it.
     await replaceDurably(scanPath(to), `${JSON.stringify(file)}\n`);
-    return file;
   }
 
   async function get(sha256: string): Promise<ArchivedFile | null> {
@@ -71,7 +77,7 @@ export async function openFileFolder(root: string): Promise<FileFolder> {
     }
   }
 
-  return { put, get, path, list };
+  return { put, replace, get, path, list };
 }
 
 const scanPath = (csv: string): string => csv.replace(/\.csv$/, '.json');

@@ -7,6 +7,7 @@ import type { Archive } from './archive.js';
 import { openEventFolder } from './event-folder.js';
 import { openFactFolder } from './fact-folder.js';
 import { openFileFolder } from './file-folder.js';
+import { hashFile } from './hash-file.js';
 
 /** Opens (and makes) an archive in a folder; what a dead process left unfinished is swept away. */
 export async function openFolderArchive(root: string): Promise<Archive> {
@@ -27,6 +28,12 @@ export async function openFolderArchive(root: string): Promise<Archive> {
     async localPath(sha256) {
       if ((await files.get(sha256)) === null) throw new Error(`The archive has no file ${sha256}.`);
       return files.path(sha256);
+    },
+    async reread(sha256) {
+      if ((await files.get(sha256)) === null) return null;
+      const path = files.path(sha256);
+      const found = await hashFile(path);
+      return { sha256: found, path: found === sha256 ? path : null };
     },
     files: files.list,
     putFact: facts.put,

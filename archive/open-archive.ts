@@ -15,11 +15,11 @@ export async function openArchive(
 ): Promise<Archive> {
   if (settings.archive.kind === 'folder') return openFolderArchive(settings.archive.path);
   // Only who keeps the archive on S3 waits for its client to be read.
-  const [{ openS3Bucket }, { openS3Archive }] = await Promise.all([
+  const [{ openS3Bucket }, { openS3Archive }, { ownEndpoint }] = await Promise.all([
     import('./s3-bucket.js'),
     import('./s3-archive.js'),
+    import('./s3-client.js'),
   ]);
-  const hasOwnEndpoint = (env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL) !== undefined;
-  const bucket = openS3Bucket(settings.archive.url, { hasOwnEndpoint });
+  const bucket = openS3Bucket(settings.archive.url, { endpoint: ownEndpoint(env) });
   return openS3Archive(bucket, join(settings.dataDir, 'archive-cache'));
 }

@@ -7,12 +7,13 @@
 
 import type { ArchivedFile } from '../contract/csv-file.js';
 import { makeFolder, removeIfThere, sweepLeftBehind, temporaryName } from '../ops/durable-files.js';
-import type { Archive, ArchivedEvent, DeliveryVerdict, Fact, UnreadableFact } from './archive.js';
+import type { Archive, ArchivedEvent, DeliveryVerdict, Fact, StoredFile, UnreadableFact } from './archive.js';
 import { BY_WORTH, eventName, eventPath } from './event-name.js';
 import { openFileFolder } from './file-folder.js';
 import { hashFile } from './hash-file.js';
 import { parseFact } from './parse-fact.js';
 import type { S3Bucket } from './s3-bucket.js';
+import { ArchivedFileDamagedError } from './s3-errors.js';
 import { createS3Log } from './s3-log.js';
 
 /** @param cacheFolder on this machine, for files that DuckDB is to read */
@@ -74,39 +75,70 @@ export async function openS3Archive(
     }
   }
 
+  /** What is lost or damaged in the bucket is put there again, so that bringing a file once more heals it. */
   async function putFile(path: string, file: ArchivedFile): Promise<ArchivedFile> {
     const { sha256, sizeBytes, scan } = file;
-    const known = await getFile(sha256);
-    if (known === null) {
+    const [known, csv] = await Promise.all([scanned(sha256), lookAtCsv(file)]);
+    if (known === null || csv !== 'sound') {
       const actual = await hashFile(path);
       if (actual !== sha256) throw new RangeError(`A file ${actual} was to be archived as ${sha256}.`);
-      await bucket.putFile(csvKey(sha256), path, file);
-      // The scan comes last: a file counts as archived only with it.
+    }
+    if (csv !== 'sound') {
+      await bucket.putFile(csvKey(sha256), path, { sha256, sizeBytes, replaces: csv === 'damaged' });
+    }
+    // The scan comes last: a file counts as archived only with it.
+    if (known === null) {
       await bucket.putIfAbsent(scanKey(sha256), JSON.stringify({ sha256, sizeBytes, scan }));
     }
     await cache.put(path, known ?? { sha256, sizeBytes, scan });
     return known ?? { sha256, sizeBytes, scan };
   }
 
-  async function getFile(sha256: string): Promise<ArchivedFile | null> {
+  /** By what S3 says of the object; it is read unless S3 says that its hash is the file's. */
+  async function lookAtCsv(file: ArchivedFile): Promise<'sound' | 'damaged' | 'missing'> {
+    const { sha256, sizeBytes } = file;
+    const head = await bucket.head(csvKey(sha256));
+    if (head === null) return 'missing';
+    if (head.sizeBytes !== sizeBytes) return 'damaged';
+    if (head.sha256 === sha256) return 'sound';
+    return (await bring(file))?.sha256 === sha256 ? 'sound' : 'damaged';
+  }
+
+  async function scanned(sha256: string): Promise<ArchivedFile | null> {
     const text = await bucket.getText(scanKey(sha256));
     return text === null ? null : (JSON.parse(text) as ArchivedFile);
   }
 
+  async function getFile(sha256: string): Promise<ArchivedFile | null> {
+    const file = await scanned(sha256);
+    return file !== null && (await bucket.has(csvKey(sha256))) ? file : null;
+  }
+
   async function localPath(sha256: string): Promise<string> {
     if ((await cache.get(sha256)) !== null) return cache.path(sha256);
-    const file = await getFile(sha256);
-    if (file === null) throw new Error(`The archive has no file ${sha256}.`);
+    const stored = await reread(sha256);
+    if (stored === null) throw new Error(`The archive has no file ${sha256}.`);
+    if (stored.path === null) throw new ArchivedFileDamagedError(sha256, stored.sha256);
+    return stored.path;
+  }
+
+  async function reread(sha256: string): Promise<StoredFile | null> {
+    const file = await scanned(sha256);
+    return file === null ? null : bring(file);
+  }
+
+  /** Into the cache, over what lies there; bytes of another hash never get there. */
+  async function bring(file: ArchivedFile): Promise<StoredFile | null> {
     const part = temporaryName(cacheFolder);
     try {
-      await bucket.download(csvKey(sha256), part);
-      const actual = await hashFile(part);
-      if (actual !== sha256) throw new Error(`The archive's file ${sha256} arrived as ${actual}.`);
-      await cache.put(part, file);
+      const found = await bucket.download(csvKey(file.sha256), part);
+      if (found === null) return null;
+      if (found !== file.sha256) return { sha256: found, path: null };
+      await cache.replace(part, file);
+      return { sha256: found, path: cache.path(file.sha256) };
     } finally {
       await removeIfThere(part);
     }
-    return cache.path(sha256);
   }
 
   async function* files(): AsyncGenerator<ArchivedFile> {
@@ -152,6 +184,7 @@ export async function openS3Archive(
     putFile,
     file: getFile,
     localPath,
+    reread,
     files,
     putFact: (fact) => factLog.append(fact.kind, JSON.stringify(fact)),
     facts,

@@ -1,6 +1,7 @@
 /** The few things the archive asks of S3, or of anything that speaks it, under one prefix of one bucket. */
 
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
@@ -8,55 +9,89 @@ import {
   HeadObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
-  S3Client,
-  S3ServiceException,
 } from '@aws-sdk/client-s3';
+import { openS3Client } from './s3-client.js';
+import { explainS3Error, type S3Place, statusOf } from './s3-errors.js';
+import { PART_BYTES, uploadFile } from './s3-upload.js';
 
+/** What S3 says of an object without giving its bytes. */
+export interface ObjectHead {
+  readonly sizeBytes: number;
+  /** Lower-case hex; null when S3 has no SHA-256 of the whole, as of what went up in parts. */
+  readonly sha256: string | null;
+}
+
+/** All of them throw the errors of `s3-errors.ts`. */
 export interface S3Bucket {
-  /** Atomic: of many writers of one key exactly one is told true. */
+  /**
+   * Atomic: of many writers of one key exactly one is told true. Where the server knows no conditional writes, two that
+   * come at the same instant may both be told so.
+   */
   putIfAbsent(key: string, text: string): Promise<boolean>;
-  /** Uploads a local file; S3 is told its hash and may refuse other bytes. Writing the same key again is harmless. */
+  /**
+   * Uploads a local file; S3 is told the hashes of its bytes and may refuse others. What another writer put there
+   * meanwhile stays, unless this `replaces` what is there.
+   */
   putFile(
     key: string,
     path: string,
-    file: { readonly sha256: string; readonly sizeBytes: number },
+    file: { readonly sha256: string; readonly sizeBytes: number; readonly replaces: boolean },
   ): Promise<void>;
   has(key: string): Promise<boolean>;
   /** null when there is no such key. */
+  head(key: string): Promise<ObjectHead | null>;
+  /** null when there is no such key. */
   getText(key: string): Promise<string | null>;
-  download(key: string, path: string): Promise<void>;
+  /** The SHA-256 of the bytes that arrived, in lower-case hex; null when there is no such key. */
+  download(key: string, path: string): Promise<string | null>;
   /** Keys below a folder in order, without the prefix; `after` is a key too, and not given again. */
   list(folder: string, after?: string): AsyncIterable<string>;
   close(): void;
 }
 
-/**
- * Opens `s3://bucket/prefix`. Region, credentials and endpoint come from AWS's own variables and files; with an
- * endpoint of one's own (`AWS_ENDPOINT_URL`) the bucket stands in the path, as such services expect.
- */
-export function openS3Bucket(url: string, options: { readonly hasOwnEndpoint: boolean }): S3Bucket {
+export interface S3BucketOptions {
+  /** null: AWS itself. */
+  readonly endpoint: string | null;
+  /** Of files that are larger, each part of an upload; S3 wants 5 MiB at least. */
+  readonly partBytes?: number;
+}
+
+/** Opens `s3://bucket/prefix`. */
+export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
+  const { endpoint, partBytes = PART_BYTES } = options;
   const { hostname: bucket, pathname } = new URL(url);
   const prefix = pathname.replace(/^\/+|\/+$/g, '');
-  const client = new S3Client({
-    forcePathStyle: options.hasOwnEndpoint,
-    requestHandler: { connectionTimeout: 5_000, requestTimeout: 60_000 },
-  });
+  const place: S3Place = { bucket, url, endpoint };
+  const config = { requestHandler: { connectionTimeout: 5_000, requestTimeout: 60_000 } };
+  const client = openS3Client(config, endpoint);
+  // Files are hashed as they arrive: a check inside the client would hide what is there.
+  const files = openS3Client({ ...config, responseChecksumValidation: 'WHEN_REQUIRED' }, endpoint);
   const at = (key: string): { Bucket: string; Key: string } => ({
     Bucket: bucket,
     Key: prefix === '' ? key : `${prefix}/${key}`,
   });
 
+  async function explained<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      throw explainS3Error(error, place);
+    }
+  }
+
   async function* list(folder: string, after?: string): AsyncGenerator<string> {
     const { Key: Prefix } = at(`${folder}/`);
     let token: string | undefined;
     do {
-      const page = await client.send(
-        new ListObjectsV2Command({
-          Bucket: bucket,
-          Prefix,
-          ...(after === undefined ? {} : { StartAfter: at(after).Key }),
-          ...(token === undefined ? {} : { ContinuationToken: token }),
-        }),
+      const page = await explained(
+        client.send(
+          new ListObjectsV2Command({
+            Bucket: bucket,
+            Prefix,
+            ...(after === undefined ? {} : { StartAfter: at(after).Key }),
+            ...(token === undefined ? {} : { ContinuationToken: token }),
+          }),
+        ),
       );
       for (const { Key } of page.Contents ?? []) {
         if (Key !== undefined) yield prefix === '' ? Key : Key.slice(prefix.length + 1);
@@ -65,63 +100,98 @@ export function openS3Bucket(url: string, options: { readonly hasOwnEndpoint: bo
     } while (token !== undefined);
   }
 
-  return {
-    async putIfAbsent(key, text) {
-      try {
-        await client.send(
-          new PutObjectCommand({
-            ...at(key),
-            Body: text,
-            ContentLength: Buffer.byteLength(text),
-            ContentType: 'application/json',
-            IfNoneMatch: '*',
-          }),
-        );
-        return true;
-      } catch (error) {
-        if (statusOf(error) === 412) return false;
-        throw error;
-      }
-    },
-    async putFile(key, path, { sha256, sizeBytes }) {
-      await client.send(
+  async function putIfAbsent(key: string, text: string): Promise<boolean> {
+    const put = (condition: { IfNoneMatch?: '*' }) =>
+      client.send(
         new PutObjectCommand({
           ...at(key),
-          Body: createReadStream(path),
-          ContentLength: sizeBytes,
-          ContentType: 'text/csv',
-          ChecksumSHA256: Buffer.from(sha256, 'hex').toString('base64'),
+          Body: text,
+          ContentLength: Buffer.byteLength(text),
+          ContentType: 'application/json',
+          ...condition,
         }),
       );
-    },
-    async has(key) {
-      try {
-        await client.send(new HeadObjectCommand(at(key)));
-        return true;
-      } catch (error) {
-        if (statusOf(error) === 404) return false;
-        throw error;
-      }
-    },
-    async getText(key) {
-      try {
-        const { Body } = await client.send(new GetObjectCommand(at(key)));
-        return (await Body?.transformToString('utf-8')) ?? null;
-      } catch (error) {
-        if (statusOf(error) === 404) return null;
-        throw error;
-      }
-    },
-    async download(key, path) {
-      const { Body } = await client.send(new GetObjectCommand(at(key)));
-      if (!(Body instanceof Readable)) throw new Error(`S3 answered without a body for ${key}.`);
-      await pipeline(Body, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
-    },
+    try {
+      await put({ IfNoneMatch: '*' });
+    } catch (error) {
+      if (statusOf(error) === 412) return false;
+      if (statusOf(error) !== 501) throw error;
+      if ((await head(key)) !== null) return false;
+      await put({});
+    }
+    return true;
+  }
+
+  async function putFile(
+    key: string,
+    path: string,
+    { replaces, ...file }: { sha256: string; sizeBytes: number; replaces: boolean },
+  ): Promise<void> {
+    try {
+      await uploadFile({ client, at: at(key), path, file, replaces, partBytes });
+    } catch (error) {
+      // Somebody was first (412), or is at the same moment (409), or an answer of ours was lost and asked for again (404).
+      const isThere = !replaces && [404, 409, 412].includes(statusOf(error) ?? 0);
+      if (!isThere || (await head(key))?.sizeBytes !== file.sizeBytes) throw error;
+    }
+  }
+
+  async function head(key: string): Promise<ObjectHead | null> {
+    const found = await unlessMissing(
+      client.send(new HeadObjectCommand({ ...at(key), ChecksumMode: 'ENABLED' })),
+    );
+    if (found === null) return null;
+    const { ContentLength = 0, ChecksumSHA256 = '' } = found;
+    const digest = Buffer.from(ChecksumSHA256, 'base64');
+    // Of what went up in parts it is the hash of their hashes, and ends with their number.
+    const isOfWhole = digest.length === 32 && !ChecksumSHA256.includes('-');
+    return { sizeBytes: ContentLength, sha256: isOfWhole ? digest.toString('hex') : null };
+  }
+
+  async function getText(key: string): Promise<string | null> {
+    const found = await unlessMissing(client.send(new GetObjectCommand(at(key))));
+    return (await found?.Body?.transformToString('utf-8')) ?? null;
+  }
+
+  async function download(key: string, path: string): Promise<string | null> {
+    const found = await unlessMissing(files.send(new GetObjectCommand(at(key))));
+    if (found === null) return null;
+    if (!(found.Body instanceof Readable)) throw new Error(`S3 answered without a body for ${key}.`);
+    const hash = createHash('sha256');
+    await pipeline(
+      found.Body,
+      async function* hashed(bytes: AsyncIterable<Buffer>) {
+        for await (const chunk of bytes) {
+          hash.update(chunk);
+          yield chunk;
+        }
+      },
+      createWriteStream(path, { flags: 'wx', mode: 0o600 }),
+    );
+    return hash.digest('hex');
+  }
+
+  return {
+    putIfAbsent: (key, text) => explained(putIfAbsent(key, text)),
+    putFile: (key, path, file) => explained(putFile(key, path, file)),
+    has: async (key) => (await explained(head(key))) !== null,
+    head: (key) => explained(head(key)),
+    getText: (key) => explained(getText(key)),
+    download: (key, path) => explained(download(key, path)),
     list,
-    close: () => client.destroy(),
+    close() {
+      client.destroy();
+      files.destroy();
+    },
   };
 }
 
-function statusOf(error: unknown): number | null {
-  return error instanceof S3ServiceException ? (error.$metadata.httpStatusCode ?? null) : null;
+/** null when S3 has no such key; that it has no such bucket is an error. */
+async function unlessMissing<T>(asked: Promise<T>): Promise<T | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (statusOf(error) === 404 && (error as Error).name !== 'NoSuchBucket') return null;
+    throw error;
+  }
 }

@@ -96,6 +96,10 @@ const BY_NAME: Readonly<Record<string, Verdict>> = {
   ExtensionMissingError: { exitCode: EXIT.usage },
   LakeReplacedError: { exitCode: EXIT.locked },
   FileNotArchivedError: { exitCode: EXIT.rejected },
+  ArchivedFileDamagedError: { exitCode: EXIT.rejected },
+  S3SettingsError: { exitCode: EXIT.usage },
+  S3RefusedError: { exitCode: EXIT.refused },
+  S3UnreachableError: { exitCode: EXIT.unreachable },
   PublicationError: { exitCode: EXIT.checkFailed },
 
   NotConfiguredError: { exitCode: EXIT.usage, hint: '`billsync init` writes a settings file to fill in' },

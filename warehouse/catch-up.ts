@@ -3,7 +3,6 @@
 import type { Archive } from '../archive/archive.js';
 import type { Logger } from '../ops/log.js';
 import type { Database } from './database.js';
-import { fileHash } from './file-hash.js';
 import type { FileLoad } from './file-load.js';
 import { ingest, type LoadFact } from './ingest.js';
 import { loadFile } from './load-file.js';
@@ -98,8 +97,8 @@ async function repeatLoad({ load, archive, log }: RepeatContext, fact: LoadFact)
     log.error({ invoiceId: fact.invoiceId, sha256: fact.sha256 }, 'the archive lacks a file that was loaded');
     return;
   }
-  const csvPath = await archive.localPath(fact.sha256);
-  if ((await fileHash(csvPath)) !== fact.sha256) {
+  const csvPath = (await archive.reread(fact.sha256))?.path ?? null;
+  if (csvPath === null) {
     log.error(
       { invoiceId: fact.invoiceId, sha256: fact.sha256 },
       'a file of the archive is damaged, its load is left out',

@@ -9,7 +9,6 @@ import type { Archive, Fact } from '../archive/archive.js';
 import { DamagedFileError } from '../ops/damaged-file.js';
 import type { Database } from './database.js';
 import { deriveInvoice } from './derive-invoice.js';
-import { fileHash } from './file-hash.js';
 import { readInvoiceLines } from './invoice-states.js';
 import type { Session } from './session.js';
 import type { Row } from './statements.js';
@@ -61,16 +60,15 @@ async function verifyLoad(
   const rows = await database.use((session) => session.first('fingerprint-rows', fingerprintParams(load)));
   const drift = compare(invoiceId, { recorded: load, found: rows });
   const sha256 = String(load.file_sha256);
-  const file = await archive.file(sha256);
-  if (file === null) {
+  const stored = await archive.reread(sha256);
+  if (stored === null) {
     const missing: Drift = { invoiceId, rule: 'file-missing', expected: sha256, found: 'not in the archive' };
     return { drift: [...drift, missing], fileRead: false };
   }
-  const csvPath = await archive.localPath(sha256);
-  const stored = await fileHash(csvPath);
-  if (stored !== sha256) {
+  const { path: csvPath } = stored;
+  if (csvPath === null) {
     return {
-      drift: [...drift, { invoiceId, rule: 'hash', expected: sha256, found: stored }],
+      drift: [...drift, { invoiceId, rule: 'hash', expected: sha256, found: stored.sha256 }],
       fileRead: true,
     };
   }

@@ -44,7 +44,7 @@ beforeEach(async () => {
 async function anotherMachine(skewMs: number): Promise<Archive> {
   const folder = await mkdtemp(join(tmpdir(), 's3-other-'));
   return openS3Archive(
-    openS3Bucket(url, { hasOwnEndpoint: true }),
+    openS3Bucket(url, { endpoint: server.url }),
     folder,
     () => new Date(Date.now() + skewMs),
   );
@@ -150,7 +150,7 @@ test('facts come in order of their instant, and a cursor goes on behind what was
 test('a fact that was damaged is told by its key, and what was read is not read again', async () => {
   const fact = (eventId: string): Fact => ({ kind: 'duplicate', at: '2026-03-01T00:00:00.000Z', eventId });
   await archive.putFact(fact('a'));
-  const bucket = openS3Bucket(url, { hasOwnEndpoint: true });
+  const bucket = openS3Bucket(url, { endpoint: server.url });
   await bucket.putIfAbsent('facts/2999-01-01T00:00:00.000Z~x~duplicate', '{"kind":"duplicate"');
   const told: string[] = [];
   let cursor: string | null = null;

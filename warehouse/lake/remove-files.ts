@@ -10,9 +10,11 @@ export async function removeFiles(path: string): Promise<void> {
 
 /** A thousand at a time, which is what a listing gives and a deletion takes. */
 async function removeObjects({ hostname: Bucket, pathname }: URL): Promise<void> {
-  const { DeleteObjectsCommand, ListObjectsV2Command, S3Client } = await import('@aws-sdk/client-s3');
-  const hasOwnEndpoint = (process.env.AWS_ENDPOINT_URL_S3 ?? process.env.AWS_ENDPOINT_URL) !== undefined;
-  const client = new S3Client({ forcePathStyle: hasOwnEndpoint });
+  const [{ DeleteObjectsCommand, ListObjectsV2Command }, { openS3Client }] = await Promise.all([
+    import('@aws-sdk/client-s3'),
+    import('../../archive/s3-client.js'),
+  ]);
+  const client = openS3Client({});
   try {
     for (;;) {
       const { Contents = [] } = await client.send(

@@ -1,0 +1,143 @@
+/** What can be wrong with an archive on S3, in words that name the bucket and the place, and what to do about it. */
+
+import { S3ServiceException } from '@aws-sdk/client-s3';
+
+interface Told {
+  /** `s3://bucket/prefix at https://…` */
+  readonly subject: string;
+  readonly hint: string;
+  readonly cause?: unknown;
+}
+
+abstract class S3Error extends Error {
+  abstract readonly code: string;
+  readonly subject: string;
+  readonly hint: string;
+
+  constructor(message: string, { subject, hint, cause }: Told) {
+    super(message, { cause });
+    this.subject = subject;
+    this.hint = hint;
+  }
+}
+
+/** No such bucket, no credentials, no region: only another setting helps (exit code 2). */
+export class S3SettingsError extends S3Error {
+  override readonly name = 'S3SettingsError';
+  readonly code = 's3_settings';
+}
+
+/** S3 knows who asks, or does not, and says no (exit code 4). */
+export class S3RefusedError extends S3Error {
+  override readonly name = 'S3RefusedError';
+  readonly code = 's3_refused';
+}
+
+/** S3 does not answer, or only that it cannot (exit code 5). */
+export class S3UnreachableError extends S3Error {
+  override readonly name = 'S3UnreachableError';
+  readonly code = 's3_unreachable';
+}
+
+/** The bucket holds other bytes under a file's hash (exit code 7). */
+export class ArchivedFileDamagedError extends Error {
+  override readonly name = 'ArchivedFileDamagedError';
+  readonly code = 'archived_file_damaged';
+  readonly hint = 'the archive takes the file again when it is downloaded or imported again';
+
+  constructor(sha256: string, found: string) {
+    super(`The archive's file ${sha256} is damaged: its bytes have the hash ${found}.`);
+  }
+}
+
+/** @param endpoint null: AWS itself */
+export interface S3Place {
+  readonly bucket: string;
+  readonly url: string;
+  readonly endpoint: string | null;
+}
+
+/** Says what a failure of the client means for the archive; whatever else failed is given back as it is. */
+export function explainS3Error(error: unknown, place: S3Place): unknown {
+  if (!(error instanceof Error)) return error;
+  const status = statusOf(error);
+  const { name, message } = error;
+  const server = `the archive's S3 at ${place.endpoint ?? 'AWS'}`;
+  const told = (hint: string): Told => ({
+    subject: place.endpoint === null ? place.url : `${place.url} at ${place.endpoint}`,
+    hint,
+    cause: error,
+  });
+  if (name === 'NoSuchBucket' || name === 'InvalidBucketName') {
+    return new S3SettingsError(
+      `${server} has no bucket ${place.bucket}`,
+      told('make the bucket, or name another one in BILLSYNC_ARCHIVE'),
+    );
+  }
+  if (name === 'CredentialsProviderError' || name === 'TokenProviderError') {
+    return new S3SettingsError(
+      `there are no credentials for ${server} (${message})`,
+      told(
+        "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or give the machine a role of AWS's",
+      ),
+    );
+  }
+  if (message === 'Region is missing') {
+    return new S3SettingsError(
+      `the region of ${server} is not set`,
+      told('set AWS_REGION; a service that has no regions takes any, e.g. us-east-1'),
+    );
+  }
+  if (name === 'PermanentRedirect' || name === 'AuthorizationHeaderMalformed' || status === 301) {
+    return new S3SettingsError(
+      `the bucket ${place.bucket} of ${server} is in another region`,
+      told("set AWS_REGION to the bucket's region"),
+    );
+  }
+  if (status === 401 || status === 403 || REFUSALS.has(name)) {
+    return new S3RefusedError(
+      `${server} refuses its credentials (${[status, name].filter((part) => part !== null).join(' ')})`,
+      told(
+        `check them (AWS_ACCESS_KEY_ID, AWS_PROFILE) and that they may list, read and write ${place.bucket}`,
+      ),
+    );
+  }
+  if (status !== null && status >= 500 && status !== 501) {
+    return new S3UnreachableError(`${server} answers ${status} ${name}`, told(TRY_AGAIN));
+  }
+  if (isNetworkTrouble(error)) {
+    const what = message === '' ? systemCode(error) : message;
+    return new S3UnreachableError(`${server} does not answer (${what})`, told(CHECK_NETWORK));
+  }
+  return error;
+}
+
+/** null when it is no answer of S3's. */
+export function statusOf(error: unknown): number | null {
+  return error instanceof S3ServiceException ? (error.$metadata.httpStatusCode ?? null) : null;
+}
+
+const REFUSALS: ReadonlySet<string> = new Set([
+  'AccessDenied',
+  'ExpiredToken',
+  'InvalidAccessKeyId',
+  'InvalidToken',
+  'SignatureDoesNotMatch',
+]);
+
+const TRY_AGAIN = 'try again later, or ask who runs it';
+const CHECK_NETWORK = 'check AWS_ENDPOINT_URL, AWS_REGION and the network, then `billsync doctor`';
+
+/** Also what TLS has to say about a server: it was not S3 that answered. */
+function isNetworkTrouble(error: Error): boolean {
+  return (
+    error.name === 'TimeoutError' ||
+    /^(E(CONN\w+|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH|PIPE|PROTO)|CERT_\w+|\w*_CERT\w*|ERR_(TLS|SSL)_\w+)$/.test(
+      systemCode(error),
+    )
+  );
+}
+
+function systemCode(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : '';
+}

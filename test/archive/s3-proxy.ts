@@ -1,0 +1,60 @@
+/** Stands before the S3 of the tests and does what that cannot be asked for: refuse, break off, change a byte. */
+
+import { createServer, type IncomingMessage, request as send } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** `break`: the connection is cut once the request has come; `damage`: the last byte of the answer is another. */
+export type Fault = { readonly status: number; readonly code: string } | 'break' | 'damage';
+
+export interface S3Proxy {
+  readonly url: string;
+  /** Method and query of every request, in their order. */
+  readonly asked: string[];
+  /** Asked for every request; null lets it pass. */
+  fault: (request: IncomingMessage) => Fault | null;
+  stop(): Promise<void>;
+}
+
+export async function startS3Proxy(target: string): Promise<S3Proxy> {
+  const { hostname, port } = new URL(target);
+  const server = createServer((incoming, answer) => {
+    const { method = '', url = '', headers } = incoming;
+    proxy.asked.push(`${method} ${new URL(url, target).search.replace(/uploadId=[^&]+/, 'uploadId')}`);
+    const fault = proxy.fault(incoming);
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => {
+      if (fault === 'break') return incoming.socket.destroy();
+      if (fault !== null && fault !== 'damage') {
+        answer.writeHead(fault.status, { 'content-type': 'application/xml' });
+        return answer.end(
+          method === 'HEAD' ? '' : `<Error><Code>${fault.code}</Code><Message>no</Message></Error>`,
+        );
+      }
+      const passed = send({ hostname, port, method, path: url, headers }, (from) => {
+        const parts: Buffer[] = [];
+        from.on('data', (part: Buffer) => parts.push(part));
+        from.on('end', () => {
+          const body = Buffer.concat(parts);
+          const last = body.length - 1;
+          if (fault === 'damage') body[last] = (body[last] ?? 0) ^ 1;
+          answer.writeHead(from.statusCode ?? 500, from.headers);
+          answer.end(body);
+        });
+      });
+      return passed.end(Buffer.concat(chunks));
+    });
+  });
+  const proxy: S3Proxy = {
+    url: '',
+    asked: [],
+    fault: () => null,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return Object.assign(proxy, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+}
