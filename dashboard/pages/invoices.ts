@@ -147,9 +147,11 @@ const FACTS = [
   'invoice_id',
 ];
 
-/** Label and value of what is known; what is not known is left out. */
+/** Label and value of what is known; what is not known is left out, and currencies when there is only one. */
 function factsOf(row: ReportRow): [string, string][] {
-  return FACTS.filter((name) => row[name] !== null && row[name] !== undefined).map((name) => {
+  const isTold = (name: string): boolean =>
+    name === 'currencies' ? String(row[name]).includes(',') : row[name] !== null && row[name] !== undefined;
+  return FACTS.filter(isTold).map((name) => {
     const isAmount = name === 'stated_total_amount' || name === 'billing_cost';
     const isCount = typeof row[name] === 'number';
     const type = isAmount ? 'decimal' : isCount ? 'count' : 'text';
