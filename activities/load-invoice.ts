@@ -19,14 +19,16 @@ const HEARTBEAT_MS = 5_000;
  * Cancellation is deliberately not listened to: a commit in progress ends first, and the void that cancelled comes
  * after it. A load that has not begun to commit sees the void inside its transaction.
  */
-export function loadInvoice({ warehouse, quarantine, alerts, now }: WarehouseDependencies) {
+export function loadInvoice({ warehouse, archive, quarantine, alerts, now }: WarehouseDependencies) {
   return (request: LoadRequest): Promise<LoadInvoiceResult> =>
     translated(async () => {
       const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
       try {
         const outcome = await warehouse.load(request);
         if (outcome.outcome === 'rejected') {
-          await holdRefused(quarantine, request, { ...outcome, at: now().toISOString() });
+          const { sizeBytes = 0 } = (await archive.file(request.sha256)) ?? {};
+          const refused = { ...request, sizeBytes };
+          await holdRefused(quarantine, refused, { ...outcome, at: now().toISOString() });
         }
         const result = summary(outcome);
         if ('shipments' in result) await settle(request.invoiceId);

@@ -16,12 +16,16 @@ export interface QuarantinedThing {
   readonly sha256: string | null;
   readonly findings: readonly CsvFinding[];
   readonly findingCount: number;
-  /** The raw body of a delivery, presigned query removed; read with `body`. */
+  /** Of a delivery's raw body as it is kept here, presigned query removed; of a file as it lies in the archive. */
   readonly sizeBytes: number;
 }
 
+/** What is refused, before it is kept. A file says its size, a delivery's is that of its body. */
+export type RefusedThing = Omit<QuarantinedThing, 'quarantineId' | 'sizeBytes'> &
+  Partial<Pick<QuarantinedThing, 'sizeBytes'>>;
+
 export interface Quarantine {
-  put(thing: Omit<QuarantinedThing, 'quarantineId' | 'sizeBytes'>, body?: Uint8Array): Promise<string>;
+  put(thing: RefusedThing, body?: Uint8Array): Promise<string>;
   list(): Promise<readonly QuarantinedThing[]>;
   show(
     quarantineId: string,

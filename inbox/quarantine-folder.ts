@@ -9,7 +9,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Quarantine, QuarantinedThing } from '../contract/quarantine.js';
+import type { Quarantine, QuarantinedThing, RefusedThing } from '../contract/quarantine.js';
 import { withoutUrlQueries } from '../contract/url-query.js';
 import {
   makeFolder,
@@ -36,13 +36,11 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
   await sweep(root);
   await refresh();
 
-  async function put(
-    thing: Omit<QuarantinedThing, 'quarantineId' | 'sizeBytes'>,
-    body?: Uint8Array,
-  ): Promise<string> {
+  async function put(thing: RefusedThing, body?: Uint8Array): Promise<string> {
     const kept = body === undefined ? null : withoutQueries(body);
     const quarantineId = idOf(thing, kept);
-    const whole: QuarantinedThing = { ...thing, quarantineId, sizeBytes: kept?.byteLength ?? 0 };
+    const sizeBytes = kept?.byteLength ?? thing.sizeBytes ?? 0;
+    const whole: QuarantinedThing = { ...thing, quarantineId, sizeBytes };
     // The body first: a description promises that the body is there.
     if (kept !== null) await replaceDurably(bodyPath(quarantineId), kept);
     await replaceDurably(descriptionPath(quarantineId), `${JSON.stringify(whole)}\n`);
@@ -54,14 +52,14 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
 
   async function dropExcess(newest: string): Promise<void> {
     let bytes = 0;
-    for (const thing of known.values()) bytes += thing.sizeBytes;
+    for (const thing of known.values()) bytes += keptBytes(thing);
     if (known.size <= maxThings && bytes <= maxBytes) return;
     const candidates = [...known.values()].sort(byWorth);
     for (const thing of candidates) {
       if (known.size <= maxThings && bytes <= maxBytes) return;
       if (thing.quarantineId === newest) continue;
       await remove(thing.quarantineId);
-      bytes -= thing.sizeBytes;
+      bytes -= keptBytes(thing);
       onDropped?.(thing);
     }
   }
@@ -106,7 +104,12 @@ function withoutQueries(body: Uint8Array): Uint8Array {
   return Buffer.from(withoutUrlQueries(Buffer.from(body).toString('latin1')), 'latin1');
 }
 
-function idOf(thing: Omit<QuarantinedThing, 'quarantineId' | 'sizeBytes'>, body: Uint8Array | null): string {
+/** A file's bytes lie in the archive, not here. */
+function keptBytes({ kind, sizeBytes }: QuarantinedThing): number {
+  return kind === 'file' ? 0 : sizeBytes;
+}
+
+function idOf(thing: RefusedThing, body: Uint8Array | null): string {
   const parts = [thing.kind, thing.code, thing.invoiceId, thing.sha256].map(String);
   const hash = createHash('sha256').update(parts.join('\n'));
   if (thing.eventId !== null) hash.update(thing.eventId.toLowerCase());

@@ -65,7 +65,7 @@ export async function importFile(
     }
     if (details !== null) await deps.warehouse.recordDetails({ invoiceId, ...details });
     const outcome = await archiveAndLoad(deps, { copy, invoiceId, from: basename(request.path) }, file);
-    await holdOrRelease(deps, { invoiceId, sha256, eventId: null }, outcome);
+    await holdOrRelease(deps, { invoiceId, sha256, sizeBytes, eventId: null }, outcome);
     return { ...told, outcome };
   } finally {
     await copyBegun.discard();

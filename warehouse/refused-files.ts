@@ -8,20 +8,21 @@ export interface RefusedFile {
   readonly invoiceId: string;
   /** Its bytes lie in the archive. */
   readonly sha256: string;
+  readonly sizeBytes: number;
   readonly eventId: string | null;
 }
 
 /** A file that is held already is not held twice. */
 export async function holdRefused(
   quarantine: Quarantine,
-  { invoiceId, sha256, eventId }: RefusedFile,
+  { invoiceId, sha256, sizeBytes, eventId }: RefusedFile,
   { findings, findingCount, at }: Pick<Rejection, 'findings' | 'findingCount'> & { readonly at: string },
 ): Promise<void> {
   const held = await quarantine.list();
   if (held.some((thing) => thing.sha256 === sha256 && thing.invoiceId === invoiceId)) return;
   const reason = rejection(findings, findingCount);
   await quarantine.put({
-    ...{ kind: 'file', at, code: 'csv-rejected', reason, invoiceId, eventId, sha256 },
+    ...{ kind: 'file', at, code: 'csv-rejected', reason, invoiceId, eventId, sha256, sizeBytes },
     ...{ findings, findingCount },
   });
 }

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { QuarantinedThing } from '../../contract/quarantine.js';
+import type { QuarantinedThing, RefusedThing } from '../../contract/quarantine.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
 
 let root: string;
@@ -13,7 +13,9 @@ beforeEach(async () => {
   root = join(await mkdtemp(join(tmpdir(), 'quarantine-')), 'quarantine');
 });
 
-function aThing(over: Partial<QuarantinedThing> = {}): Omit<QuarantinedThing, 'quarantineId' | 'sizeBytes'> {
+const aFile = { kind: 'file', code: 'csv-rejected', sha256: 'a'.repeat(64) } as const;
+
+function aThing(over: Partial<QuarantinedThing> = {}): RefusedThing {
   return {
     kind: 'delivery',
     at: '2026-03-01T00:00:00.000Z',
@@ -62,10 +64,15 @@ describe('quarantine', () => {
   test('a file without a body has its findings', async () => {
     const quarantine = await openQuarantine(root);
     const findings = [{ line: 3, row: 2, column: 'Ship Date', rule: 'date', value: '2026-2-3' }];
-    const id = await quarantine.put(
-      aThing({ kind: 'file', code: 'csv-rejected', sha256: 'a'.repeat(64), findings, findingCount: 1 }),
-    );
-    expect(await quarantine.show(id)).toMatchObject({ body: null, thing: { findings, sizeBytes: 0 } });
+    const id = await quarantine.put(aThing({ ...aFile, findings, findingCount: 1, sizeBytes: 1141 }));
+    expect(await quarantine.show(id)).toMatchObject({ body: null, thing: { findings, sizeBytes: 1141 } });
+  });
+
+  test('a large file, which lies in the archive, takes no room from deliveries', async () => {
+    const quarantine = await openQuarantine(root, { maxBytes: 1000 });
+    await quarantine.put(aThing(), Buffer.from('x'));
+    await quarantine.put(aThing({ ...aFile, sizeBytes: 1_000_000 }));
+    expect(await quarantine.list()).toHaveLength(2);
   });
 
   test('full, it drops the oldest rubbish first and spares what could be requeued', async () => {

@@ -97,7 +97,10 @@ describe('importFile', () => {
     await imported(bad);
     await imported(bad);
     expect(await quarantine.list()).toMatchObject([
-      { kind: 'file', code: 'csv-rejected', invoiceId: INVOICE, sha256: sha256(bad), findingCount: 1 },
+      {
+        ...{ kind: 'file', code: 'csv-rejected', invoiceId: INVOICE, findingCount: 1 },
+        ...{ sha256: sha256(bad), sizeBytes: bad.length },
+      },
     ]);
     await imported(aCsv());
     expect(await quarantine.list()).toEqual([]);
