@@ -4,6 +4,7 @@ import type { Settings } from '../config/settings.js';
 import type { ReportRow } from '../reports/report-result.js';
 import { diffVersions } from '../warehouse/version-diff.js';
 import { CliError, EXIT } from './errors.js';
+import { invoiceName } from './invoice-page.js';
 import type { Output } from './output.js';
 import { publishedPath } from './published.js';
 
@@ -21,10 +22,11 @@ export async function printDiff({ settings, output, invoice }: DiffPage): Promis
   });
   const { from, to } = diff;
   if (from === null || to === null) {
-    throw new CliError(
-      EXIT.nothingMatched,
-      `invoice ${String(invoice.invoice_number)} has no two versions to compare`,
-    );
+    const name = invoiceName(invoice);
+    const has = diff.versions.length === 0 ? 'no file that was loaded' : 'only one version';
+    throw new CliError(EXIT.nothingMatched, `invoice ${name} has ${has}, so there is nothing to compare`, {
+      hint: `another file of it makes another version; \`billsync invoices show ${name}\` shows what there is`,
+    });
   }
   const rows = diff.changes.map((change) => ({
     change: change.change,

@@ -15,15 +15,20 @@ export interface InvoicePage {
 
 export function renderInvoice({ invoice, amounts, events, files, discrepancies }: InvoicePage): string {
   const parts = [heading(invoice), facts(invoice, amounts), section('Life', lifeOf(invoice, events))];
-  if (files.length > 0) parts.push(section('Files', renderTable(files, FILE_COLUMNS)));
+  if (files.length > 0) parts.push(section('Files', renderTable(files, fileColumns(invoice))));
   if (discrepancies.length > 0) {
     parts.push(section('Discrepancies', renderTable(discrepancies, DISCREPANCY_COLUMNS)));
   }
   return parts.join('\n\n');
 }
 
+/** An imported invoice has no number, only an id. */
+export function invoiceName({ invoice_number, invoice_id }: ReportRow): string {
+  return cell(invoice_number ?? invoice_id);
+}
+
 function heading(invoice: ReportRow): string {
-  const title = `Invoice ${cell(invoice.invoice_number)}: ${cell(invoice.state)} since ${instant(invoice.state_since)}`;
+  const title = `Invoice ${invoiceName(invoice)}: ${cell(invoice.state)} since ${instant(invoice.state_since)}`;
   return invoice.reason === null ? paint('bold', title) : `${paint('bold', title)}\n${cell(invoice.reason)}`;
 }
 
@@ -74,14 +79,21 @@ function duplicates(count: ReportCell | undefined): string {
   return Number(count) > 0 ? `, ${cell(count)} duplicate(s)` : '';
 }
 
-const FILE_COLUMNS = [
-  { title: 'sha-256', value: (row: ReportRow) => cell(row.file_sha256).slice(0, 16) },
-  { title: 'bytes', value: (row: ReportRow) => cell(row.file_size_bytes), align: 'right' },
-  { title: 'from', value: (row: ReportRow) => cell(row.file_source) },
-  { title: 'had at', value: (row: ReportRow) => instant(row.first_had_at) },
-  { title: 'version', value: (row: ReportRow) => cell(row.version), align: 'right' },
-  { title: 'counts', value: (row: ReportRow) => (row.is_current === true ? 'yes' : 'no') },
-] as const;
+const fileColumns = (invoice: ReportRow) =>
+  [
+    { title: 'sha-256', value: (row: ReportRow) => cell(row.file_sha256).slice(0, 16) },
+    { title: 'bytes', value: (row: ReportRow) => cell(row.file_size_bytes), align: 'right' },
+    { title: 'from', value: (row: ReportRow) => cell(row.file_source) },
+    { title: 'had at', value: (row: ReportRow) => instant(row.first_had_at) },
+    { title: 'version', value: (row: ReportRow) => cell(row.version), align: 'right' },
+    {
+      title: 'counts',
+      value: (row: ReportRow) => {
+        if (row.is_current !== true) return 'no';
+        return invoice.voided_at === null ? 'yes' : 'no: voided';
+      },
+    },
+  ] as const;
 
 const DISCREPANCY_COLUMNS = [
   { title: 'rule', value: (row: ReportRow) => cell(row.rule) },

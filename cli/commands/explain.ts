@@ -70,6 +70,12 @@ function asJson(row: Explanation) {
   };
 }
 
+const PROVED = {
+  hash: 'proved by the hash that was announced',
+  header: 'proved by the count and sum that its invoice states',
+  unproved: 'unproved: nobody told its hash, or its count and sum',
+} as const;
+
 function describe(row: Explanation): string {
   const counts =
     row.voidedAt !== null
@@ -85,7 +91,7 @@ function describe(row: Explanation): string {
       `${row.invoiceNumber ?? '–'} (${row.invoiceId}), ${row.state}, version ${row.version}: ${counts}`,
     ],
     ['row', `${row.rowNumber} of the file, ${line}`],
-    ['file', `${row.sha256}, ${row.sizeBytes} bytes, proved by ${row.proof ?? 'nothing yet'}`],
+    ['file', `${row.sha256}, ${row.sizeBytes} bytes, ${PROVED[row.proof ?? 'unproved']}`],
     [
       'came from',
       `${row.cameFrom ?? 'the export of the service'} (${row.source}) at ${row.fileHadAt ?? '–'}`,

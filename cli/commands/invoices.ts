@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { INVOICE_STATES } from '../../contract/names.js';
 import type { ReportRow } from '../../reports/report-result.js';
 import { CliError, EXIT } from '../errors.js';
-import { renderInvoice } from '../invoice-page.js';
+import { invoiceName, renderInvoice } from '../invoice-page.js';
 import type { PublishedReader } from '../published.js';
 import type { Column } from '../render-table.js';
 import { printable } from '../terminal-text.js';
@@ -119,7 +119,7 @@ function retryCommand(): Command {
       const published = await openPublished(settings);
       const invoice = await findInvoice(published, wanted).finally(() => published.close());
       const { addressOf, retryOne } = await import('../ask-temporal.js');
-      const what = `invoice ${printable(String(invoice.invoice_number))} (${String(invoice.state)})`;
+      const what = `invoice ${invoiceName(invoice)} (${String(invoice.state)})`;
       if (flags.dryRun === true) return output.note(`Would try ${what} again.`);
       await retryOne(settings, addressOf(settings, invoice));
       output.note(

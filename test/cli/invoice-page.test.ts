@@ -1,0 +1,46 @@
+/** What the pages of one invoice say of its files: whether they count, how they are proved, what there is to compare. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { renderInvoice } from '../../cli/invoice-page.js';
+import { billsync } from '../support/billsync.js';
+import { aCsv, INVOICE } from '../warehouse/support.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'billsync-invoice-'));
+const env = { BILLSYNC_DATA_DIR: join(folder, 'data') };
+beforeAll(async () => {
+  const file = join(folder, 'invoice.csv');
+  writeFileSync(file, aCsv());
+  expect(await billsync(['import', file], { env })).toMatchObject({ exitCode: 0 });
+}, 60_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('no file of a voided invoice is said to count', () => {
+  const files = [
+    { file_sha256: 'b'.repeat(64), version: 2, is_current: true },
+    { file_sha256: 'a'.repeat(64), version: 1, is_current: false },
+  ];
+  const counts = (voided_at: string | null): string[] =>
+    renderInvoice({
+      invoice: { invoice_id: INVOICE, invoice_number: null, state: 'any', voided_at, reason: null },
+      ...{ amounts: [], events: [], files, discrepancies: [] },
+    })
+      .split('\n')
+      .flatMap((line) => /^ +[ab]{16} .* {2}(\S.*)$/.exec(line)?.[1] ?? []);
+  expect(counts(null)).toEqual(['yes', 'no']);
+  expect(counts('2026-03-01T00:00:00Z')).toEqual(['no: voided', 'no']);
+});
+
+test('a file that nothing proves is not said to be proved', async () => {
+  const { stdout } = await billsync(['explain', '1Z0'], { env });
+  expect(stdout).toMatch(/ bytes, unproved: nobody told its hash, or its count and sum$/m);
+});
+
+test('an invoice with one version is named by its id, and what would make another is said', async () => {
+  const { exitCode, stdout, stderr } = await billsync(['invoices', 'show', INVOICE, '--diff'], { env });
+  expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: '' });
+  expect(stderr).toContain(`invoice ${INVOICE} has only one version, so there is nothing to compare`);
+  expect(stderr).toContain('→ another file of it makes another version');
+});
