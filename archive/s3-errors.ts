@@ -1,4 +1,4 @@
-/** What can be wrong with an archive on S3, in words that name the bucket and the place, and what to do about it. */
+/** What can be wrong with a bucket on S3, in words that name it and its place, and what to do about it. */
 
 import { S3ServiceException } from '@aws-sdk/client-s3';
 
@@ -55,14 +55,19 @@ export interface S3Place {
   readonly bucket: string;
   readonly url: string;
   readonly endpoint: string | null;
+  /** Whose bucket it is and which setting names it; the archive's unless told. */
+  readonly use?: { readonly whose: string; readonly setting: string };
 }
 
-/** Says what a failure of the client means for the archive; whatever else failed is given back as it is. */
+const ARCHIVE = { whose: "the archive's", setting: 'BILLSYNC_ARCHIVE' };
+
+/** Says what a failure of the client means for who uses the bucket; whatever else failed is given back as it is. */
 export function explainS3Error(error: unknown, place: S3Place): unknown {
   if (!(error instanceof Error)) return error;
   const status = statusOf(error);
   const { name, message } = error;
-  const server = `the archive's S3 at ${place.endpoint ?? 'AWS'}`;
+  const { whose, setting } = place.use ?? ARCHIVE;
+  const server = `${whose} S3 at ${place.endpoint ?? 'AWS'}`;
   const told = (hint: string): Told => ({
     subject: place.endpoint === null ? place.url : `${place.url} at ${place.endpoint}`,
     hint,
@@ -71,7 +76,7 @@ export function explainS3Error(error: unknown, place: S3Place): unknown {
   if (name === 'NoSuchBucket' || name === 'InvalidBucketName') {
     return new S3SettingsError(
       `${server} has no bucket ${place.bucket}`,
-      told('make the bucket, or name another one in BILLSYNC_ARCHIVE'),
+      told(`make the bucket, or name another one in ${setting}`),
     );
   }
   if (name === 'CredentialsProviderError' || name === 'TokenProviderError') {

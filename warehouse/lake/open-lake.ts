@@ -21,6 +21,7 @@ import { KeyedMutex } from '../turnstile.js';
 import type { LakePlace } from './attach-lake.js';
 import { generationPath } from './attach-lake.js';
 import { readCatalogAddress } from './catalog-address.js';
+import { checkBucket } from './check-bucket.js';
 import { currentGeneration, migrateLedger } from './generation.js';
 import { ingestLake } from './ingest-lake.js';
 import { openLakeDatabase } from './lake-database.js';
@@ -89,6 +90,7 @@ export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
   const paths = warehousePaths(settings);
   await mkdir(paths.temporaryFolder, { recursive: true, mode: 0o700 });
   await sweepLeftBehind(paths.temporaryFolder);
+  await checkBucket(place.dataPath);
   if (!place.dataPath.includes('://')) {
     await mkdir(generationPath(place), { recursive: true, mode: 0o700 });
   }

@@ -4,12 +4,13 @@
  * Credentials of a role end after an hour or so, long before a worker does: they are given again now and then.
  */
 
+import { explainBucketError } from './check-bucket.js';
 import { quoted, type RunStatement } from './run-statement.js';
 
 /** Well below the shortest life that a role's credentials can have (15 min). */
 export const GIVE_AGAIN_MS = 300_000;
 
-/** Nothing to do for a folder. @throws Error AWS's client finds no credentials or no region */
+/** Nothing to do for a folder. @throws S3SettingsError AWS's client finds no credentials or no region */
 export async function giveS3Credentials(
   run: RunStatement,
   dataPath: string,
@@ -28,6 +29,8 @@ export async function giveS3Credentials(
       ...endpoint(env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL),
     ];
     await run(`create or replace secret billsync_lake_data (type s3, ${parts.join(', ')})`);
+  } catch (error) {
+    throw await explainBucketError(error, dataPath);
   } finally {
     client.destroy();
   }

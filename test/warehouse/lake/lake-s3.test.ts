@@ -2,6 +2,7 @@
 
 import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { describeError, EXIT } from '../../../cli/errors.js';
 import { removeFiles } from '../../../warehouse/lake/remove-files.js';
 import { giveS3Credentials } from '../../../warehouse/lake/s3-credentials.js';
 import { rebuildWarehouse } from '../../../warehouse/rebuild.js';
@@ -60,3 +61,14 @@ test('rows lie in the bucket, are read from there, verified, and rebuilt beside 
   );
   await t.close();
 }, 120_000);
+
+test('a bucket that is not there is a setting that is wrong, told when the lake is opened', async () => {
+  const settings = await server.aLake(makeDataDir(), 's3://nowhere/billing');
+  const opening = await aWarehouse({ settings }).catch((error: unknown) => error);
+  expect(describeError(opening)).toEqual({
+    exitCode: EXIT.usage,
+    what: `the lake's S3 at ${s3.url} has no bucket nowhere`,
+    subject: `s3://nowhere/billing at ${s3.url}`,
+    hint: 'make the bucket, or name another one in BILLSYNC_LAKE_DATA',
+  });
+}, 60_000);
