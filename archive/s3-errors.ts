@@ -87,9 +87,15 @@ export function explainS3Error(error: unknown, place: S3Place): unknown {
       ),
     );
   }
-  if (message === 'Region is missing') {
+  if ('code' in error && error.code === 'ERR_INVALID_URL') {
     return new S3SettingsError(
-      `the region of ${server} is not set`,
+      `AWS_ENDPOINT_URL is no address: ${place.endpoint}`,
+      told('it begins with https:// or http://, e.g. https://s3.example.com'),
+    );
+  }
+  if (/^Region (is missing|not accepted)/.test(message)) {
+    return new S3SettingsError(
+      `the region of ${server} is not set, or is none`,
       told('set AWS_REGION; a service that has no regions takes any, e.g. us-east-1'),
     );
   }

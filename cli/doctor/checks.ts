@@ -66,7 +66,8 @@ function gibibytes(bytes: number): string {
 
 async function checkArchive(settings: Settings): Promise<Finding> {
   const archive = await openArchive(settings);
-  await archive.close();
+  // Opening a folder makes it; opening a bucket asks nothing of S3.
+  await archive.file('0'.repeat(64)).finally(() => archive.close());
   return ok(settings.archive.kind === 'folder' ? settings.archive.path : settings.archive.url);
 }
 

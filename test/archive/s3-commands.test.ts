@@ -1,0 +1,148 @@
+/** Commands over an archive on S3 say what is wrong with it in three lines, and prove what the bucket holds. */
+
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { request } from 'undici';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openS3Client } from '../../archive/s3-client.js';
+import { EXIT } from '../../cli/errors.js';
+import { billsync, type Finished } from '../support/billsync.js';
+import { aCsv, sha256 } from '../warehouse/support.js';
+import { type S3Proxy, startS3Proxy } from './s3-proxy.js';
+import { startS3Server } from './s3-server.js';
+
+const REGION = { AWS_REGION: 'us-east-1' };
+const KEYS = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
+const CREDENTIALS = { ...REGION, ...KEYS };
+
+let server: Awaited<ReturnType<typeof startS3Server>>;
+let proxy: S3Proxy;
+let folder: string;
+let bucket: string;
+
+beforeAll(async () => {
+  server = await startS3Server();
+  proxy = await startS3Proxy(server.url);
+}, 300_000);
+
+afterAll(async () => {
+  await proxy.stop();
+  await server.stop();
+});
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 's3-commands-'));
+  bucket = `b-${randomUUID()}`;
+  await request(`${server.url}/${bucket}`, { method: 'PUT' });
+  proxy.fault = () => null;
+  return () => rm(folder, { recursive: true, force: true });
+});
+
+/** With nothing of the AWS of the machine that runs the tests. */
+function run(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = CREDENTIALS,
+): Promise<Finished> {
+  return billsync(args, {
+    cwd: folder,
+    env: {
+      BILLSYNC_DATA_DIR: join(folder, 'data'),
+      BILLSYNC_ARCHIVE: `s3://${bucket}/here`,
+      HOME: folder,
+      AWS_ENDPOINT_URL: proxy.url,
+      AWS_EC2_METADATA_DISABLED: 'true',
+      ...env,
+    },
+  });
+}
+
+describe('a command', () => {
+  test('says at which endpoint S3 does not answer', async () => {
+    const { exitCode, stderr } = await run(['verify'], {
+      ...CREDENTIALS,
+      AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
+    });
+    expect(stderr).toBe(
+      "billsync: the archive's S3 at http://127.0.0.1:1 does not answer (connect ECONNREFUSED 127.0.0.1:1)\n" +
+        `  s3://${bucket}/here at http://127.0.0.1:1\n` +
+        '  → check AWS_ENDPOINT_URL, AWS_REGION and the network, then `billsync doctor`\n',
+    );
+    expect(exitCode).toBe(EXIT.unreachable);
+  });
+
+  test('says which bucket does not exist', async () => {
+    const { exitCode, stderr } = await run(['verify'], {
+      ...CREDENTIALS,
+      BILLSYNC_ARCHIVE: 's3://no-such-bucket/here',
+    });
+    expect(stderr).toContain('has no bucket no-such-bucket\n');
+    expect(stderr).toContain('BILLSYNC_ARCHIVE');
+    expect(exitCode).toBe(EXIT.usage);
+  });
+
+  test.each([
+    [REGION, 'there are no credentials', 'AWS_ACCESS_KEY_ID'],
+    [KEYS, 'the region', 'AWS_REGION'],
+    [{ ...CREDENTIALS, AWS_REGION: 'us east' }, 'the region', 'AWS_REGION'],
+    [{ ...CREDENTIALS, AWS_ENDPOINT_URL: 's3.example.com' }, 'AWS_ENDPOINT_URL is no address', 'https://'],
+  ])('says what is not set, or not right: %j', async (env, what, hint) => {
+    const { exitCode, stderr } = await run(['verify'], env);
+    expect(stderr).toContain(what);
+    expect(stderr).toContain(hint);
+    expect(exitCode).toBe(EXIT.usage);
+  });
+
+  test.each([
+    [403, 'InvalidAccessKeyId', EXIT.refused, 'refuses its credentials (403 InvalidAccessKeyId)'],
+    [403, 'SignatureDoesNotMatch', EXIT.refused, 'refuses its credentials (403 SignatureDoesNotMatch)'],
+    [400, 'ExpiredToken', EXIT.refused, 'refuses its credentials (400 ExpiredToken)'],
+    [301, 'PermanentRedirect', EXIT.usage, 'is in another region'],
+    [503, 'SlowDown', EXIT.unreachable, 'answers 503 SlowDown'],
+  ])('says what S3 answers: %d %s', async (status, code, exitCode, what) => {
+    proxy.fault = () => ({ status, code });
+    const finished = await run(['verify']);
+    expect(finished.stderr).toContain(what);
+    expect(finished.stderr.trimEnd().split('\n')).toHaveLength(3);
+    expect(finished.exitCode).toBe(exitCode);
+  });
+});
+
+test('doctor asks S3 itself', async () => {
+  const answer = async () => {
+    const { stdout } = await run(['doctor', '--json']);
+    return (JSON.parse(stdout) as { check: string }[]).find(({ check }) => check === 'archive');
+  };
+  expect(await answer()).toMatchObject({ result: 'ok', detail: `s3://${bucket}/here` });
+  proxy.fault = () => ({ status: 403, code: 'AccessDenied' });
+  expect(await answer()).toMatchObject({ result: 'failed', exit_code: EXIT.refused });
+});
+
+test('verify reads the bucket, an import heals it, and neither warns of Node', async () => {
+  const csv = aCsv([{}, {}]);
+  const hash = sha256(csv);
+  const path = join(folder, 'invoice.csv');
+  await writeFile(path, csv);
+  const object = { Bucket: bucket, Key: `here/files/${hash.slice(0, 2)}/${hash}.csv` };
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const client = openS3Client({ endpoint: server.url, region: 'us-east-1', credentials }, server.url);
+  const importing = await run(['import', path, '--quiet']);
+  expect(importing).toMatchObject({ exitCode: EXIT.done, stderr: '' });
+  expect(await run(['verify', '--full', '--quiet'])).toMatchObject({ exitCode: EXIT.done, stderr: '' });
+
+  await client.send(new PutObjectCommand({ ...object, Body: 'other bytes' }));
+  const damaged = await run(['verify', '--full', '--json']);
+  expect(JSON.parse(damaged.stdout)).toMatchObject({ drift: [{ rule: 'hash', expected: hash }] });
+  expect(damaged.exitCode).toBe(EXIT.checkFailed);
+
+  await client.send(new DeleteObjectCommand(object));
+  client.destroy();
+  const lost = await run(['verify', '--full', '--json']);
+  expect(JSON.parse(lost.stdout)).toMatchObject({ drift: [{ rule: 'file-missing', expected: hash }] });
+  expect(lost.exitCode).toBe(EXIT.checkFailed);
+
+  expect((await run(['import', path])).exitCode).toBe(EXIT.done);
+  expect((await run(['verify', '--full'])).exitCode).toBe(EXIT.done);
+});
