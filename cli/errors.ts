@@ -80,6 +80,7 @@ const BY_NAME: Readonly<Record<string, Verdict>> = {
   ReportFilterError: { exitCode: EXIT.usage },
   NotPublishedError: { exitCode: EXIT.nothingMatched },
   DamagedFileError: { exitCode: EXIT.nothingMatched },
+  FileOutOfReachError: { exitCode: EXIT.unreachable },
   ReportInterruptedError: { exitCode: EXIT.checkFailed },
 
   WarehouseLockedError: { exitCode: EXIT.locked },

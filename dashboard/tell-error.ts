@@ -1,6 +1,6 @@
 /** What a reader is told when a page cannot be made: each cause has its status and its sentence. */
 
-import { DamagedFileError } from '../ops/damaged-file.js';
+import { UnreadableFileError } from '../ops/damaged-file.js';
 import type { Logger } from '../ops/log.js';
 import {
   NotPublishedError,
@@ -21,8 +21,8 @@ export function tellError(
   { url, log }: { readonly url: string; readonly log: Logger },
 ): ToldError {
   const [status, title] = judge(error);
-  if (error instanceof DamagedFileError) {
-    log.error({ err: error }, 'what readers open is damaged');
+  if (error instanceof UnreadableFileError) {
+    log.error({ err: error }, 'what readers open cannot be read');
     return { status, title, message: `${error.message} ${error.hint}.` };
   }
   if (status !== 500)
@@ -33,7 +33,7 @@ export function tellError(
 
 function judge(error: unknown): readonly [number, string] {
   if (error instanceof NotPublishedError) return [503, 'Nothing is published yet'];
-  if (error instanceof DamagedFileError) return [503, 'What is published cannot be read'];
+  if (error instanceof UnreadableFileError) return [503, 'What is published cannot be read'];
   if (error instanceof ReportNotFoundError) return [404, 'No such report'];
   if (error instanceof ReportFilterError) return [400, 'That cannot be asked'];
   if (error instanceof ReportInterruptedError) return [503, 'It took too long'];

@@ -1,50 +1,79 @@
-/** Tells from what DuckDB says that a file which readers need is damaged or gone, which one, and what makes it anew. */
+/** Tells from what DuckDB says that a file which readers need cannot be read, which one, why, and what to do. */
 
-/** Nothing can be read of it, so nothing is told of what it held (exit 3). */
-export class DamagedFileError extends Error {
-  override readonly name = 'DamagedFileError';
-  readonly code = 'file_damaged';
+interface Told {
+  readonly hint: string;
+  readonly cause: unknown;
+}
+
+/** Nothing can be told of what the file holds. */
+export abstract class UnreadableFileError extends Error {
+  abstract readonly code: string;
   readonly path: string;
-  /** What makes it anew. */
+  /** What to do about it. */
   readonly hint: string;
 
-  constructor(
-    path: string,
-    { problem, hint, cause }: { readonly problem: string; readonly hint: string; readonly cause: unknown },
-  ) {
+  constructor(path: string, problem: string, { hint, cause }: Told) {
     super(problem, { cause });
     this.path = path;
     this.hint = hint;
   }
 }
 
+/** The file is damaged or gone; `hint` says what makes it anew (exit 3). */
+export class DamagedFileError extends UnreadableFileError {
+  override readonly name = 'DamagedFileError';
+  readonly code = 'file_damaged';
+}
+
+/** The file may well be whole: its storage does not answer, or not to us (exit 5). */
+export class FileOutOfReachError extends UnreadableFileError {
+  override readonly name = 'FileOutOfReachError';
+  readonly code = 'file_out_of_reach';
+}
+
 /**
  * @param publishedPath what was read; without it only the files of a lake are looked for
- * @returns a DamagedFileError, or the error as it came when it means something else
+ * @returns an UnreadableFileError, the system's own error (`EACCES`), or the error as it came when it means something else
  */
 export function asDamage(error: unknown, publishedPath?: string): unknown {
-  if (!(error instanceof Error) || error instanceof DamagedFileError) return error;
+  if (!(error instanceof Error) || error instanceof UnreadableFileError) return error;
   const { message } = error;
-  const [detail = ''] = message.split('\n', 1);
-  const [, path] = LAKE_FILE.exec(message) ?? [];
-  if (path !== undefined && !OUT_OF_REACH.test(message)) {
-    const problem = GONE.test(message) ? 'is gone' : `is damaged (${detail.replaceAll(path, 'it')})`;
-    const hint = '`billsync rebuild` makes the warehouse again from the archive';
-    return new DamagedFileError(path, { problem: `The lake's file ${path} ${problem}.`, hint, cause: error });
+  const [, lakeFile] = LAKE_FILE.exec(message) ?? [];
+  const path = lakeFile ?? publishedPath;
+  if (path === undefined) return error;
+  if (/^IO Error:.*permission denied/i.test(message)) {
+    return Object.assign(new Error(message, { cause: error }), { code: 'EACCES', path });
   }
-  if (publishedPath === undefined || !DAMAGED.test(message)) return error;
-  return new DamagedFileError(publishedPath, {
-    problem: `The published file ${publishedPath} is damaged (${detail.replaceAll(publishedPath, 'it')}).`,
+  const detail = (message.split('\n', 1)[0] ?? '').replaceAll(path, 'it');
+  if (lakeFile !== undefined) return ofLake(path, { message, detail, cause: error });
+  if (!DAMAGED.test(message)) return error;
+  return new DamagedFileError(path, `The published file ${path} is damaged (${detail}).`, {
     hint: '`billsync snapshot` publishes it again; if the warehouse is damaged too, `billsync rebuild`',
     cause: error,
   });
 }
 
+function ofLake(
+  path: string,
+  { message, detail, cause }: { readonly message: string; readonly detail: string; readonly cause: unknown },
+): unknown {
+  if (OUT_OF_REACH.test(message)) {
+    const hint = "check the network and AWS's own variables, then `billsync doctor`";
+    return new FileOutOfReachError(path, `The lake's file ${path} is out of reach (${detail}).`, {
+      hint,
+      cause,
+    });
+  }
+  if (/too many open files|out of memory/i.test(message)) return cause;
+  const problem = GONE.test(message) ? 'is gone' : `is damaged (${detail})`;
+  const hint = '`billsync rebuild` makes the warehouse again from the archive';
+  return new DamagedFileError(path, `The lake's file ${path} ${problem}.`, { hint, cause });
+}
+
 /** As DuckLake names them. */
 const LAKE_FILE = /['"]([^'"]*\/ducklake-[0-9a-f-]+\.parquet)\b/;
 const GONE = /no such file|HTTP 404|404 \(?Not Found/i;
-/** It may well be whole: who asks may not read it, or its storage does not answer. */
-const OUT_OF_REACH =
-  /permission denied|too many open files|HTTP (?!404)\d{3}|could not (?:connect|establish)/i;
+/** 404: the file is gone; 416: it is shorter than the lake remembers. All else is no answer about the file. */
+const OUT_OF_REACH = /HTTP (?!404|416)\d{3}|could not (?:connect|establish)|unable to connect(?!.*404)/i;
 const DAMAGED =
   /not a valid DuckDB database|corrupt|checksum|could not read|^Serialization Error|database has been invalidated/i;

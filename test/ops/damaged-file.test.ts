@@ -1,7 +1,7 @@
-/** Which of DuckDB's errors mean a damaged file; all others stay what they are. The texts are DuckDB's own. */
+/** Which of DuckDB's errors mean a file that cannot be read; all others stay what they are. The texts are DuckDB's own. */
 
 import { describe, expect, test } from 'vitest';
-import { asDamage, DamagedFileError } from '../../ops/damaged-file.js';
+import { asDamage, DamagedFileError, FileOutOfReachError } from '../../ops/damaged-file.js';
 
 const PUBLISHED = '/data/reports.duckdb';
 const LAKE = '/lake/generation-1/main/shipment_rows/ducklake-01a20215-5fb9-70d3-9a8b-650d7348014b.parquet';
@@ -29,7 +29,8 @@ describe('asDamage', () => {
     [`Invalid Input Error: Invalid footer length provided for file '${LAKE}'`, 'is damaged'],
     [`Invalid Input Error: File '${LAKE}' too small to be a Parquet file`, 'is damaged'],
     [`Invalid Input Error: Failed to read file "${LAKE}": Snappy decompression failure`, 'is damaged'],
-    [`HTTP Error: Unable to connect to URL "s3:/${LAKE}": 404 (Not Found).`, 'is gone'],
+    [`HTTP Error: HTTP GET error reading 'http://s3${LAKE}' in region 'x' (HTTP 404 Not Found)`, 'is gone'],
+    [`HTTP Error: HTTP GET error reading 'http://s3${LAKE}' (HTTP 416 Range Not Satisfiable)`, 'is damaged'],
   ])("names a lake's file and the rebuild that makes it again: %s", (message, what) => {
     expect(asDamage(new Error(message))).toMatchObject({
       name: 'DamagedFileError',
@@ -40,9 +41,20 @@ describe('asDamage', () => {
   });
 
   test.each([
-    [`IO Error: Cannot open file "${LAKE}": Permission denied`],
-    [`HTTP Error: HTTP GET error on '${LAKE}' (HTTP 503)`],
-    [`IO Error: Cannot open file "${PUBLISHED}": Permission denied`],
+    [`HTTP Error: HTTP GET error reading 'http://s3${LAKE}' (HTTP 503 Slow Down)`],
+    [`HTTP Error: HTTP GET error reading 'http://s3${LAKE}' (HTTP 403 Forbidden)`],
+    [`IO Error: Could not connect to server error for HTTP GET to 'http://s3${LAKE}'`],
+  ])('does not call damaged what its storage does not give: %s', (message) => {
+    expect(asDamage(new Error(message))).toBeInstanceOf(FileOutOfReachError);
+  });
+
+  test.each([[LAKE], [PUBLISHED]])('tells a file that this user must not read like any other: %s', (path) => {
+    const error = asDamage(new Error(`IO Error: Cannot open file "${path}": Permission denied`), PUBLISHED);
+    expect(error).toMatchObject({ code: 'EACCES', path });
+  });
+
+  test.each([
+    [`IO Error: Cannot open file "${LAKE}": Too many open files`],
     ['Binder Error: Referenced column "x" not found'],
   ])('leaves what is no damage as it is: %s', (message) => {
     const error = new Error(message);
