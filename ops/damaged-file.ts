@@ -44,7 +44,7 @@ export function asDamage(error: unknown, publishedPath?: string): unknown {
   if (/^IO Error:.*permission denied/i.test(message)) {
     return Object.assign(new Error(message, { cause: error }), { code: 'EACCES', path });
   }
-  const detail = (message.split('\n', 1)[0] ?? '').replaceAll(path, 'it');
+  const detail = (message.split('\n', 1)[0] ?? '').replaceAll(path, '…');
   if (lakeFile !== undefined) return ofLake(path, { message, detail, cause: error });
   if (!DAMAGED.test(message)) return error;
   return new DamagedFileError(path, `The published file ${path} is damaged (${detail}).`, {
