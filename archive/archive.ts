@@ -105,7 +105,10 @@ export interface Archive {
   /** Names (`event-name.ts`) of the events that `events` would give, each once; none of them is read. */
   eventNames(): AsyncIterable<string>;
 
-  /** Moves a finished local file in under its hash (fsync, rename, folder fsync). Idempotent. */
+  /**
+   * Moves a finished local file in under its hash (fsync, rename, folder fsync). Idempotent; bytes that were lost or
+   * damaged since are put there again.
+   */
   putFile(
     path: string,
     file: { readonly sha256: string; readonly sizeBytes: number; readonly scan: CsvScan },

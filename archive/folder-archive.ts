@@ -23,7 +23,14 @@ export async function openFolderArchive(root: string): Promise<Archive> {
     event: events.get,
     events: (options) => events.list(options?.after),
     eventNames: events.names,
-    putFile: (path, { sha256, sizeBytes, scan }) => files.put(path, { sha256, sizeBytes, scan }),
+    async putFile(path, { sha256, sizeBytes, scan }) {
+      const known = await files.get(sha256);
+      const isDamaged = known !== null && (await hashFile(files.path(sha256))) !== sha256;
+      if (!isDamaged || (await hashFile(path)) !== sha256)
+        return files.put(path, { sha256, sizeBytes, scan });
+      await files.replace(path, known);
+      return known;
+    },
     file: files.get,
     async localPath(sha256) {
       if ((await files.get(sha256)) === null) throw new Error(`The archive has no file ${sha256}.`);

@@ -43,7 +43,7 @@ export class S3UnreachableError extends S3Error {
 export class ArchivedFileDamagedError extends Error {
   override readonly name = 'ArchivedFileDamagedError';
   readonly code = 'archived_file_damaged';
-  readonly hint = 'the archive takes the file again when it is downloaded or imported again';
+  readonly hint = '`billsync import FILE` puts the file there again';
 
   constructor(sha256: string, found: string) {
     super(`The archive's file ${sha256} is damaged: its bytes have the hash ${found}.`);

@@ -38,6 +38,11 @@ export function verifyCommand(): Command {
         `${invoices} invoices, ${shipments} shipments, ${filesRead} files read: ` +
           `${drift.length === 0 ? 'no drift' : `${drift.length} differences`}, ${discrepancies} recorded discrepancies.`,
       );
+      if (drift.some(({ rule }) => rule === 'hash' || rule === 'file-missing')) {
+        output.note(
+          '  → `billsync import FILE` puts a file that the archive lost, or has damaged, there again',
+        );
+      }
     } else {
       output.thing(
         {

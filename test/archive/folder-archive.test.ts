@@ -140,6 +140,28 @@ describe('files', () => {
     expect(files).toEqual([sha256]);
   });
 
+  test('a file that was damaged or lost is told as such, and healed when it is put again', async () => {
+    const file = { sha256, sizeBytes: bytes.length, scan };
+    const put = async (): Promise<void> => {
+      const path = join(root, `download-${randomUUID()}`);
+      await writeFile(path, bytes);
+      expect(await archive.putFile(path, file)).toEqual(file);
+      await expect(stat(path)).rejects.toThrow('ENOENT');
+    };
+    await put();
+    const path = await archive.localPath(sha256);
+    expect(await archive.reread(sha256)).toEqual({ sha256, path });
+    await writeFile(path, 'nonsense');
+    const found = createHash('sha256').update('nonsense').digest('hex');
+    expect(await archive.reread(sha256)).toEqual({ sha256: found, path: null });
+    await put();
+    expect(await archive.reread(sha256)).toEqual({ sha256, path });
+    await rm(path);
+    expect(await archive.reread(sha256)).toBeNull();
+    await put();
+    expect(await readFile(path, 'utf8')).toBe(bytes);
+  });
+
   test('a file of another size than counted is refused', async () => {
     const path = join(root, 'download');
     await writeFile(path, bytes);

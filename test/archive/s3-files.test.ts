@@ -217,6 +217,37 @@ describe('a file of one part', () => {
   });
 });
 
+describe('a file that another machine puts there at the same moment', () => {
+  /** Whoever looks first finds nothing, and is told better when writing. */
+  function hideOnce(): void {
+    let looks = 0;
+    proxy.fault = ({ method, url }) => {
+      if (method !== 'HEAD' || url?.includes('.csv') !== true) return null;
+      looks += 1;
+      return looks === 1 ? { status: 404, code: 'NotFound' } : null;
+    };
+  }
+
+  test.each([4_321, PART_BYTES + 1])('stays as it is when it has all of its %d bytes', async (size) => {
+    const bytes = randomBytes(size);
+    const file = await put(bytes);
+    const { LastModified, ETag } = await client.send(new HeadObjectCommand(at(file)));
+    hideOnce();
+    expect(await put(bytes, await aMachine())).toEqual(file);
+    expect(await client.send(new HeadObjectCommand(at(file)))).toMatchObject({ LastModified, ETag });
+    expect(await openUploads()).toBe(0);
+  });
+
+  test.each([4_321, PART_BYTES + 1])('is no file of %d bytes when it has fewer', async (size) => {
+    const bytes = randomBytes(size);
+    await damage(fileOf(bytes), 'short');
+    hideOnce();
+    await expect(put(bytes)).rejects.toMatchObject({ name: 'PreconditionFailed' });
+    expect(await archive.file(fileOf(bytes).sha256)).toBeNull();
+    expect(await openUploads()).toBe(0);
+  });
+});
+
 describe('a server without conditional writes', () => {
   beforeEach(() => {
     proxy.fault = ({ headers }) =>
