@@ -12,6 +12,7 @@ import type { Database } from './database.js';
 import { FileNotArchivedError, LoadedMeanwhileError } from './errors.js';
 import type { FileLoad } from './file-load.js';
 import { GroupCommit } from './group-commit.js';
+import type { Holding } from './holdings.js';
 import type { Ingested } from './ingest.js';
 import { refreshInvoices } from './invoice-states.js';
 import { type FileToJudge, judgeFile } from './judge-file.js';
@@ -55,6 +56,8 @@ export interface Store {
   loadFile(load: NewLoad): Promise<FileLoadOutcome>;
   /** The archive has the fact of this load. */
   loadTold?(loadId: number): Promise<void>;
+  /** Loads whose fact the archive may lack, when others write too. */
+  untoldLoads?(): Promise<ReadonlySet<number>>;
   /** Around each part of a long reading; between parts others may be alone. */
   aroundStep<T>(work: () => Promise<T>): Promise<T>;
   beforeVerify?(): Promise<void>;
@@ -86,6 +89,10 @@ export class LedgerWarehouse implements Warehouse {
     await this.ingestArchive();
     return asked;
   });
+  /** Invoices with a load at work here, from before its commit until its fact is in the archive. */
+  readonly #loading = new Set<string>();
+  /** By invoice: facts of loads that were committed and that the archive did not take. */
+  readonly #untold = new Map<string, Fact & { readonly kind: 'load' }>();
   #closed: Promise<void> | null = null;
 
   constructor({ store, archive, log, now }: LedgerWarehouseParts) {
@@ -189,6 +196,7 @@ export class LedgerWarehouse implements Warehouse {
       archive: this.#archive,
       now: this.#now(),
       step,
+      beingTold: () => this.#beingTold(),
       ...options,
     });
   }
@@ -232,8 +240,23 @@ export class LedgerWarehouse implements Warehouse {
     { file, csvPath }: { readonly file: ArchivedFile; readonly csvPath: string },
   ): Promise<LoadOutcome> {
     const store = this.#store;
+    const untold = this.#untold.get(request.invoiceId);
+    if (untold !== undefined) await this.#tellLoad(untold);
     const known = await knownLoad(store.ledgers, request);
     if (known !== null) return known;
+    this.#loading.add(request.invoiceId);
+    try {
+      return await this.#loadNew(request, { file, csvPath });
+    } finally {
+      this.#loading.delete(request.invoiceId);
+    }
+  }
+
+  async #loadNew(
+    request: LoadRequest,
+    { file, csvPath }: { readonly file: ArchivedFile; readonly csvPath: string },
+  ): Promise<LoadOutcome> {
+    const store = this.#store;
     const at = this.#at();
     const { sha256, ...asked } = request;
     const load = { ...asked, file, csvPath, version: null, loadedAt: at, isRepeated: false };
@@ -246,9 +269,22 @@ export class LedgerWarehouse implements Warehouse {
     if (outcome.outcome !== 'loaded') return outcome;
     const { loadId, version, shipments, billingCost } = outcome;
     const told = { ...asked, sha256, loadId, version, shipments, billingCost };
-    await this.#archive.putFact({ kind: 'load', at, ...told });
-    await store.loadTold?.(loadId);
+    await this.#tellLoad({ kind: 'load', at, ...told });
     return outcome;
+  }
+
+  /** Kept until the archive has it: who asks for the file again is told that it is loaded, and nobody would tell. */
+  async #tellLoad(fact: Fact & { readonly kind: 'load' }): Promise<void> {
+    this.#untold.set(fact.invoiceId, fact);
+    await this.#archive.putFact(fact);
+    this.#untold.delete(fact.invoiceId);
+    await this.#store.loadTold?.(fact.loadId);
+  }
+
+  async #beingTold(): Promise<(load: Holding) => boolean> {
+    const loading = new Set(this.#loading);
+    const untold = await this.#store.untoldLoads?.();
+    return ({ subject, invoiceId }) => loading.has(invoiceId ?? '') || untold?.has(Number(subject)) === true;
   }
 
   async #fence(invoiceId: string): Promise<{ isVoided: boolean; hasRows: boolean }> {

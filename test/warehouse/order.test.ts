@@ -176,12 +176,14 @@ describe('recordEvents', () => {
     const others = Array.from({ length: 6 }, (_, i) =>
       anEvent('invoice_created', { header: { invoiceId: `33333333-3333-4333-8333-00000000000${i}` } }),
     );
+    for (const event of [void_, created, ...others]) await t.archive.putEvent(event);
     // Each event by two at once, one of whom is told that it is new.
     const told = await Promise.all(
       [void_, ...others, created, void_, ...others].map((event) => t.warehouse.recordEvents([event])),
     );
     expect(told.flatMap(({ fresh }) => fresh)).toHaveLength(8);
     await t.warehouse.parkInvoice({ invoiceId: INVOICE, code: 'csv-rejected', reason: 'a reason' });
+    await t.archive.putEvent(late);
     expect(await t.warehouse.recordEvents([late])).toEqual({ fresh: [late.eventId] });
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({
       state: 'voided',

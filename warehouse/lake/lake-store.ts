@@ -91,6 +91,11 @@ export class LakeStore implements Store {
     await this.#parts.ledger.all('mark-told', { load_id: loadId });
   }
 
+  async untoldLoads(): Promise<ReadonlySet<number>> {
+    const rows = await this.#parts.ledger.all('untold-loads');
+    return new Set(rows.map((row) => Number(row.load_id)));
+  }
+
   aroundStep<T>(work: () => Promise<T>): Promise<T> {
     return work();
   }

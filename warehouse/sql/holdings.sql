@@ -1,0 +1,28 @@
+-- What the archive has to know of: loads, events, and how many lines facts left about an invoice or an event; and the
+-- invoices that all these make. What a load that could not be repeated left (archive-damaged) is of no fact. For DuckDB
+-- and PostgreSQL alike.
+select 'load' as kind, load_id::varchar as subject, invoice_id::varchar as invoice_id, file_sha256, 1 as lines
+from loads
+union all
+select 'invoice', invoice_id::varchar, invoice_id::varchar, null, 1
+from invoice_state
+union all
+select 'event', lower(event_id), invoice_id::varchar, null, 1
+from event_ledger
+union all
+select 'details', invoice_id::varchar, invoice_id::varchar, null, count(*)::integer
+from details_ledger
+group by invoice_id
+union all
+select case when is_open then 'attention' else 'resolved' end, invoice_id::varchar, invoice_id::varchar, null, count(*)::integer
+from attention_ledger
+where code is distinct from 'archive-damaged'
+group by is_open, invoice_id
+union all
+select 'file', invoice_id::varchar, invoice_id::varchar, null, count(*)::integer
+from file_ledger
+group by invoice_id
+union all
+select 'duplicate', event_id, null, null, count(*)::integer
+from duplicate_ledger
+group by event_id
