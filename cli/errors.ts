@@ -88,6 +88,10 @@ const BY_NAME: Readonly<Record<string, Verdict>> = {
     exitCode: EXIT.checkFailed,
     hint: '`billsync rebuild` makes it again from the archive; the damaged file is kept beside it',
   },
+  RebuildLossError: {
+    exitCode: EXIT.checkFailed,
+    hint: 'put the archive back from its backup (or point BILLSYNC_ARCHIVE at it); `billsync rebuild --accept-loss` goes on without it',
+  },
   EnvironmentMismatchError: { exitCode: EXIT.usage },
   WarehouseTooNewError: { exitCode: EXIT.usage },
   CatalogUnreachableError: {

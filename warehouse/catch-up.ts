@@ -1,12 +1,14 @@
 /** What opening does before anybody may write: read on in the archive, repeat loads it tells of, tell it of loads it lacks. */
 
-import type { Archive } from '../archive/archive.js';
+import type { Archive, Fact } from '../archive/archive.js';
 import type { Logger } from '../ops/log.js';
 import type { Database } from './database.js';
 import type { FileLoad } from './file-load.js';
 import { ingest, type LoadFact } from './ingest.js';
+import { refreshInvoices } from './invoice-states.js';
 import { loadFile } from './load-file.js';
-import type { Row } from './statements.js';
+import type { Row, Statements } from './statements.js';
+import { takeFacts } from './take-ledger-lines.js';
 import type { FileLoadOutcome } from './warehouse.js';
 
 export interface CatchUpProgress {
@@ -16,11 +18,21 @@ export interface CatchUpProgress {
   readonly loadsOf: number;
 }
 
+/** Something that the archive tells of and that could not be made of it. */
+export interface Loss {
+  /** null when nobody can say whose it was. */
+  readonly invoiceId: string | null;
+  readonly loadId: number | null;
+  readonly sha256: string | null;
+  readonly why: string;
+}
+
 export interface CaughtUp {
   /** The highest load id that was ever given. */
   readonly lastLoadId: number;
   readonly events: number;
   readonly loadsRepeated: number;
+  readonly losses: readonly Loss[];
 }
 
 export interface CatchUpOptions {
@@ -44,16 +56,20 @@ export async function catchUp({ database, archive, log, onProgress }: CatchUpOpt
   Object.assign(progress, { events: ingested.events, facts: ingested.facts });
 
   const load = (file: FileLoad): Promise<FileLoadOutcome> => loadFile(database, file);
-  await repeatLoads({ load, archive, log }, ingested.missingLoads, (loadsDone) =>
-    onProgress?.({ ...progress, loadsDone, loadsOf: ingested.missingLoads.length }),
+  const { repeated, failed } = await repeatLoads(
+    { load, archive, log },
+    ingested.missingLoads,
+    (loadsDone, loadsOf) => onProgress?.({ ...progress, loadsDone, loadsOf }),
   );
-  await tellArchive(database, archive, log);
+  await database.transaction((session) => noteFailed(session, failed));
+  await tellArchive(await database.all('loads-since'), archive, log);
   const { load_id: highest } = await database.use((session) => session.first('highest-load'));
   const told = ingested.missingLoads.map((fact) => fact.loadId);
   return {
     lastLoadId: told.reduce((highestTold, loadId) => Math.max(highestTold, loadId), Number(highest)),
     events: ingested.events,
-    loadsRepeated: told.length,
+    loadsRepeated: repeated,
+    losses: [...failed.map(lossOf), ...lossesOfUnreadable(ingested.unreadable, log)],
   };
 }
 
@@ -63,16 +79,23 @@ export interface RepeatContext {
   readonly log: Logger;
 }
 
+/** A load that could not be repeated. */
+export interface FailedLoad {
+  readonly fact: LoadFact;
+  readonly why: string;
+}
+
 /** Invoices side by side, the versions of one in their order; rows in rising load_id where it costs nothing. */
 export async function repeatLoads(
   context: RepeatContext,
   facts: readonly LoadFact[],
-  onDone: (done: number) => void,
-): Promise<void> {
-  if (facts.length === 0) return;
-  context.log.info({ loads: facts.length }, 'loading again what the archive tells of');
+  onDone: (done: number, of: number) => void,
+): Promise<{ readonly repeated: number; readonly failed: readonly FailedLoad[] }> {
+  if (facts.length === 0) return { repeated: 0, failed: [] };
   // A fact may be told twice (a crash between telling and noting that it was told).
   const byId = new Map(facts.map((fact) => [fact.loadId, fact]));
+  context.log.info({ loads: byId.size }, 'loading again what the archive tells of');
+  const failed: FailedLoad[] = [];
   const queue = [...byId.values()].sort((a, b) => a.loadId - b.loadId);
   const running = new Map<string, Promise<void>>();
   let done = 0;
@@ -80,31 +103,30 @@ export async function repeatLoads(
     for (let fact = queue.shift(); fact !== undefined; fact = queue.shift()) {
       const { invoiceId } = fact;
       const before = running.get(invoiceId) ?? Promise.resolve();
-      const mine = before.then(() => repeatLoad(context, fact));
+      const mine = before.then(async () => {
+        const why = await repeatLoad(context, fact);
+        if (why === null) return;
+        failed.push({ fact, why });
+        const { loadId, sha256 } = fact;
+        context.log.error({ invoiceId, loadId, sha256 }, `a load could not be repeated: ${why}`);
+      });
       running.set(invoiceId, mine);
       await mine;
       done += 1;
-      onDone(done);
+      onDone(done, byId.size);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  failed.sort((a, b) => a.fact.loadId - b.fact.loadId);
+  return { repeated: byId.size - failed.length, failed };
 }
 
-/** What cannot be repeated is said and left out; verify reports it as drift until the file is back. */
-async function repeatLoad({ load, archive, log }: RepeatContext, fact: LoadFact): Promise<void> {
+/** null when it is there again, else why it is not: it is left out, and verify reports it as drift. */
+async function repeatLoad({ load, archive }: RepeatContext, fact: LoadFact): Promise<string | null> {
   const file = await archive.file(fact.sha256);
-  if (file === null) {
-    log.error({ invoiceId: fact.invoiceId, sha256: fact.sha256 }, 'the archive lacks a file that was loaded');
-    return;
-  }
+  if (file === null) return 'the archive lacks its file';
   const csvPath = (await archive.reread(fact.sha256))?.path ?? null;
-  if (csvPath === null) {
-    log.error(
-      { invoiceId: fact.invoiceId, sha256: fact.sha256 },
-      'a file of the archive is damaged, its load is left out',
-    );
-    return;
-  }
+  if (csvPath === null) return 'its file in the archive is damaged';
   const outcome = await load({
     invoiceId: fact.invoiceId.toLowerCase(),
     file,
@@ -118,14 +140,47 @@ async function repeatLoad({ load, archive, log }: RepeatContext, fact: LoadFact)
     loadedAt: fact.at,
     isRepeated: true,
   });
-  if (outcome.outcome !== 'loaded') {
-    log.error({ invoiceId: fact.invoiceId, sha256: fact.sha256, outcome }, 'a load could not be repeated');
-  }
+  if (outcome.outcome === 'loaded') return null;
+  const [finding] = outcome.outcome === 'rejected' ? outcome.findings : [];
+  return `its file in the archive is ${outcome.outcome}${finding === undefined ? '' : ` (${finding.rule})`}`;
 }
 
-/** A crash between a load's commit and its fact: the fact is written now, with the load's own instant. */
-async function tellArchive(database: Database, archive: Archive, log: Logger): Promise<void> {
-  const recent = await database.all('loads-since');
+/** What says in the ledger that a load could not be repeated; no fact of the archive does, so it goes with the cause. */
+export const ARCHIVE_DAMAGED = 'archive-damaged';
+
+/** An invoice stays one that was heard of, and says what it needs. Inside the caller's transaction. */
+export async function noteFailed(statements: Statements, failed: readonly FailedLoad[]): Promise<void> {
+  if (failed.length === 0) return;
+  const facts = failed.map(
+    ({ fact, why }): Fact => ({
+      kind: 'attention',
+      // The load's own instant: a version that is newer ends the need, and each rebuild answers alike.
+      at: fact.at,
+      invoiceId: fact.invoiceId,
+      code: ARCHIVE_DAMAGED,
+      reason: `Load ${fact.loadId} could not be made again: ${why}. Put file ${fact.sha256} back into the archive, then \`billsync rebuild\`.`,
+    }),
+  );
+  await refreshInvoices(statements, await takeFacts(statements, facts));
+}
+
+export function lossOf({ fact, why }: FailedLoad): Loss {
+  return { invoiceId: fact.invoiceId.toLowerCase(), loadId: fact.loadId, sha256: fact.sha256, why };
+}
+
+export function lossesOfUnreadable(unreadable: readonly string[], log: Logger): readonly Loss[] {
+  return unreadable.map((where) => {
+    log.error({ where }, 'a fact of the archive is damaged and left out');
+    return { invoiceId: null, loadId: null, sha256: null, why: `a fact of the archive is damaged: ${where}` };
+  });
+}
+
+/**
+ * A crash between a load's commit and its fact: the fact is written now, with the load's own instant.
+ *
+ * @param recent lines of `loads-since.sql`
+ */
+export async function tellArchive(recent: readonly Row[], archive: Archive, log: Logger): Promise<void> {
   if (recent.length === 0) return;
   const told = new Set<number>();
   for await (const fact of archive.facts()) if (fact.kind === 'load') told.add(fact.loadId);

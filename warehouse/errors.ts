@@ -1,5 +1,7 @@
 /** What can be wrong with the warehouse itself; what is wrong with a file is a value, not an error. */
 
+import type { Made } from './rebuild.js';
+
 /** Base of everything the warehouse throws. `code` is for machines and never changes. */
 export abstract class WarehouseError extends Error {
   abstract readonly code: string;
@@ -51,6 +53,21 @@ export class WarehouseCorruptError extends WarehouseError {
   constructor(path: string, cause: unknown) {
     const detail = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
     super(`The warehouse ${path} is damaged (${detail}).`, { cause });
+  }
+}
+
+/** The archive cannot make all of the warehouse again: nothing was replaced (exit code 1). */
+export class RebuildLossError extends WarehouseError {
+  override readonly name = 'RebuildLossError';
+  readonly code = 'rebuild_loses';
+  /** What would be there, and what would be lost. */
+  readonly made: Made;
+
+  constructor(path: string, made: Made) {
+    super(
+      `The archive cannot make all of ${path} again. The warehouse and the published copy stay as they are.`,
+    );
+    this.made = made;
   }
 }
 

@@ -19,6 +19,8 @@ export interface Ingested {
   readonly changes: number;
   /** Loads that the archive tells of and the warehouse does not have. */
   readonly missingLoads: readonly LoadFact[];
+  /** Where the archive should tell of something and is damaged. */
+  readonly unreadable: readonly string[];
 }
 
 export interface IngestOptions {
@@ -39,6 +41,7 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
   let facts = 0;
   let changes = 0;
   const missingLoads: LoadFact[] = [];
+  const unreadable: string[] = [];
 
   const after = cursors.get('events');
   const archived = options.archive.events(after === undefined ? {} : { after });
@@ -57,7 +60,10 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
     options.onProgress?.({ events, facts });
   }
 
-  for await (const batch of batches(options.archive.factsAfter(cursors.get('facts') ?? null))) {
+  const told = options.archive.factsAfter(cursors.get('facts') ?? null, ({ where }) =>
+    unreadable.push(where),
+  );
+  for await (const batch of batches(told)) {
     const lines = batch.map((entry) => entry.fact);
     await takeBatch(
       options,
@@ -70,7 +76,7 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
     missingLoads.push(...(await findMissing(options.database, lines)));
     options.onProgress?.({ events, facts });
   }
-  return { events, facts, changes: changes + events, missingLoads };
+  return { events, facts, changes: changes + events, missingLoads, unreadable };
 }
 
 async function takeBatch(

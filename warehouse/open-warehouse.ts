@@ -21,6 +21,7 @@ import { LedgerWarehouse } from './ledger-warehouse.js';
 import { takeLock } from './lock-file.js';
 import { migrate } from './migrate.js';
 import { warehousePaths } from './paths.js';
+import { removeDatabase } from './rebuild.js';
 import { RESERVED_BYTES } from './room.js';
 import type { Warehouse } from './warehouse.js';
 
@@ -62,6 +63,8 @@ export async function openWarehouse(options: OpenWarehouseOptions): Promise<Ware
   let database: Database | undefined;
   try {
     await sweepDrafts(paths.published);
+    // Whoever rebuilds has the lock: what lies there a dead rebuild left.
+    await removeDatabase(paths.rebuilding);
     await sweepLeftBehind(paths.temporaryFolder);
     database = await Database.open({
       path: paths.database,

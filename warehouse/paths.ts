@@ -5,6 +5,8 @@ import type { Settings } from '../config/settings.js';
 
 export interface WarehousePaths {
   readonly database: string;
+  /** A rebuild's, until it takes the place of the other. */
+  readonly rebuilding: string;
   readonly lock: string;
   /** What analysts open. */
   readonly published: string;
@@ -20,6 +22,7 @@ export function warehousePaths(
   const database = warehouse.kind === 'duckdb' ? warehouse.path : join(dataDir, 'warehouse.duckdb');
   return {
     database,
+    rebuilding: `${database}.rebuilding`,
     lock: join(dirname(database), `${basename(database).replace(/\.duckdb$/, '')}.lock`),
     published: join(dataDir, 'reports.duckdb'),
     temporaryFolder: join(dataDir, 'tmp'),

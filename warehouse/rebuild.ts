@@ -2,8 +2,9 @@
  * Makes the warehouse again from the archive alone, and puts it in place of the old one.
  *
  * It is opening an empty file: events and facts go the way they always go, and every load that the archive tells of is
- * repeated with its own instant and version, so reports answer byte for byte what they answered before. The old file
- * is never opened and never deleted: it is moved aside, since it may be damaged and somebody may want to look at it.
+ * repeated with its own instant and version, so reports answer byte for byte what they answered before. The old file is
+ * read, when it can be, for what must not get lost: an archive that is damaged, or the wrong one, makes less, and less
+ * takes nobody's place unasked. It is never deleted but moved aside: it may be damaged and somebody may want to see it.
  */
 
 import { constants } from 'node:fs';
@@ -11,13 +12,16 @@ import { access, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Archive } from '../archive/archive.js';
 import type { Logger } from '../ops/log.js';
-import { type CatchUpProgress, catchUp } from './catch-up.js';
+import { type CatchUpProgress, catchUp, type Loss, tellArchive } from './catch-up.js';
 import { claimDataFolder } from './data-folder.js';
 import { Database } from './database.js';
+import { RebuildLossError, WarehouseLockedError } from './errors.js';
+import { type Holding, readHoldings } from './holdings.js';
 import { takeLock } from './lock-file.js';
+import { findLosses } from './losses.js';
 import { migrate } from './migrate.js';
 import type { OpenWarehouseOptions } from './open-warehouse.js';
-import { warehousePaths } from './paths.js';
+import { type WarehousePaths, warehousePaths } from './paths.js';
 import { publish } from './publish.js';
 import type { Publication } from './warehouse.js';
 
@@ -27,56 +31,39 @@ export interface RebuildOptions {
   readonly log: Logger;
   readonly now?: () => Date;
   readonly onProgress?: (progress: CatchUpProgress) => void;
+  /** Puts it in place also when it holds less than what it replaces. */
+  readonly acceptLoss?: boolean;
 }
 
-export interface Rebuilt {
+/** What could be made of the archive. */
+export interface Made {
   readonly events: number;
   readonly loads: number;
+  readonly invoices: number;
+  /** That readers see. */
+  readonly shipments: number;
+  readonly losses: readonly Loss[];
+  /** Whether it holds less than the warehouse that it would replace, as far as that can be read. */
+  readonly holdsLess: boolean;
+}
+
+export interface Rebuilt extends Made {
   readonly publication: Publication;
   /** Where the old warehouse lies now; null when there was none. */
   readonly movedAside: string | null;
 }
 
-/** @throws WarehouseLockedError a worker has the warehouse; stop it first */
+/** @throws WarehouseLockedError a worker has the warehouse, stop it first; RebuildLossError it would hold less */
 export async function rebuildWarehouse(options: RebuildOptions): Promise<Rebuilt> {
-  const { settings, archive, log, onProgress } = options;
+  const { settings, acceptLoss = false } = options;
   if (settings.warehouse.kind === 'ducklake') {
     return (await import('./lake/rebuild-lake.js')).rebuildLake(options);
   }
   const now = options.now ?? (() => new Date());
-  const paths = warehousePaths(settings);
-  await claimDataFolder(settings.dataDir, settings.environment);
-  await mkdir(paths.temporaryFolder, { recursive: true, mode: 0o700 });
-  const lock = await takeLock(paths.lock, { role: 'rebuild', now: now() });
-  const draft = `${paths.database}.rebuilding`;
-  try {
-    await removeDatabase(draft);
-    const common = { folders: paths.readableFolders, temporaryFolder: paths.temporaryFolder };
-    const rebuilding = await Database.open({
-      ...common,
-      path: draft,
-      memoryLimit: settings.warehouseMemoryLimit,
-    });
-    let caughtUp: Awaited<ReturnType<typeof catchUp>>;
-    try {
-      await migrate(rebuilding, now());
-      await continueSequence(rebuilding, paths.published, paths.temporaryFolder, log);
-      caughtUp = await catchUp({
-        database: rebuilding,
-        archive,
-        log,
-        ...(onProgress === undefined ? {} : { onProgress }),
-      });
-      await rebuilding.use((session) => session.checkpoint());
-    } finally {
-      rebuilding.close();
-    }
-    const movedAside = await swap({ draft, database: paths.database, at: now() });
-    const database = await Database.open({
-      ...common,
-      path: paths.database,
-      memoryLimit: settings.warehouseMemoryLimit,
-    });
+  return makeDraft(options, async (made, paths) => {
+    if (made.holdsLess && !acceptLoss) throw new RebuildLossError(paths.database, made);
+    const movedAside = await swap({ draft: paths.rebuilding, database: paths.database, at: now() });
+    const database = await openDatabase(options, paths.database);
     try {
       const publication = await publish({
         database,
@@ -85,14 +72,123 @@ export async function rebuildWarehouse(options: RebuildOptions): Promise<Rebuilt
         now: now(),
         alone: (work) => work(),
       });
-      return { events: caughtUp.events, loads: caughtUp.loadsRepeated, publication, movedAside };
+      return { ...made, publication, movedAside };
     } finally {
       database.close();
     }
+  });
+}
+
+/** Makes all of it, to say what a rebuild would make and lose; replaces nothing. @throws WarehouseLockedError */
+export async function rehearseRebuild(options: RebuildOptions): Promise<Made> {
+  if (options.settings.warehouse.kind === 'ducklake') {
+    return (await import('./lake/rebuild-lake.js')).rehearseLake(options);
+  }
+  return makeDraft(options, async (made) => made);
+}
+
+/** With the lock in hand until `use` has ended; the draft is gone afterwards. */
+async function makeDraft<T>(
+  options: RebuildOptions,
+  use: (made: Made, paths: WarehousePaths) => Promise<T>,
+): Promise<T> {
+  const { settings } = options;
+  const now = options.now ?? (() => new Date());
+  const paths = warehousePaths(settings);
+  await claimDataFolder(settings.dataDir, settings.environment);
+  await mkdir(paths.temporaryFolder, { recursive: true, mode: 0o700 });
+  const lock = await takeLock(paths.lock, { role: 'rebuild', now: now() });
+  try {
+    await removeDatabase(paths.rebuilding);
+    const before = await readBefore(options, paths);
+    return await use(await fillDraft(options, { paths, before, now: now() }), paths);
   } finally {
-    await removeDatabase(draft);
+    await removeDatabase(paths.rebuilding);
     await lock.release();
   }
+}
+
+async function fillDraft(
+  options: RebuildOptions,
+  { paths, before, now }: { readonly paths: WarehousePaths; readonly before: Before; readonly now: Date },
+): Promise<Made> {
+  const { archive, log, onProgress } = options;
+  const draft = await openDatabase(options, paths.rebuilding);
+  try {
+    await migrate(draft, now);
+    await continueSequence(draft, paths.published, paths.temporaryFolder, log);
+    const progress = onProgress === undefined ? {} : { onProgress };
+    const {
+      events,
+      loadsRepeated: loads,
+      losses,
+    } = await catchUp({ database: draft, archive, log, ...progress });
+    const found = findLosses(losses, { before: before.holdings, after: await readHoldings(draft) });
+    const [counted] = await draft.all('count-made');
+    await draft.use((session) => session.checkpoint());
+    return {
+      ...{ events, loads, invoices: Number(counted?.invoices), shipments: Number(counted?.shipments) },
+      losses: found.losses,
+      holdsLess: before.isReplaced && found.holdsLess,
+    };
+  } finally {
+    draft.close();
+  }
+}
+
+/** What was there before, and whether it is the warehouse itself or only the copy that readers have. */
+interface Before {
+  readonly holdings: readonly Holding[] | null;
+  readonly isReplaced: boolean;
+}
+
+/** A copy for readers still tells what a warehouse held that cannot be read; it keeps nobody from making it again. */
+async function readBefore(options: RebuildOptions, paths: WarehousePaths): Promise<Before> {
+  const { archive, log } = options;
+  const old = await readOld(options, paths.database);
+  if (old === null) {
+    return { holdings: (await readOld(options, paths.published))?.holdings ?? null, isReplaced: false };
+  }
+  // As opening does: what a crash kept from the archive is in the warehouse alone.
+  await tellArchive(old.recent, archive, log);
+  return { holdings: old.holdings, isReplaced: true };
+}
+
+async function readOld(
+  options: RebuildOptions,
+  path: string,
+): Promise<{
+  readonly holdings: readonly Holding[];
+  readonly recent: Awaited<ReturnType<Database['all']>>;
+} | null> {
+  if (!(await isThere(path))) return null;
+  try {
+    const old = await openDatabase(options, path, { readOnly: true });
+    try {
+      return { holdings: await readHoldings(old), recent: await old.all('loads-since') };
+    } finally {
+      old.close();
+    }
+  } catch (error) {
+    if (error instanceof WarehouseLockedError) throw error;
+    options.log.warn({ err: error, path }, 'what is there cannot be read, nothing can be compared with it');
+    return null;
+  }
+}
+
+function openDatabase(
+  { settings }: RebuildOptions,
+  path: string,
+  more: { readonly readOnly?: boolean } = {},
+): Promise<Database> {
+  const { readableFolders: folders, temporaryFolder } = warehousePaths(settings);
+  return Database.open({
+    path,
+    folders,
+    temporaryFolder,
+    memoryLimit: settings.warehouseMemoryLimit,
+    ...more,
+  });
 }
 
 /** Readers count publications; a rebuilt warehouse goes on where the old one stopped, if its copy can still be read. */
@@ -161,7 +257,8 @@ async function swap({
   return movedAside;
 }
 
-async function removeDatabase(path: string): Promise<void> {
+/** Of a warehouse that is not open. */
+export async function removeDatabase(path: string): Promise<void> {
   await rm(path, { force: true });
   await rm(`${path}.wal`, { force: true });
 }

@@ -5,6 +5,7 @@
 
 import type { Alerts } from '../ops/alerts.js';
 import type { Health } from '../ops/health.js';
+import type { Loss } from '../warehouse/catch-up.js';
 import { WarehouseCorruptError } from '../warehouse/errors.js';
 import { type OpenWarehouseOptions, openWarehouse } from '../warehouse/open-warehouse.js';
 import { rebuildWarehouse } from '../warehouse/rebuild.js';
@@ -33,11 +34,29 @@ export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Ware
     log.error({ err: error }, 'the warehouse is damaged; it is being made again from the archive');
     health.set('warehouse', { isHealthy: false, detail });
     alerts.raise({ key: 'warehouse', title: 'The warehouse is damaged', detail });
-    const { events, loads, movedAside } = await rebuildWarehouse(opening);
+    // It cannot be opened, so there is nothing to keep: what can be made is better than a worker that does not start.
+    const { events, loads, movedAside, losses } = await rebuildWarehouse({ ...opening, acceptLoss: true });
     log.warn({ events, loads, movedAside }, 'the warehouse was made again; the damaged file lies aside');
     warehouse = await openWarehouse(opening);
-    alerts.resolve('warehouse');
+    if (losses.length === 0) alerts.resolve('warehouse');
+    else tellOfLosses(options, { losses, movedAside });
   }
   isOpen = true;
   return warehouse;
 }
+
+function tellOfLosses(
+  { log, alerts }: OpenOrRebuildOptions,
+  { losses, movedAside }: { readonly losses: readonly Loss[]; readonly movedAside: string | null },
+): void {
+  log.error(
+    { losses: losses.slice(0, LOSSES_LOGGED) },
+    'the archive could not make all of the warehouse again',
+  );
+  const [first] = losses;
+  const what = first?.invoiceId == null ? '' : `invoice ${first.invoiceId}: `;
+  const detail = `${losses.length} losses, the first: ${what}${first?.why}. Put the archive back from its backup, then \`billsync rebuild\`. The damaged file lies at ${movedAside}.`;
+  alerts.raise({ key: 'warehouse', title: 'The warehouse was made again, but not all of it', detail });
+}
+
+const LOSSES_LOGGED = 200;

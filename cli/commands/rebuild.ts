@@ -2,45 +2,99 @@
 
 import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.js';
+import type { Made, Rebuilt } from '../../warehouse/rebuild.js';
 import { commandLog } from '../ask-temporal.js';
+import { EXIT } from '../errors.js';
+import { counted, type Output } from '../output.js';
 import { printable } from '../terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
+
+interface RebuildFlags {
+  readonly dryRun?: boolean;
+  readonly acceptLoss?: boolean;
+}
 
 export function rebuildCommand(): Command {
   const command = verb(
     'rebuild',
-    'Makes the warehouse again from the archive. Stop the worker first; the endpoint may go on. Nothing is deleted.',
+    'Makes the warehouse again from the archive. Stop the worker first; the endpoint may go on. Nothing is deleted. ' +
+      'Exit 1 when the archive cannot make all of it: what is there then stays, unless the loss is accepted.',
     'billsync rebuild',
-  ).option('--dry-run', 'say what would be done');
-  return withJson(command).action(async (flags: { readonly dryRun?: boolean }, command: Command) => {
+  )
+    .option(
+      '--dry-run',
+      'make all of it, say what would be there and what would be lost, and replace nothing',
+    )
+    .option('--accept-loss', 'replace the warehouse also by one that holds less');
+  return withJson(command).action(async (flags: RebuildFlags, command: Command) => {
     const { settings, output } = contextOf(command);
-    if (flags.dryRun === true)
-      return output.note('Would make the warehouse again and keep the old file beside it.');
-    const { rebuildWarehouse } = await import('../../warehouse/rebuild.js');
+    const { rebuildWarehouse, rehearseRebuild } = await import('../../warehouse/rebuild.js');
+    const { RebuildLossError } = await import('../../warehouse/errors.js');
     const archive = await openArchive(settings);
     const progress = output.progress('Rebuilding');
-    const rebuilt = await rebuildWarehouse({
+    const options = {
       settings,
       archive,
       log: commandLog(settings),
-      onProgress: ({ loadsDone, loadsOf }) => progress.update(loadsDone, loadsOf, 'loads'),
-    }).finally(async () => {
+      acceptLoss: flags.acceptLoss === true,
+      onProgress: ({ loadsDone, loadsOf }: { readonly loadsDone: number; readonly loadsOf: number }) =>
+        progress.update(loadsDone, loadsOf, 'loads'),
+    };
+    try {
+      if (flags.dryRun === true) tellRehearsed(output, await rehearseRebuild(options));
+      else tellRebuilt(output, await rebuildWarehouse(options));
+    } catch (error) {
+      if (error instanceof RebuildLossError) tellMade(output, error.made, null);
+      throw error;
+    } finally {
       progress.end();
       await archive.close();
-    });
-    const { events, loads, publication, movedAside } = rebuilt;
-    output.thing(
-      {
-        events,
-        loads,
-        invoices: publication.invoices,
-        shipments: publication.shipments,
-        sequence: publication.sequence,
-        moved_aside: movedAside,
-      },
-      () =>
-        `${publication.invoices} invoices, ${publication.shipments} shipments from ${events} events and ${loads} loads`,
-    );
-    if (movedAside !== null) output.note(`The old warehouse lies at ${printable(movedAside)}.`);
+    }
   });
+}
+
+function tellRehearsed(output: Output, made: Made): void {
+  tellMade(output, made, null);
+  output.note('Nothing was replaced. A rebuild would keep the old warehouse beside the new one.');
+  if (made.holdsLess)
+    output.warn('It would hold less than the warehouse, and be refused without --accept-loss.');
+}
+
+function tellRebuilt(output: Output, rebuilt: Rebuilt): void {
+  tellMade(output, rebuilt, rebuilt);
+  if (rebuilt.movedAside !== null) output.note(`The old warehouse lies at ${printable(rebuilt.movedAside)}.`);
+}
+
+function tellMade(output: Output, made: Made, rebuilt: Rebuilt | null): void {
+  const { events, loads, invoices, shipments, losses } = made;
+  if (losses.length > 0) process.exitCode = EXIT.checkFailed;
+  if (output.form === 'table') {
+    output.rows(losses, [
+      { title: 'invoice', value: ({ invoiceId }) => invoiceId ?? '' },
+      { title: 'load', value: ({ loadId }) => `${loadId ?? ''}`, align: 'right' },
+      { title: 'file', value: ({ sha256 }) => sha256 ?? '' },
+      { title: 'cannot be made again', value: ({ why }) => why },
+    ]);
+  }
+  output.thing(
+    {
+      events,
+      loads,
+      invoices,
+      shipments,
+      sequence: rebuilt?.publication.sequence ?? null,
+      moved_aside: rebuilt?.movedAside ?? null,
+      is_replaced: rebuilt !== null,
+      losses: losses.map(({ invoiceId, loadId, sha256, why }) => ({
+        invoice_id: invoiceId,
+        load_id: loadId,
+        file_sha256: sha256,
+        why,
+      })),
+    },
+    () => {
+      const told = `${counted(invoices, 'invoice')}, ${counted(shipments, 'shipment')} from ${counted(events, 'event')} and ${counted(loads, 'load')}`;
+      return rebuilt === null ? `The archive makes ${told}` : told;
+    },
+  );
 }

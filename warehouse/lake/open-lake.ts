@@ -9,10 +9,19 @@ import { mkdir } from 'node:fs/promises';
 import type { Archive } from '../../archive/archive.js';
 import { sweepLeftBehind } from '../../ops/durable-files.js';
 import type { Logger } from '../../ops/log.js';
-import { type CatchUpProgress, loadFact, repeatLoads } from '../catch-up.js';
+import {
+  type CatchUpProgress,
+  type Loss,
+  loadFact,
+  lossesOfUnreadable,
+  lossOf,
+  noteFailed,
+  repeatLoads,
+} from '../catch-up.js';
 import { claimDataFolder } from '../data-folder.js';
 import type { Database } from '../database.js';
 import { WarehouseLockedError } from '../errors.js';
+import { uuidOrNull } from '../ledger-lines.js';
 import { LedgerWarehouse } from '../ledger-warehouse.js';
 import { loadFile } from '../load-file.js';
 import type { OpenWarehouseOptions } from '../open-warehouse.js';
@@ -81,6 +90,7 @@ export interface PreparedLake {
   readonly database: Database;
   readonly events: number;
   readonly loadsRepeated: number;
+  readonly losses: readonly Loss[];
 }
 
 /** Schema, views, and the archive read to its end. The caller sees to it that nobody else is at it. */
@@ -127,24 +137,32 @@ async function catchUpLake(
     onProgress: (done) => onCatchUp?.({ ...progress, ...done }),
   });
   const { events, facts, missingLoads } = ingested;
-  await repeatLoads(
+  const { repeated, failed } = await repeatLoads(
     {
       load: (file) => loadFile(database, file, lakePlaces(ledger, [file])),
       ...{ archive, log },
     },
     missingLoads,
-    (loadsDone) => onCatchUp?.({ events, facts, loadsDone, loadsOf: missingLoads.length }),
+    (loadsDone, loadsOf) => onCatchUp?.({ events, facts, loadsDone, loadsOf }),
   );
+  if (failed.length > 0) {
+    const invoiceIds = failed.flatMap(({ fact }) => uuidOrNull(fact.invoiceId) ?? []);
+    await ledger.onInvoices(invoiceIds, (transaction) => noteFailed(transaction, failed));
+  }
   // The archive told us of these itself.
   for (const { loadId } of missingLoads) await ledger.all('mark-told', { load_id: loadId });
   const highest = missingLoads.reduce((most, { loadId }) => Math.max(most, loadId), 1);
   if (missingLoads.length > 0) await ledger.all('skip-load-ids', { highest });
   await tellArchive(ledger, archive, log);
-  return { events, loadsRepeated: missingLoads.length };
+  return {
+    events,
+    loadsRepeated: repeated,
+    losses: [...failed.map(lossOf), ...lossesOfUnreadable(ingested.unreadable, log)],
+  };
 }
 
 /** A crash between a load's commit and its fact: the fact is written now, with the load's own instant. */
-async function tellArchive(ledger: Ledger, archive: Archive, log: Logger): Promise<void> {
+export async function tellArchive(ledger: Ledger, archive: Archive, log: Logger): Promise<void> {
   for (const load of await ledger.all('untold-loads')) {
     // A living writer may be about to tell the same: a fact told twice is one fact.
     await archive.putFact(loadFact(load));

@@ -6,16 +6,48 @@
  */
 
 import { claimDataFolder } from '../data-folder.js';
-import { WarehouseLockedError } from '../errors.js';
-import type { RebuildOptions, Rebuilt } from '../rebuild.js';
+import { RebuildLossError, WarehouseLockedError } from '../errors.js';
+import { type Holding, readHoldings } from '../holdings.js';
+import { findLosses } from '../losses.js';
+import type { Made, RebuildOptions, Rebuilt } from '../rebuild.js';
 import { generationPath } from './attach-lake.js';
 import { currentGeneration, dropGenerations, moveTo } from './generation.js';
 import { Ledger } from './ledger.js';
-import { lakeAddress, openLake, prepareLake } from './open-lake.js';
+import { lakeAddress, openLake, prepareLake, tellArchive } from './open-lake.js';
 import { removeFiles } from './remove-files.js';
 
-/** @throws WarehouseLockedError a writer has the lake open; stop it first */
+/** @throws WarehouseLockedError a writer has the lake open, stop it first; RebuildLossError it would hold less */
 export async function rebuildLake(options: RebuildOptions): Promise<Rebuilt> {
+  const { acceptLoss = false } = options;
+  const rebuilt = await makeNext(options, async ({ made, movedAside, moveHere, shown }) => {
+    if (made.holdsLess && !acceptLoss) throw new RebuildLossError(shown, made);
+    await moveHere();
+    return { ...made, movedAside };
+  });
+  const warehouse = await openLake({ ...options, role: 'rebuild' });
+  try {
+    return { ...rebuilt, publication: await warehouse.publish() };
+  } finally {
+    await warehouse.close();
+  }
+}
+
+/** Makes all of it, to say what a rebuild would make and lose; replaces nothing. @throws WarehouseLockedError */
+export function rehearseLake(options: RebuildOptions): Promise<Made> {
+  return makeNext(options, async ({ made }) => made);
+}
+
+interface Next {
+  readonly made: Made;
+  /** Where the old one lies; null when there was none. */
+  readonly movedAside: string | null;
+  /** As people know the lake. */
+  readonly shown: string;
+  readonly moveHere: () => Promise<void>;
+}
+
+/** With no writer in the lake until `use` has ended; what did not come to count is gone afterwards. */
+async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise<T>): Promise<T> {
   const { settings, log, onProgress } = options;
   const now = options.now ?? (() => new Date());
   const { address, dataPath } = lakeAddress(settings);
@@ -24,18 +56,25 @@ export async function rebuildLake(options: RebuildOptions): Promise<Rebuilt> {
   const next = current + 1;
   const counted = new Ledger(address, { generation: current, role: 'rebuild' });
   const made = new Ledger(address, { generation: next, role: 'rebuild', isBeingMade: true });
-  let rebuilt: Omit<Rebuilt, 'publication'>;
+  let isMoved = false;
   let leave: (() => Promise<void>) | null = null;
+  const drop = async (isMeant: (generation: number) => boolean): Promise<void> => {
+    for (const generation of await dropGenerations(address, isMeant)) {
+      await removeFiles(generationPath({ dataPath, generation }));
+    }
+  };
+  const dropNext = async (): Promise<void> => {
+    await drop((generation) => generation > current);
+    await removeFiles(generationPath({ dataPath, generation: next }));
+  };
   try {
     leave = await counted.presence('alone');
     if (leave === null) {
       throw new WarehouseLockedError(address.shown, null, (await counted.others()) || undefined);
     }
-    const dropped = await dropGenerations(address, (generation) => generation !== current);
-    for (const generation of [...dropped, next]) {
-      await removeFiles(generationPath({ dataPath, generation }));
-    }
-    const { database, events, loadsRepeated } = await prepareLake({
+    await dropNext();
+    const before = await readBefore(counted, options);
+    const { database, events, loadsRepeated, losses } = await prepareLake({
       options: { ...options, ...(onProgress === undefined ? {} : { onCatchUp: onProgress }) },
       ledger: made,
       place: { address, dataPath, generation: next },
@@ -43,22 +82,48 @@ export async function rebuildLake(options: RebuildOptions): Promise<Rebuilt> {
       isShown: false,
     });
     database.close();
-    rebuilt = {
-      events,
-      loads: loadsRepeated,
-      movedAside: await continueSequence({ counted, made, now, log }),
-    };
-    await moveTo(address, next);
+    try {
+      const { invoices, shipments } = await made.first('count-made');
+      const there = {
+        events,
+        loads: loadsRepeated,
+        invoices: Number(invoices),
+        shipments: Number(shipments),
+      };
+      return await use({
+        made: { ...there, ...findLosses(losses, { before, after: await readHoldings(made) }) },
+        movedAside: await continueSequence({ counted, made, now, log }),
+        shown: address.shown,
+        moveHere: async () => {
+          await moveTo(address, next);
+          isMoved = true;
+          // The one before stays until the next rebuild.
+          await drop((generation) => generation < current);
+        },
+      });
+    } finally {
+      if (!isMoved) await dropNext();
+    }
   } finally {
     await leave?.();
     await counted.close();
     await made.close();
   }
-  const warehouse = await openLake({ ...options, role: 'rebuild' });
+}
+
+/** null when there is none yet. A generation that cannot be read is none either: to make it again is what this is for. */
+async function readBefore(
+  counted: Ledger,
+  { archive, log }: RebuildOptions,
+): Promise<readonly Holding[] | null> {
   try {
-    return { ...rebuilt, publication: await warehouse.publish() };
-  } finally {
-    await warehouse.close();
+    const holdings = await readHoldings(counted);
+    // As opening does: what a crash kept from the archive is in the warehouse alone.
+    await tellArchive(counted, archive, log);
+    return holdings;
+  } catch (error) {
+    if (!isMissingTable(error)) throw error;
+    return null;
   }
 }
 

@@ -1,12 +1,13 @@
 /** The warehouse over a lake: the same answers as over a single file, whatever becomes of its writers. */
 
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { RECORDS_PER_CUT } from '../../../contract/csv-scanner.js';
 import { Database } from '../../../warehouse/database.js';
 import {
   EnvironmentMismatchError,
+  RebuildLossError,
   WarehouseLockedError,
   WarehouseTooNewError,
 } from '../../../warehouse/errors.js';
@@ -18,7 +19,7 @@ import { openLakeDatabase } from '../../../warehouse/lake/lake-database.js';
 import { Ledger } from '../../../warehouse/lake/ledger.js';
 import { tidyLake } from '../../../warehouse/lake/tidy-lake.js';
 import { openWarehouse } from '../../../warehouse/open-warehouse.js';
-import { rebuildWarehouse } from '../../../warehouse/rebuild.js';
+import { rebuildWarehouse, rehearseRebuild } from '../../../warehouse/rebuild.js';
 import { diffVersions } from '../../../warehouse/version-diff.js';
 import type { InvoiceStanding, Warehouse } from '../../../warehouse/warehouse.js';
 import {
@@ -102,6 +103,26 @@ describe('the warehouse over a lake', () => {
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
     expect(standings.length).toBeGreaterThan(1);
     expect(await standingsIn(t.warehouse)).toEqual(standings);
+  });
+
+  test('stays as it is when the archive cannot make all of it again', async () => {
+    await t.warehouse.close();
+    const journal = join(settings.dataDir, 'archive/facts/journal.ndjson');
+    const facts = readFileSync(journal);
+    rmSync(journal);
+    const options = { settings, archive: t.archive, log: silent };
+    const refused = await rebuildWarehouse(options).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(RebuildLossError);
+    const { losses } = await rehearseRebuild(options);
+    expect((refused as RebuildLossError).made.losses).toEqual(losses);
+    expect(losses.filter(({ loadId }) => loadId !== null)).toHaveLength(4);
+    expect(await server.query(settings, "select 1 from pg_namespace where nspname = 'billsync_3'")).toEqual(
+      [],
+    );
+    writeFileSync(journal, facts);
+    expect(await rehearseRebuild(options)).toMatchObject({ loads: 4, losses: [], holdsLess: false });
+    await t.reopen();
+    expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
   });
 
   test('explains a row and compares versions', async () => {
