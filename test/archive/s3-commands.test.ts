@@ -4,13 +4,13 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { DeleteObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openS3Client } from '../../archive/s3-client.js';
 import { EXIT } from '../../cli/errors.js';
 import { billsync, type Finished } from '../support/billsync.js';
-import { aCsv, sha256 } from '../warehouse/support.js';
+import { aCsv, INVOICE, sha256 } from '../warehouse/support.js';
 import { type S3Proxy, startS3Proxy } from './s3-proxy.js';
 import { startS3Server } from './s3-server.js';
 
@@ -146,4 +146,39 @@ test('verify reads the bucket, an import heals it, and neither warns of Node', a
 
   expect((await run(['import', path])).exitCode).toBe(EXIT.done);
   expect((await run(['verify', '--full'])).exitCode).toBe(EXIT.done);
+});
+
+test('facts that the bucket lost are drift, and a rebuild lists what would be lost and replaces nothing', async () => {
+  const path = join(folder, 'invoice.csv');
+  await writeFile(path, aCsv([{}, {}]));
+  expect((await run(['import', path, '--quiet'])).exitCode).toBe(EXIT.done);
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const client = openS3Client({ endpoint: server.url, region: 'us-east-1', credentials }, server.url);
+  const { Contents = [] } = await client.send(
+    new ListObjectsV2Command({ Bucket: bucket, Prefix: 'here/facts/' }),
+  );
+  const lost = Contents.filter(({ Key }) => Key?.endsWith('~load'));
+  expect(lost).toHaveLength(1);
+  for (const { Key } of lost) await client.send(new DeleteObjectCommand({ Bucket: bucket, Key }));
+  client.destroy();
+
+  const verified = await run(['verify', '--json']);
+  expect(JSON.parse(verified.stdout)).toMatchObject({
+    drift: [{ rule: 'fact-missing', invoice_id: INVOICE }],
+  });
+  expect(verified.exitCode).toBe(EXIT.checkFailed);
+
+  const losses = [{ invoice_id: INVOICE, load_id: 1, why: 'the archive has no fact of this load' }];
+  for (const flags of [['--dry-run'], []]) {
+    const refused = await run(['rebuild', '--json', ...flags]);
+    expect(JSON.parse(refused.stdout)).toMatchObject({ loads: 0, is_replaced: false, losses });
+    expect(refused.stderr).toContain('--accept-loss');
+    expect(refused.exitCode).toBe(EXIT.checkFailed);
+  }
+  const listed = await run(['invoices', 'list', '--json']);
+  expect(JSON.parse(listed.stdout)).toMatchObject([{ invoice_id: INVOICE, shipments: 2 }]);
+
+  const accepted = await run(['rebuild', '--json', '--accept-loss']);
+  expect(JSON.parse(accepted.stdout)).toMatchObject({ invoices: 0, is_replaced: true, losses });
+  expect(accepted.exitCode).toBe(EXIT.checkFailed);
 });

@@ -188,3 +188,17 @@ test('what a dead rebuild left is swept by who opens the warehouse, and by nobod
   await t.reopen();
   expect(left.map((path) => existsSync(path))).toEqual([false, false]);
 });
+
+test('a file that was lost and then loaded anew is there once, also after the next rebuild', async () => {
+  rmSync(await pathOf(SECOND_CSV));
+  await t.warehouse.close();
+  await rebuildWarehouse(options({ acceptLoss: true }));
+  await t.reopen();
+  expect(await loadCsv(t, SECOND_CSV, { invoiceId: SECOND })).toMatchObject({ outcome: 'loaded' });
+  await t.warehouse.close();
+  const { publication } = await rebuildWarehouse(options());
+  expect(publication).toMatchObject({ invoices: 2, shipments: 3 });
+  await t.reopen();
+  expect(await t.warehouse.invoice(SECOND)).toMatchObject({ state: 'loaded', shipments: 2 });
+  expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+});
