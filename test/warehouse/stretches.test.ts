@@ -101,9 +101,10 @@ test('a file that was archived when scans did not tell of cuts loads as well', a
 test.each<[string, (cuts: readonly number[]) => readonly number[]]>([
   ['amid a record', ([first = 0, second = 0, ...more]) => [first, second + 3, ...more]],
   ['each a record late', ([first = 0, ...more]) => [first, ...more.map((cut) => cut + recordBytes())]],
-  ['one too few', ([first = 0, second = 0]) => [first, second]],
+  ['one too few', ([first = 0]) => [first]],
 ])('cuts that are wrong load nothing: %s', async (_, changed) => {
-  const { sha256 } = await archiveCsv(t, manyRecords(RECORDS));
+  // Two stretches: csv-parse looks for a fault in all of their records, which takes its time.
+  const { sha256 } = await archiveCsv(t, manyRecords(RECORDS_PER_CUT + 240));
   changeScan(sha256, ({ cuts = [], ...scan }) => ({ ...scan, cuts: changed(cuts) }));
   await expect(loadArchived(t, sha256)).rejects.toMatchObject({ code: 'misread' });
   expect(await inPublished('select row_number from shipments')).toEqual([]);

@@ -51,7 +51,7 @@ test('a warehouse that cannot be read is moved aside whole, made again from the 
   await warehouse.close();
 
   const [aside] = readdirSync(join(at.dataDir, 'aside'));
-  expect(readFileSync(join(at.dataDir, 'aside', aside ?? ''))).toEqual(damaged);
+  expect(readFileSync(join(at.dataDir, 'aside', aside ?? '')).equals(damaged)).toBe(true);
   expect(said).toEqual(['raised warehouse', 'resolved warehouse']);
 });
 
