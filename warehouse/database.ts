@@ -5,6 +5,7 @@
  * keeps count.
  */
 
+import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { asDamage } from '../ops/damaged-file.js';
@@ -185,4 +186,10 @@ function openingError(path: string, error: unknown, { readOnly = false }: Databa
     /permission denied|no space left|read-only file system|too many open files|no such file|out of memory/i;
   if (environment.test(error.message) || error instanceof WarehouseCorruptError) return error;
   return readOnly ? asDamage(error, path) : new WarehouseCorruptError(path, error);
+}
+
+/** Of a warehouse that is not open. */
+export async function removeDatabase(path: string): Promise<void> {
+  await rm(path, { force: true });
+  await rm(`${path}.wal`, { force: true });
 }

@@ -14,14 +14,13 @@ import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
 import { type CatchUpProgress, catchUp } from './catch-up.js';
 import { claimDataFolder } from './data-folder.js';
-import { Database } from './database.js';
+import { Database, removeDatabase } from './database.js';
 import type { WarehouseCorruptError } from './errors.js';
 import { FileStore } from './file-store.js';
 import { LedgerWarehouse } from './ledger-warehouse.js';
 import { takeLock } from './lock-file.js';
 import { migrate } from './migrate.js';
 import { warehousePaths } from './paths.js';
-import { removeDatabase } from './rebuild.js';
 import { RESERVED_BYTES } from './room.js';
 import type { Warehouse } from './warehouse.js';
 

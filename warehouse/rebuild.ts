@@ -14,7 +14,7 @@ import type { Archive } from '../archive/archive.js';
 import type { Logger } from '../ops/log.js';
 import { type CatchUpProgress, catchUp, type Loss, tellArchive } from './catch-up.js';
 import { claimDataFolder } from './data-folder.js';
-import { Database } from './database.js';
+import { Database, removeDatabase } from './database.js';
 import { RebuildLossError, WarehouseLockedError } from './errors.js';
 import { type Holding, readHoldings } from './holdings.js';
 import { takeLock } from './lock-file.js';
@@ -255,12 +255,6 @@ async function swap({
     await folder.close();
   }
   return movedAside;
-}
-
-/** Of a warehouse that is not open. */
-export async function removeDatabase(path: string): Promise<void> {
-  await rm(path, { force: true });
-  await rm(`${path}.wal`, { force: true });
 }
 
 async function isThere(path: string): Promise<boolean> {

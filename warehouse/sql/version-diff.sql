@@ -1,27 +1,26 @@
 -- What changed between two versions of an invoice: rows that are only in one of them; of those, rows that differ in
 -- nothing but their cost are one change. Equal rows are paired one to one, so a doubled row shows as added.
-with old as (
-    select * exclude (load_id, row_number) from shipment_rows where load_id = $from_load::integer
+with both_versions as (
+    select * exclude (row_number),
+        row(tenant, invoice_generation_date, ship_date, origin, currency_code, billable_weight, billable_weight_unit,
+            tracking_number, carrier, carrier_zone, carrier_invoice_date, service_level) as all_but_cost
+    from shipment_rows
+    where load_id in ($from_load::integer, $to_load::integer)
+),
+old as (
+    select * exclude (load_id) from both_versions where load_id = $from_load::integer
 ),
 new as (
-    select * exclude (load_id, row_number) from shipment_rows where load_id = $to_load::integer
-),
-removed as (
-    from old except all from new
-),
-added as (
-    from new except all from old
+    select * exclude (load_id) from both_versions where load_id = $to_load::integer
 ),
 -- Of rows that are alike but for their cost the cheapest goes with the cheapest, the next with the next.
-removed_nth as (
+removed as (
     select *, row_number() over (partition by all_but_cost order by billing_cost) as nth
-    from (select *, row(tenant, invoice_generation_date, ship_date, origin, currency_code, billable_weight, billable_weight_unit,
-        tracking_number, carrier, carrier_zone, carrier_invoice_date, service_level) as all_but_cost from removed)
+    from (from old except all from new)
 ),
-added_nth as (
+added as (
     select *, row_number() over (partition by all_but_cost order by billing_cost) as nth
-    from (select *, row(tenant, invoice_generation_date, ship_date, origin, currency_code, billable_weight, billable_weight_unit,
-        tracking_number, carrier, carrier_zone, carrier_invoice_date, service_level) as all_but_cost from added)
+    from (from new except all from old)
 )
 select
     case when r.tracking_number is null then 'added' when a.tracking_number is null then 'removed' else 'changed' end as change,
@@ -32,6 +31,6 @@ select
     coalesce(a.currency_code, r.currency_code) as currency_code,
     r.billing_cost::varchar as old_billing_cost,
     a.billing_cost::varchar as new_billing_cost
-from removed_nth as r
-full join added_nth as a on a.nth = r.nth and a.all_but_cost is not distinct from r.all_but_cost
+from removed as r
+full join added as a on a.nth = r.nth and a.all_but_cost is not distinct from r.all_but_cost
 order by change, tracking_number, ship_date, old_billing_cost, new_billing_cost
