@@ -1,8 +1,11 @@
-/** Brings the warehouse's schema up to date: numbered files, each in a transaction of its own, never edited. */
+/**
+ * Brings the warehouse's schema up to date: numbered files, each in a transaction of its own, never edited; then the
+ * views that readers see, all of them in one transaction, when the text of one has changed.
+ */
 
 import type { Database } from './database.js';
 import { WarehouseTooNewError } from './errors.js';
-import { migrations } from './sql.js';
+import { migrations, views } from './sql.js';
 
 /** @throws WarehouseTooNewError the file was made by a newer billsync */
 export async function migrate(database: Database, now: Date): Promise<void> {
@@ -22,4 +25,17 @@ export async function migrate(database: Database, now: Date): Promise<void> {
       });
     });
   }
+  await applyViews(database, now);
+}
+
+/** A column more in a view is an edit of its file; what a warehouse holds already is told by the hash. */
+async function applyViews(database: Database, now: Date): Promise<void> {
+  const { scripts, sha256 } = views();
+  const [applied] = await database.all('applied-views');
+  if (applied?.sha256 === sha256) return;
+  await database.transaction(async (session) => {
+    for (const script of scripts) await session.script(script);
+    await session.all('forget-applied-views');
+    await session.all('insert-applied-views', { sha256, applied_at: now.toISOString() });
+  });
 }

@@ -1,5 +1,6 @@
 /** Statements live in .sql files beside this one; here they are read, once. */
 
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 
 const known = new Map<string, string>();
@@ -34,4 +35,22 @@ export function migrationsIn(folder: URL): readonly Migration[] {
       name: name.replace(/\.sql$/, ''),
       text: readFileSync(new URL(name, folder), 'utf8'),
     }));
+}
+
+export interface Views {
+  /** One script a file, in order of their names: a view stands behind those that it reads. */
+  readonly scripts: readonly string[];
+  /** Of all of them, in lower-case hex: whoever has stored the same one has these views. */
+  readonly sha256: string;
+}
+
+let knownViews: Views | undefined;
+
+/** The views and macros that readers see: not numbered, but made again whenever a text of theirs has changed. */
+export function views(): Views {
+  if (knownViews === undefined) {
+    const scripts = migrationsIn(new URL('./views/', import.meta.url)).map(({ text }) => text);
+    knownViews = { scripts, sha256: createHash('sha256').update(scripts.join('\0')).digest('hex') };
+  }
+  return knownViews;
 }

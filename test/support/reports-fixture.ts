@@ -5,7 +5,7 @@
  * what lies in the tables and compute the expected answer from the same rows by other means.
  */
 
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -14,6 +14,8 @@ import {
   type DuckDBPreparedStatement,
   type DuckDBValue,
 } from '@duckdb/node-api';
+import { Database } from '../../warehouse/database.js';
+import { migrate } from '../../warehouse/migrate.js';
 
 export interface FixtureShipment {
   readonly tenant: string;
@@ -177,25 +179,12 @@ async function emptyFile(): Promise<Uint8Array> {
   const folder = await mkdtemp(join(tmpdir(), 'billsync-empty-'));
   try {
     const path = join(folder, 'reports.duckdb');
-    const instance = await DuckDBInstance.create(path, { storage_compatibility_version: 'v1.5.0' });
-    const connection = await instance.connect();
-    await connection.run('begin');
-    await migrate(connection);
-    await connection.run('commit');
-    connection.closeSync();
-    instance.closeSync();
+    const database = await Database.open({ path, folders: [], temporaryFolder: folder, memoryLimit: null });
+    await migrate(database, new Date('2026-03-01T00:00:00Z'));
+    database.close();
     return await readFile(path);
   } finally {
     await rm(folder, { recursive: true, force: true });
-  }
-}
-
-const MIGRATIONS = new URL('../../warehouse/migrations/', import.meta.url);
-
-async function migrate(connection: DuckDBConnection): Promise<void> {
-  for (const file of (await readdir(MIGRATIONS)).filter((name) => name.endsWith('.sql')).sort()) {
-    const statements = await connection.extractStatements(await readFile(new URL(file, MIGRATIONS), 'utf8'));
-    for (let index = 0; index < statements.count; index += 1) await (await statements.prepare(index)).run();
   }
 }
 

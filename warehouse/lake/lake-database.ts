@@ -2,7 +2,7 @@
 
 import { Database } from '../database.js';
 import type { WarehouseCorruptError } from '../errors.js';
-import { migrations } from '../sql.js';
+import { views } from '../sql.js';
 import { attachLake, generationPath, type LakePlace } from './attach-lake.js';
 import { rowStatement } from './lake-statements.js';
 import type { RunStatement } from './run-statement.js';
@@ -41,12 +41,5 @@ export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database
 
 /** The readers' views, the same as over a single file, on base tables that lie in the lake. */
 export function viewScripts(): readonly string[] {
-  const views = migrations().filter(({ number }) => number > BASE_TABLES);
-  return [rowStatement('base-views'), ...views.map(({ text }) => text), rowStatement('publication-view')];
+  return [rowStatement('base-views'), ...views().scripts, rowStatement('publication-view')];
 }
-
-/**
- * The migration that makes the base tables; those that follow it make views and macros of them. One that changes a table
- * needs its like in `migrations/` here, and is left out above.
- */
-const BASE_TABLES = 1;

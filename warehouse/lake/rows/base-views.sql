@@ -1,4 +1,4 @@
--- The base tables under the names that the views of warehouse/migrations ask for.
+-- The base tables under the names that warehouse/views/ asks for.
 create or replace view shipment_rows as select * from lake.main.shipment_rows;
 create or replace view event_ledger as select * from ledger.event_ledger;
 create or replace view duplicate_ledger as select * from ledger.duplicate_ledger;

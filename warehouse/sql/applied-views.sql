@@ -1,0 +1,1 @@
+select sha256 from applied_views

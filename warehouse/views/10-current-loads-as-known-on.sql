@@ -1,0 +1,14 @@
+-- Which version of an invoice counted at an instant: the one announced last. A load that no event announced is as
+-- new as its loading, so late, reordered announcements of an older file change nothing.
+create or replace macro current_loads_as_known_on(known_on) as table
+select invoice_id, arg_max(load_id, row(announced_at, load_id)) as load_id
+from (
+    select l.invoice_id, l.load_id, coalesce(max(e.event_timestamp), any_value(l.loaded_at)) as announced_at
+    from loads as l
+    left join event_ledger as e
+        on e.invoice_id = l.invoice_id and e.announced_sha256 = l.file_sha256
+        and e.verdict = 'accepted' and not e.is_test_event and e.received_at <= known_on
+    where l.loaded_at <= known_on
+    group by l.invoice_id, l.load_id
+)
+group by invoice_id;

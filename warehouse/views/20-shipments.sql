@@ -1,0 +1,12 @@
+-- A row per billed shipment of finalized, not voided invoices.
+create or replace view shipments as
+select
+    r.tenant, i.tenant_id, i.partner_tenant_id, i.invoice_id, i.invoice_number,
+    coalesce(i.invoice_level, 'unknown') as invoice_level,
+    r.invoice_generation_date, r.ship_date, r.origin, r.currency_code, r.billing_cost,
+    r.billable_weight, r.billable_weight_unit, r.tracking_number, r.carrier, r.carrier_zone,
+    r.carrier_invoice_date, r.service_level, r.row_number, l.file_sha256, l.loaded_at
+from shipment_rows as r
+join loads as l on l.load_id = r.load_id
+join invoice_state as i on i.current_load_id = r.load_id
+where i.voided_at is null;

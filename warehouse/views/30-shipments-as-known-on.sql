@@ -1,0 +1,13 @@
+-- The same as a report saw it at an instant (UTC): versions and voids of later are not there yet.
+create or replace macro shipments_as_known_on(known_on) as table
+select
+    r.tenant, i.tenant_id, i.partner_tenant_id, i.invoice_id, i.invoice_number,
+    coalesce(i.invoice_level, 'unknown') as invoice_level,
+    r.invoice_generation_date, r.ship_date, r.origin, r.currency_code, r.billing_cost,
+    r.billable_weight, r.billable_weight_unit, r.tracking_number, r.carrier, r.carrier_zone,
+    r.carrier_invoice_date, r.service_level, r.row_number, l.file_sha256, l.loaded_at
+from shipment_rows as r
+join loads as l on l.load_id = r.load_id
+join current_loads_as_known_on(known_on) as c on c.load_id = r.load_id
+join invoice_state as i on i.invoice_id = c.invoice_id
+where i.voided_at is null or i.voided_at > known_on;

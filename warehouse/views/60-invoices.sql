@@ -1,0 +1,33 @@
+-- A row per invoice ever heard of. currency_code is that of billing_cost, else the stated one: a file may be in another
+-- currency than its header says, or in several, then billing_cost is of the rows in this one and currencies names all.
+create or replace view invoices as
+select
+    i.invoice_id, i.invoice_number, i.partner_invoice_id, coalesce(i.invoice_level, 'unknown') as invoice_level,
+    l.tenant, i.tenant_id, i.partner_tenant_id, i.partner_id,
+    i.state, i.reason_code, i.reason, i.state_since, i.service_status,
+    try_cast(left(i.invoice_start_date, 10) as date) as invoice_start_date,
+    try_cast(left(i.invoice_end_date, 10) as date) as invoice_end_date,
+    try_cast(left(i.invoice_date, 10) as date) as invoice_date,
+    try_cast(left(i.invoice_due_date, 10) as date) as invoice_due_date,
+    coalesce(l.currency_code, i.currency_code) as currency_code,
+    try_cast(i.stated_total as decimal(18, 4)) as stated_total_amount,
+    i.stated_total as stated_total_text,
+    i.stated_shipments,
+    l.billing_cost::decimal(38, 4) as billing_cost,
+    l.shipments,
+    l.currencies,
+    i.proof,
+    coalesce(d.discrepancies, 0) as discrepancies,
+    d.rules as discrepancy_rules,
+    l.version, i.versions, l.file_sha256, l.file_size_bytes, l.file_source, l.first_ship_date, l.last_ship_date,
+    l.load_id, coalesce(l.event_id, i.event_id) as event_id, l.workflow_run_id,
+    i.first_heard_at, i.created_at, i.finalized_at, i.first_loaded_at, i.loaded_at, i.voided_at,
+    i.attention_at, i.resolved_at,
+    i.currency_code as stated_currency_code
+from invoice_state as i
+left join loads as l on l.load_id = i.current_load_id
+left join (
+    select invoice_id, count(*) as discrepancies, string_agg(distinct rule, ', ' order by rule) as rules
+    from discrepancy_lines
+    group by invoice_id
+) as d on d.invoice_id = i.invoice_id;

@@ -1,0 +1,21 @@
+-- A row per file and invoice it came for: where it was had from, and what became of it.
+create or replace view files as
+select
+    coalesce(f.file_sha256, l.file_sha256) as file_sha256,
+    coalesce(f.invoice_id, l.invoice_id) as invoice_id,
+    coalesce(f.file_size_bytes, l.file_size_bytes) as file_size_bytes,
+    coalesce(f.file_source, l.file_source) as file_source,
+    f.came_from,
+    coalesce(f.first_had_at, l.loaded_at) as first_had_at,
+    coalesce(f.times_had, 0) as times_had,
+    l.load_id, l.version, l.shipments, l.billing_cost, l.currency_code, l.loaded_at,
+    coalesce(i.current_load_id = l.load_id, false) as is_current
+from (
+    select file_sha256, invoice_id, any_value(file_size_bytes) as file_size_bytes,
+        arg_min(file_source, noted_at) as file_source, arg_min(came_from, noted_at) as came_from,
+        min(noted_at) as first_had_at, count(*) as times_had
+    from file_ledger
+    group by file_sha256, invoice_id
+) as f
+full join loads as l on l.file_sha256 = f.file_sha256 and l.invoice_id = f.invoice_id
+left join invoice_state as i on i.invoice_id = coalesce(f.invoice_id, l.invoice_id);
