@@ -15,7 +15,10 @@ const folder = mkdtempSync(join(tmpdir(), 'billsync-package-'));
 const program = join(folder, 'package/bin/billsync');
 
 beforeAll(async () => {
-  await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root });
+  // The project's .npmrc lets no package run scripts; building our own before it is packed is one.
+  await run('npm', ['pack', '--silent', '--ignore-scripts=false', '--pack-destination', folder], {
+    cwd: root,
+  });
   await run('tar', ['-xzf', join(folder, 'billsync-0.1.0.tgz'), '-C', folder]);
   symlinkSync(join(root, 'node_modules'), join(folder, 'package/node_modules'));
 }, 120_000);
@@ -28,6 +31,9 @@ describe('the published package', () => {
     const files = stdout.trim().split('\n');
     expect(files.filter((file) => /\.ts$|\/(test|bench|scripts)\//.test(file))).toEqual([]);
     expect(files).toContain('package/dist/workflow-bundle.js');
+    expect(files).toEqual(
+      expect.arrayContaining(['package/dist/sbom.cdx.json', 'package/dist/licences.txt']),
+    );
   });
 
   test('plays the demo to its proof', async () => {
