@@ -3,6 +3,7 @@
 import { isLosslessNumber, LosslessNumber, parse } from 'lossless-json';
 import { z } from 'zod';
 import { plainDecimal } from './decimal.js';
+import { mayBeIllFormed, wellFormedInside } from './well-formed.js';
 
 /** Thrown by `parseJson`; the message never quotes the text, which may hold secrets. */
 export class NotJsonError extends Error {
@@ -10,7 +11,8 @@ export class NotJsonError extends Error {
 }
 
 /**
- * JSON text or UTF-8 bytes as a value whose numbers are `LosslessNumber`s (hazard 36). A key that appears twice with
+ * JSON text or UTF-8 bytes as a value whose numbers are `LosslessNumber`s (hazard 36) and whose texts are well-formed: this
+ * is where text of others enters, and half a character in it would be refused by every store behind. A key that appears twice with
  * different values is refused: two readers would see two invoices.
  *
  * @throws NotJsonError
@@ -23,7 +25,8 @@ export function parseJson(json: string | Uint8Array): unknown {
     throw new NotJsonError('The body is not UTF-8.');
   }
   try {
-    return parse(text);
+    const value = parse(text);
+    return mayBeIllFormed(text) ? wellFormedInside(value) : value;
   } catch (error) {
     if (error instanceof RangeError) throw new NotJsonError('The body is nested too deeply.');
     const position = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined;
