@@ -2,6 +2,7 @@
 
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import { UnknownInvoiceError } from '../billing/errors.js';
+import { alertingRefusal } from './credentials-alert.js';
 import type { BillingDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 
@@ -9,14 +10,13 @@ export type ExportCsvResult =
   | { readonly outcome: 'fetched'; readonly sha256: string; readonly sizeBytes: number }
   | { readonly outcome: 'not-found' };
 
-export function exportCsv({ service }: BillingDependencies) {
+export function exportCsv({ service, alerts }: BillingDependencies) {
   return ({ invoiceId }: { readonly invoiceId: string }): Promise<ExportCsvResult> =>
     translated(async () => {
       try {
-        const { sha256, sizeBytes } = await service.exportCsv(invoiceId, {
-          signal: cancellationSignal(),
-          onProgress: (progress) => heartbeat(progress),
-        });
+        const options = { signal: cancellationSignal(), onProgress: heartbeat };
+        const ask = () => service.exportCsv(invoiceId, options);
+        const { sha256, sizeBytes } = await alertingRefusal(alerts, ask, { provesThem: true });
         return { outcome: 'fetched', sha256, sizeBytes };
       } catch (error) {
         if (error instanceof UnknownInvoiceError) return { outcome: 'not-found' };

@@ -4,6 +4,7 @@ import { cancellationSignal } from '@temporalio/activity';
 import { UnknownInvoiceError } from '../billing/errors.js';
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { WebhookStatus } from '../contract/names.js';
+import { alertingRefusal } from './credentials-alert.js';
 import type { BillingDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 
@@ -16,11 +17,12 @@ export type LookUpInvoiceResult =
     }
   | { readonly outcome: 'not-found' };
 
-export function lookUpInvoice({ service }: BillingDependencies) {
+export function lookUpInvoice({ service, alerts }: BillingDependencies) {
   return ({ invoiceId }: { readonly invoiceId: string }): Promise<LookUpInvoiceResult> =>
     translated(async () => {
       try {
-        const { status, header } = await service.lookUpInvoice(invoiceId, { signal: cancellationSignal() });
+        const ask = () => service.lookUpInvoice(invoiceId, { signal: cancellationSignal() });
+        const { status, header } = await alertingRefusal(alerts, ask, { provesThem: true });
         return { outcome: 'found', status, header };
       } catch (error) {
         if (error instanceof UnknownInvoiceError) return { outcome: 'not-found' };

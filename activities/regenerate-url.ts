@@ -3,6 +3,7 @@
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import { NotExportedError, RefusedError } from '../billing/errors.js';
 import type { ExportLocation } from '../contract/invoice-event.js';
+import { alertingRefusal } from './credentials-alert.js';
 import type { BillingDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 
@@ -18,11 +19,12 @@ export type RegenerateUrlResult =
 /** A refusal is believed only when it was repeated: a service in trouble answers 400 and 403 too. */
 const REFUSALS_BELIEVED_AFTER = 3;
 
-export function regenerateUrl({ service }: BillingDependencies) {
+export function regenerateUrl({ service, alerts }: BillingDependencies) {
   return ({ invoiceId }: { readonly invoiceId: string }): Promise<RegenerateUrlResult> =>
     translated(async () => {
       try {
-        const location = await service.regenerateUrl(invoiceId, { signal: cancellationSignal() });
+        const ask = () => service.regenerateUrl(invoiceId, { signal: cancellationSignal() });
+        const location = await alertingRefusal(alerts, ask, { provesThem: true });
         return { outcome: 'location', location };
       } catch (error) {
         if (error instanceof NotExportedError) return { outcome: 'not-exported' };

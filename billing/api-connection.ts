@@ -23,6 +23,8 @@ export interface CallLimits {
 }
 
 export interface ApiConnection {
+  /** Makes sure that a token is at hand: nothing is asked while one is, or with an API key. */
+  authorise(signal: AbortSignal | undefined): Promise<void>;
   /** The answer, of whatever status but 401. @throws CredentialsRefusedError when a fresh token is refused as well */
   send(call: ApiCall, limits: CallLimits): Promise<HttpAnswer>;
   /** The open answer when it is 2xx, else all of it. */
@@ -77,6 +79,9 @@ export function createApiConnection({ settings, http, judge, onToken }: ApiConne
   }
 
   return {
+    async authorise(signal) {
+      if (apiKey === null) await tokens.token(signal);
+    },
     send: (call, limits) => authorised(call, (request) => http.send(request, limits)),
     open: (call) =>
       authorised<HttpStream | HttpAnswer>(call, async (request) => {

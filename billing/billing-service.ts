@@ -32,7 +32,9 @@ export interface FetchedFile {
 }
 
 export interface BillingService {
-  /** Makes sure a token is at hand (and ping answers); null with an API key, which does not expire. */
+  /** Calls ping with our credentials (spec 4.2); optional, so only a person's check asks it. */
+  ping(options?: CallOptions): Promise<void>;
+  /** Makes sure a token is at hand, which is all that a call needs; null with an API key, which does not expire. */
   fetchToken(options?: CallOptions): Promise<{ readonly secondsLeft: number | null }>;
   /** The partner of this account: configured, or learned from the token; empty until one was had. */
   partnerIds(): readonly string[];

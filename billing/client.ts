@@ -94,6 +94,12 @@ class Client implements BillingService {
   }
 
   async fetchToken({ signal }: CallOptions = {}): Promise<{ readonly secondsLeft: number | null }> {
+    this.#api.url('');
+    await this.#api.authorise(signal);
+    return { secondsLeft: this.#api.secondsLeft() };
+  }
+
+  async ping({ signal }: CallOptions = {}): Promise<void> {
     const path = '/api/v1/deliveryexperience/ping';
     const asked = { url: this.#api.url(path), endpoint: 'ping' };
     const answer = await this.#api.send(
@@ -101,7 +107,6 @@ class Client implements BillingService {
       CALL_LIMITS,
     );
     this.#judge.json(answer, asked, parsePing);
-    return { secondsLeft: this.#api.secondsLeft() };
   }
 
   partnerIds(): readonly string[] {

@@ -3,7 +3,9 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { openArchive } from '../../archive/open-archive.js';
+import type { BillingService } from '../../billing/billing-service.js';
 import { createBillingService } from '../../billing/client.js';
+import { RefusedError } from '../../billing/errors.js';
 import { createHttp } from '../../billing/http.js';
 import { requireService } from '../../config/load-settings.js';
 import type { Settings } from '../../config/settings.js';
@@ -26,13 +28,28 @@ export async function checkService(settings: Settings): Promise<Finding> {
   const archive = await openArchive(settings);
   const service = createBillingService({ settings, archive });
   try {
-    const { secondsLeft } = await service.fetchToken({ signal: AbortSignal.timeout(PATIENCE_MS) });
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const { secondsLeft } = await service.fetchToken({ signal });
     const token = secondsLeft === null ? 'API key' : `token good for ${Math.round(secondsLeft)} s`;
     const partner = service.partnerIds().join(', ') || 'unknown';
-    return ok(`${settings.service.baseUrl} answers, ${token}, partner ${partner}`);
+    const found = `${settings.service.baseUrl} answers, ${token}, partner ${partner}`;
+    const refusal = await pingRefusal(service, signal);
+    if (refusal === null) return ok(found);
+    return note(`${found}; ping: ${refusal}`, 'ping is optional: invoices are fetched without it');
   } finally {
     await service.close();
     await archive.close();
+  }
+}
+
+/** An account may lack the scope for ping, or the service the endpoint: nothing else of ours asks it (spec 4.2). */
+async function pingRefusal(service: BillingService, signal: AbortSignal): Promise<string | null> {
+  try {
+    await service.ping({ signal });
+    return null;
+  } catch (error) {
+    if (error instanceof RefusedError) return error.message;
+    throw error;
   }
 }
 

@@ -79,8 +79,9 @@ function learnPartner({ settings, archive, log, stopping }: PartnerQuestion) {
         await service.fetchToken({ signal: stopping });
       } catch (error) {
         log.warn({ err: error }, 'whose account this is cannot be learned yet');
-        await pause(waitMs, stopping);
       }
+      // A token that names no partner is no error, and asking again at once would never end.
+      if (service.partnerIds().length === 0) await pause(waitMs, stopping);
     }
   })().catch((error: unknown) => {
     if (!stopping.aborted) log.error({ err: error }, 'stopped asking whose account this is');

@@ -100,6 +100,20 @@ describe('against a foreign service', () => {
     expect(await billing.lookUpInvoice(invoiceId)).toMatchObject({ status: 'voided' });
   });
 
+  test('asks for a token and for nothing else besides what is wanted; ping may be missing (spec 4.2)', async () => {
+    service.play('ping', ({ response }) => response.writeHead(403).end());
+    const { invoiceId } = await service.createInvoice();
+    await service.finalize(invoiceId);
+    const before = service.asked.length;
+    for (const work of ['lookUpInvoice', 'regenerateUrl', 'exportCsv'] as const) {
+      await billing.fetchToken();
+      await billing[work](invoiceId);
+    }
+    expect(service.asked.slice(before)).toEqual(['token', 'details', 'regenerate', 'export']);
+    await expect(billing.ping()).rejects.toMatchObject({ code: 'forbidden' });
+    service.play('ping', null);
+  });
+
   test('does not trust it without its CA', async () => {
     const stranger = createBillingService({
       settings: serviceSettings({ ...service, caFile: null }, { dataDir: folder }),

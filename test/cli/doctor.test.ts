@@ -58,6 +58,18 @@ describe('the billing service', () => {
     });
   });
 
+  test('notes that ping is not for this account, which stops nothing (spec 4.2)', async () => {
+    service.play('ping', ({ response }) => response.writeHead(403).end());
+    const found = await check('billing service', serviceSettings(service)).finally(() =>
+      service.play('ping', null),
+    );
+    expect(found).toMatchObject({
+      result: 'note',
+      exitCode: 0,
+      detail: expect.stringMatching(/token good for .* ping: .*HTTP 403/),
+    });
+  });
+
   test.each([
     [
       'a wrong secret',

@@ -167,6 +167,9 @@ export function createVirtualService(options: VirtualServiceOptions) {
   }
 
   const billing: BillingService = {
+    async ping() {
+      meetTrouble();
+    },
     async fetchToken() {
       meetTrouble();
       return { secondsLeft: 3_600 };

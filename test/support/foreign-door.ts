@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ForeignBilling } from './foreign-billing.js';
+import type { ForeignBilling, StoredInvoice } from './foreign-billing.js';
 import { json, text } from './foreign-wire.js';
 
 /** What a client did that the specification does not allow, in words. */
@@ -14,11 +14,27 @@ export interface ForeignCredentials {
   readonly tokenLifetimeSeconds: number;
 }
 
+export type ForeignRoute = 'token' | 'ping' | 'regenerate' | 'details' | 'export' | 'storage';
+
+/** One request with good credentials, and what would be answered without the quirk. */
+export interface ForeignAsk {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly invoice: StoredInvoice | undefined;
+  asUsual(): void;
+}
+
+/** How this service differs from another: it answers in place of the plain answer. */
+export type ForeignQuirk = (ask: ForeignAsk) => void;
+
 /** Plain to find wherever a program lets it out. */
 export const TOKEN_MARK = 'planted/token+';
 
 export class ForeignDoor {
   readonly complaints: Complaint[] = [];
+  readonly quirks = new Map<ForeignRoute, ForeignQuirk>();
+  /** Which endpoints were asked, in order. */
+  readonly asked: ForeignRoute[] = [];
   readonly #billing: ForeignBilling;
   readonly #credentials: ForeignCredentials;
   readonly #tokens = new Map<string, number>();
@@ -34,7 +50,10 @@ export class ForeignDoor {
 
   answer(request: IncomingMessage, body: Buffer, response: ServerResponse) {
     const url = new URL(request.url ?? '/', this.#billing.origin);
-    if (url.pathname === '/auth/oauth/token') return this.#giveToken(request, body, response);
+    if (url.pathname === '/auth/oauth/token') {
+      const asUsual = () => this.#giveToken(request, body, response);
+      return this.#play('token', { request, response, invoice: undefined, asUsual });
+    }
     if (url.pathname.startsWith('/bucket/')) return this.#giveFile(request, url, response);
     if (!url.pathname.startsWith('/rest/api/v1/')) return json(response, 404, {});
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
@@ -44,8 +63,13 @@ export class ForeignDoor {
     if (diesAt === undefined || diesAt <= Date.now()) {
       return json(response, 401, { error: 'invalid_token', error_description: 'The access token expired' });
     }
-    const { method = '' } = request;
-    this.#callApi({ method, path: url.pathname.slice('/rest/api/v1'.length), body }, response);
+    this.#callApi(request, { path: url.pathname.slice('/rest/api/v1'.length), body }, response);
+  }
+
+  #play(route: ForeignRoute, ask: ForeignAsk) {
+    this.asked.push(route);
+    const quirk = this.quirks.get(route) ?? ask.asUsual;
+    quirk(ask);
   }
 
   /** Spec 4.1, to the letter. */
@@ -77,27 +101,40 @@ export class ForeignDoor {
     });
   }
 
-  #callApi({ method, path, body }: { method: string; path: string; body: Buffer }, response: ServerResponse) {
-    const route = `${method} ${path}`;
-    if (route === 'GET /deliveryexperience/ping') return json(response, 200, { status: 1, info: 'pong' });
+  #callApi(
+    request: IncomingMessage,
+    { path, body }: { path: string; body: Buffer },
+    response: ServerResponse,
+  ) {
+    const { method = '' } = request;
+    const play = (route: ForeignRoute, asUsual: () => void) =>
+      this.#play(route, { request, response, invoice, asUsual });
     const [, invoiceId = '', action = ''] = /^\/billing\/invoices\/([^/]+)(?:\/([a-z-]+))?$/.exec(path) ?? [];
     const billing = this.#billing;
     const invoice = billing.find(decodeURIComponent(invoiceId));
+    if (`${method} ${path}` === 'GET /deliveryexperience/ping') {
+      return play('ping', () => json(response, 200, { status: 1, info: 'pong' }));
+    }
     switch (`${method} ${action}`) {
       case 'POST regenerate-presigned-url':
         if (body.length > 0) this.complaints.push('regenerate was called with a body');
-        if (invoice?.status !== 'APPROVED') return json(response, 404, { message: 'No export' });
-        return json(response, 200, billing.exportOf(invoice.invoiceId));
-      case 'GET ': {
-        if (invoice === undefined) return json(response, 404, {});
-        const details = `{"result":{"invoice":${billing.payloadOf(invoice, invoice.status)}}}`;
-        return text(response, 200, 'application/json', details);
-      }
+        return play('regenerate', () => {
+          if (invoice?.status !== 'APPROVED') return json(response, 404, { message: 'No export' });
+          json(response, 200, billing.exportOf(invoice.invoiceId));
+        });
+      case 'GET ':
+        return play('details', () => {
+          if (invoice === undefined) return json(response, 404, {});
+          const details = `{"result":{"invoice":${billing.payloadOf(invoice, invoice.status)}}}`;
+          text(response, 200, 'application/json', details);
+        });
       case 'GET export-csv':
-        if (invoice === undefined) return json(response, 404, {});
-        return text(response, 200, 'text/csv; charset=utf-8', invoice.csv);
+        return play('export', () => {
+          if (invoice === undefined) return json(response, 404, {});
+          text(response, 200, 'text/csv; charset=utf-8', invoice.csv);
+        });
       default:
-        this.complaints.push(`there is no ${route}`);
+        this.complaints.push(`there is no ${method} ${path}`);
         return json(response, 405, {});
     }
   }
@@ -114,6 +151,7 @@ export class ForeignDoor {
     }
     const invoice = this.#billing.opened(url);
     if (typeof invoice === 'string') return refuse(403, invoice);
-    text(response, 200, 'text/csv', invoice.csv);
+    const asUsual = () => text(response, 200, 'text/csv', invoice.csv);
+    this.#play('storage', { request, response, invoice, asUsual });
   }
 }

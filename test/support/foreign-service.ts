@@ -17,10 +17,17 @@ import {
   SIGNATURE_MARK,
   type StoredInvoice,
 } from './foreign-billing.js';
-import { type Complaint, ForeignDoor, TOKEN_MARK } from './foreign-door.js';
+import {
+  type Complaint,
+  ForeignDoor,
+  type ForeignQuirk,
+  type ForeignRoute,
+  TOKEN_MARK,
+} from './foreign-door.js';
 import type { ForeignRow } from './foreign-rows.js';
 import { type ForeignEndpoint, makeCertificates, post, readBody, stop } from './foreign-wire.js';
 
+export type { ForeignAsk, ForeignQuirk, ForeignRoute } from './foreign-door.js';
 export type { ForeignInvoice };
 
 export interface ForeignServiceOptions {
@@ -54,6 +61,10 @@ export interface ForeignService {
   /** Must be empty at the end of a test. */
   readonly complaints: readonly Complaint[];
   readonly tokensGiven: () => number;
+  /** Which endpoints were asked so far, in order. */
+  readonly asked: readonly ForeignRoute[];
+  /** From here on an endpoint answers so; null: as usual again. */
+  play(route: ForeignRoute, quirk: ForeignQuirk | null): void;
   /** What nobody may keep: its client secret, and a text that every token, every presigned query holds. */
   readonly secrets: readonly string[];
   /** Every presigned URL handed out so far is dead from now on. */
@@ -125,6 +136,11 @@ export async function startForeignService({
     exportOf: (invoiceId) => billing.exportOf(invoiceId),
     billedRows: () => billing.billedRows(),
     tokensGiven: () => door.tokensGiven,
+    asked: door.asked,
+    play(route, quirk) {
+      if (quirk === null) door.quirks.delete(route);
+      else door.quirks.set(route, quirk);
+    },
     secrets: [CLIENT.clientSecret, TOKEN_MARK, SIGNATURE_MARK],
     expireUrls: () => billing.expireUrls(),
     async close() {

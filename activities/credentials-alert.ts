@@ -1,0 +1,27 @@
+/** Tells people while the service refuses our credentials, whichever call it was that found out. */
+
+import { CredentialsRefusedError } from '../billing/errors.js';
+import type { BillingDependencies } from './dependencies.js';
+
+const ALERT_KEY = 'credentials';
+
+type Alerts = Pick<BillingDependencies, 'alerts'>['alerts'];
+
+/** Runs `call`. A refusal raises the alert; only an answer that our credentials were needed for takes it back. */
+export async function alertingRefusal<T>(
+  alerts: Alerts,
+  call: () => Promise<T>,
+  { provesThem }: { readonly provesThem: boolean },
+): Promise<T> {
+  try {
+    const answer = await call();
+    if (provesThem) alerts.resolve(ALERT_KEY);
+    return answer;
+  } catch (error) {
+    if (error instanceof CredentialsRefusedError) {
+      const detail = [error.message, error.hint].filter(Boolean).join(' ');
+      alerts.raise({ key: ALERT_KEY, title: 'The billing service refuses our credentials', detail });
+    }
+    throw error;
+  }
+}
