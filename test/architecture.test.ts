@@ -207,6 +207,23 @@ describe('architecture', () => {
     expect(readFileSync(join(root, 'package-lock.json'), 'utf8')).not.toMatch(/"resolved": "http/);
   });
 
+  test('no package is installed at run time that nothing shipped imports', () => {
+    const { exclude } = JSON.parse(readFileSync(join(root, 'tsconfig.build.json'), 'utf8')) as {
+      exclude: readonly string[];
+    };
+    const used = new Set(
+      imports
+        .filter(({ file }) => !exclude.includes(partOf(file)))
+        .map(({ specifier }) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? ''),
+    );
+    const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>;
+    };
+    // Both are there for their one copy, which other packages take their own from (protobufjs, the OpenTelemetry API).
+    const shared = ['protobufjs', '@opentelemetry/api'];
+    expect(Object.keys(dependencies).filter((name) => !used.has(name) && !shared.includes(name))).toEqual([]);
+  });
+
   test('every dependency is pinned to one exact version', () => {
     const { dependencies, devDependencies } = JSON.parse(
       readFileSync(join(root, 'package.json'), 'utf8'),

@@ -145,14 +145,11 @@ export class LedgerWarehouse implements Warehouse {
     return this.#open.shared(() => judgeFile(this.#store.ledgers, file));
   }
 
-  async voidInvoice(request: {
-    readonly invoiceId: string;
-    readonly cause: 'event' | 'details';
-  }): Promise<{ readonly hadRows: boolean }> {
-    const state = await this.#fence(request.invoiceId);
+  async voidInvoice(invoiceId: string): Promise<{ readonly hadRows: boolean }> {
+    const state = await this.#fence(invoiceId);
     if (!state.isVoided) {
       // Whoever says so has read it in an event or in the details; the ledger did not hear of it yet.
-      await this.recordDetails({ invoiceId: request.invoiceId, status: 'voided', header: {} });
+      await this.recordDetails({ invoiceId, status: 'voided', header: {} });
     }
     return { hadRows: state.hasRows };
   }

@@ -145,10 +145,7 @@ export interface Warehouse {
   /** What `load` would answer of a file that need not lie in the archive. Writes nothing. */
   judge(file: Omit<FileToJudge, 'at'>): Promise<JudgedOutcome>;
   /** Rows stay, totals no longer see them. Idempotent. */
-  voidInvoice(request: {
-    readonly invoiceId: string;
-    readonly cause: 'event' | 'details';
-  }): Promise<{ readonly hadRows: boolean }>;
+  voidInvoice(invoiceId: string): Promise<{ readonly hadRows: boolean }>;
   parkInvoice(request: {
     readonly invoiceId: string;
     readonly code: string;

@@ -51,8 +51,6 @@ class InvoiceRun {
   private freshUrl: ExportLocation | null = null;
   /** Hash of the file whose rows were refused: the same bytes would be refused again, so a retry asks for others. */
   private refusedSha256: string | null = null;
-  /** Who told of the void: an event, until the details did. */
-  private voidCause: 'event' | 'details' = 'event';
   private shownState: InvoiceState | null = null;
   private lastFailure: InvoiceStatus['lastFailure'] = null;
   private doing = 'starting';
@@ -90,14 +88,15 @@ class InvoiceRun {
           break;
         case 'look-up': {
           const isKnown = await this.lookUpUnheard();
-          if (!isKnown && !this.mailbox.hasNews) return this.finish('unknown');
+          if (!isKnown && !this.mailbox.hasNews && (await this.isSaid('unknown')))
+            return this.result('unknown');
           break;
         }
         case 'attention':
           await this.waitForPerson();
           break;
         case 'done':
-          if (await this.isOver()) return this.finish(lifecycle.stateOf(this.knowledge));
+          if (await this.isOver()) return this.result(lifecycle.stateOf(this.knowledge));
       }
     }
   }
@@ -127,8 +126,8 @@ class InvoiceRun {
   }
 
   private async applyVoid(): Promise<void> {
-    const request = { invoiceId: this.input.invoiceId, cause: this.voidCause };
-    await this.surely('voiding', () => this.activities.voidInvoice(request));
+    const { invoiceId } = this.input;
+    await this.surely('voiding', () => this.activities.voidInvoice({ invoiceId }));
     this.knowledge = lifecycle.settleVoid(this.knowledge);
   }
 
@@ -161,7 +160,6 @@ class InvoiceRun {
       const answer = await askService(this.activities, this.input.invoiceId);
       this.failedSeries = 0;
       this.freshUrl = answer.location;
-      if (answer.status === 'voided') this.voidCause = 'details';
       const status = answer.status ?? (answer.isKnown ? 'draft' : null);
       this.knowledge = lifecycle.learnStatus(this.knowledge, status);
       return { isKnown: answer.isKnown };
@@ -277,14 +275,18 @@ class InvoiceRun {
       return false;
     }
     mailbox.takeRequests();
-    await mailbox.reply({ state: lifecycle.stateOf(this.knowledge), reason: null });
-    await condition(allHandlersFinished);
-    return !mailbox.hasNews;
+    return this.isSaid(lifecycle.stateOf(this.knowledge));
   }
 
-  private async finish(state: InvoiceResult['state']): Promise<InvoiceResult> {
+  /** The last wait of a run. @returns false when something was heard meanwhile, which this run has to deal with */
+  private async isSaid(state: InvoiceResult['state']): Promise<boolean> {
     this.show();
     await this.mailbox.reply({ state, reason: null });
+    await condition(allHandlersFinished);
+    return !this.mailbox.hasNews;
+  }
+
+  private result(state: InvoiceResult['state']): InvoiceResult {
     return { state, sha256: this.knowledge.loadedSha256 };
   }
 

@@ -32,7 +32,7 @@ beforeEach(async () => {
   await writeFile(join(logFolder, 'worker.log'), 'all is well\n');
   await loadCsv(at, CSV);
   await loadCsv(at, aCsv([{}], VOIDED), { invoiceId: VOIDED });
-  await at.warehouse.voidInvoice({ invoiceId: VOIDED, cause: 'event' });
+  await at.warehouse.voidInvoice(VOIDED);
   const event = anEvent('invoice_created');
   await at.archive.putEvent(event);
   const inbox = await openInbox(join(at.dataDir, 'inbox'));

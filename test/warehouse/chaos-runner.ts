@@ -49,7 +49,7 @@ const loader = async (): Promise<void> => {
     const sha256 = files[below(files.length)] ?? '';
     if (among === plan.large) process.stdout.write(`begins ${invoiceId} ${sha256}\n`);
     if (mode === 'mixed' && below(40) === 0) {
-      await warehouse.voidInvoice({ invoiceId, cause: 'event' });
+      await warehouse.voidInvoice(invoiceId);
       process.stdout.write(`voided ${invoiceId}\n`);
       continue;
     }

@@ -2,10 +2,10 @@
 
 import type { Client } from '@temporalio/client';
 import type { InvoiceEvent } from '../../contract/invoice-event.js';
-import { type InvoiceRoute, sendInvoiceEvent } from '../../temporal/invoice-client.js';
+import { type InvoiceRoute, lookUpInvoice, sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { eventually } from '../support/eventually.js';
-import { anEvent } from './invoice-builders.js';
-import { aWorld } from './scripted-world.js';
+import { anEvent, PARTNER_ID } from './invoice-builders.js';
+import { aWorld, type World } from './scripted-world.js';
 import type { createTheatre } from './theatre.js';
 
 export interface SignalsFigures {
@@ -18,6 +18,8 @@ export interface SignalsFigures {
 }
 
 const AROUND_THE_END = 6;
+/** Whoever asked is told at the end, by a signal that takes time: so many ask about every second invoice. */
+const WAITING_FOR_REPLY = 5;
 /** From the finalized event to the end of a run it takes some ten to some hundred milliseconds. */
 const SPREAD_MS = 250;
 const AT_ONCE = 40;
@@ -36,9 +38,11 @@ export async function sendSignalsAroundTheEnd(
   const sent: string[] = [];
   let next = 0;
 
-  async function one(): Promise<void> {
+  async function one(number: number): Promise<void> {
     const invoiceId = crypto.randomUUID();
-    const world = aWorld();
+    // Every second invoice is one that the service does not know: its first run ends soon after it has asked.
+    const isUnknown = number % 2 === 1;
+    const world = isUnknown ? anUnknownWorld() : aWorld();
     const { recordEvent } = world.activities;
     theatre.worlds.set(invoiceId, {
       ...world,
@@ -52,8 +56,9 @@ export async function sendSignalsAroundTheEnd(
     });
     const events = Array.from({ length: 1 + AROUND_THE_END }, (_, i) => ({
       event: ofInvoice(anEvent(i === 0 ? 'invoice_finalized' : 'invoice_created'), invoiceId),
-      afterMs: i === 0 ? 0 : Math.random() * SPREAD_MS,
+      afterMs: i === 0 && !isUnknown ? 0 : Math.random() * SPREAD_MS,
     }));
+    if (isUnknown) await askForReplies(client, route, invoiceId);
     await Promise.all(
       events.map(async ({ event, afterMs }) => {
         await new Promise((wake) => setTimeout(wake, afterMs));
@@ -67,7 +72,7 @@ export async function sendSignalsAroundTheEnd(
   }
 
   async function sender(): Promise<void> {
-    for (; next < workflows; await one()) next += 1;
+    for (; next < workflows; await one(next)) next += 1;
   }
 
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, workflows) }, sender));
@@ -88,6 +93,21 @@ async function whileTaken(taken: ReadonlySet<string>, sent: readonly string[]): 
   while (!sent.every((eventId) => taken.has(eventId)) && Date.now() - since < GIVEN_UP_AFTER_MS) {
     await new Promise((wake) => setTimeout(wake, 100));
     if (taken.size > count) [count, since] = [taken.size, Date.now()];
+  }
+}
+
+function anUnknownWorld(): World {
+  return aWorld({
+    lookUpInvoice: async () => ({ outcome: 'not-found' }),
+    regenerateUrl: async () => ({ outcome: 'not-exported' }),
+  });
+}
+
+async function askForReplies(client: Client, route: InvoiceRoute, invoiceId: string): Promise<void> {
+  const address = { partnerId: PARTNER_ID, invoiceId };
+  for (let backfill = 0; backfill < WAITING_FOR_REPLY; backfill += 1) {
+    const request = { cause: 'backfill', replyTo: `backfill-${backfill}` } as const;
+    await eventually(() => lookUpInvoice(client, route, address, request).then(always, never));
   }
 }
 

@@ -3,11 +3,11 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { invoiceWorkflowId } from '../../contract/names.js';
-import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
+import { lookUpInvoice, sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { eventually } from '../support/eventually.js';
 import { anInvoiceRoute } from '../support/quick-route.js';
 import { openHouse } from './house.js';
-import { anEvent } from './invoice-builders.js';
+import { anEvent, PARTNER_ID } from './invoice-builders.js';
 import { aWorld, unreachable } from './scripted-world.js';
 
 const route = anInvoiceRoute();
@@ -37,6 +37,35 @@ describe.concurrent('invoice', () => {
       await stage.send(anEvent('invoice_created'));
       await eventually(async () => (await stage.status()).lastFailure?.code === 'server-fault');
       expect((await stage.status()).state).toBe('draft');
+    });
+  });
+
+  test('takes in an event that arrives while it says that the service knows no such invoice', async () => {
+    let allAsked = (): void => {};
+    const asked = new Promise<void>((resolve) => {
+      allAsked = resolve;
+    });
+    const world = aWorld({
+      lookUpInvoice: () => asked.then(() => ({ outcome: 'not-found' })),
+      regenerateUrl: async () => ({ outcome: 'not-exported' }),
+    });
+    await theatre.play(world, async (stage) => {
+      const address = { partnerId: PARTNER_ID, invoiceId: stage.invoiceId };
+      // Each is told by a signal of its own, one after the other: long enough for an event to come in between.
+      for (let backfill = 0; backfill < 20; backfill += 1) {
+        const request = { cause: 'backfill', replyTo: `backfill-${backfill}` } as const;
+        await lookUpInvoice(house.client, route, address, request);
+      }
+      allAsked();
+      const isTelling = async () => {
+        const { events } = await stage.handle().fetchHistory();
+        return events?.some((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes);
+      };
+      await eventually(isTelling, { every: 5 });
+      const { runId } = await stage.handle().describe();
+      await stage.send(anEvent('invoice_finalized'));
+      const told = house.client.workflow.getHandle(stage.handle().workflowId, runId);
+      expect(await told.result()).toMatchObject({ state: 'loaded' });
     });
   });
 

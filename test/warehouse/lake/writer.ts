@@ -35,7 +35,7 @@ const load = async (): Promise<void> => {
     const { outcome } = await warehouse.load({ invoiceId, sha256, ...source });
     process.stdout.write(`${outcome} ${invoiceId}\n`);
     if (!isVoided) continue;
-    await warehouse.voidInvoice({ invoiceId, cause: 'event' });
+    await warehouse.voidInvoice(invoiceId);
     process.stdout.write(`voided ${invoiceId}\n`);
   }
 };
