@@ -68,3 +68,14 @@ export const SEARCH_ATTRIBUTES = {
   tenant: 'TenantId',
   environment: 'Environment',
 } as const;
+
+/**
+ * What the payload codec leaves in the place of clear text that it found in Temporal; workflows and activities refuse
+ * it (decision 38). Nothing of ours ever looks like it, and a stranger gains nothing by imitating it.
+ */
+export const UNENCRYPTED = { 'billsync/refused': 'unencrypted' } as const;
+
+/** Whether a value stands for clear text that was refused. */
+export function isUnencrypted(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'billsync/refused' in value;
+}

@@ -8,8 +8,15 @@
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
+import {
+  type DataConverter,
+  defaultPayloadConverter,
+  type Payload,
+  type PayloadCodec,
+  type SerializationContext,
+} from '@temporalio/common';
 import protos from '@temporalio/proto';
+import { UNENCRYPTED } from '../contract/names.js';
 
 export interface EncryptionKey {
   /** Readable in history; says which key to use. */
@@ -39,23 +46,88 @@ export class UnknownEncryptionKeyError extends Error {
   }
 }
 
-/** The one data converter of every client, worker and command: two that differ cannot read each other. */
-export function createDataConverter(keys: readonly EncryptionKey[]): DataConverter {
-  return { payloadCodecs: [createCodec(keys)], failureConverterPath: FAILURE_CONVERTER_PATH };
+/** The bytes do not fit the key of their id: the key was changed under its id, or somebody altered the bytes. */
+export class UndecryptablePayloadError extends Error {
+  override readonly name = 'UndecryptablePayloadError';
+  readonly code = 'undecryptable-payload';
+
+  constructor(keyId: string, options?: ErrorOptions) {
+    super(
+      `A payload does not fit the encryption key "${keyId}": it was altered, or the key was changed under the same id.`,
+      options,
+    );
+  }
 }
 
-export function createCodec(keys: readonly EncryptionKey[]): PayloadCodec {
+/** Clear text came from Temporal. All we write there is encrypted, so it is not from us. */
+export class UnencryptedPayloadError extends Error {
+  override readonly name = 'UnencryptedPayloadError';
+  readonly code = 'unencrypted-payload';
+
+  constructor(whose: string) {
+    super(`Clear text came from Temporal for ${whose}. It is not ours and was not read.`);
+  }
+}
+
+export interface CodecOptions {
+  /**
+   * What becomes of clear text (decision 38). `throw`: the caller is told, for clients. `replace`: `UNENCRYPTED` takes its
+   * place, for workers, since a workflow's task that throws because of what stands in history fails for ever.
+   */
+  readonly clearText?: 'throw' | 'replace';
+  /** Told of every payload that is refused or cannot be read, each time it is met; it must not throw. */
+  readonly onTrouble?: (trouble: PayloadTrouble) => void;
+}
+
+export interface PayloadTrouble {
+  readonly kind: 'unencrypted' | 'undecryptable';
+  /** For people: the workflow, as far as it is known. */
+  readonly whose: string;
+  readonly message: string;
+}
+
+/** The one data converter of every client, worker and command: two that differ cannot read each other. */
+export function createDataConverter(
+  keys: readonly EncryptionKey[],
+  options: CodecOptions = {},
+): DataConverter {
+  return { payloadCodecs: [createCodec(keys, options)], failureConverterPath: FAILURE_CONVERTER_PATH };
+}
+
+export function createCodec(
+  keys: readonly EncryptionKey[],
+  { clearText = 'throw', onTrouble }: CodecOptions = {},
+): PayloadCodec {
   const [current] = keys;
   if (current === undefined) throw new Error('A codec needs at least one key.');
   for (const { id, key } of keys) {
     if (key.length !== 32) throw new Error(`The encryption key "${id}" has ${key.length} bytes, not 32.`);
   }
   const byId = new Map(keys.map((key) => [key.id, key.key]));
+
+  function decode(payload: Payload, context: SerializationContext | undefined): Payload {
+    const whose = context?.workflowId === undefined ? 'somebody' : `the workflow ${context.workflowId}`;
+    if (!isEncrypted(payload)) {
+      const error = new UnencryptedPayloadError(whose);
+      onTrouble?.({ kind: 'unencrypted', whose, message: error.message });
+      // Without a context it is a memo in a list of schedules, in which strangers' stand beside ours.
+      if (clearText === 'throw' && context !== undefined) throw error;
+      return replacement;
+    }
+    try {
+      return decrypt(payload, byId);
+    } catch (error) {
+      onTrouble?.({ kind: 'undecryptable', whose, message: (error as Error).message });
+      throw error;
+    }
+  }
   return {
     encode: async (payloads) => payloads.map((payload) => encrypt(payload, current)),
-    decode: async (payloads) => payloads.map((payload) => decrypt(payload, byId)),
+    decode: async (payloads, context) => payloads.map((payload) => decode(payload, context)),
   };
 }
+
+const replacement = defaultPayloadConverter.toPayload(UNENCRYPTED);
 
 function encrypt(payload: Payload, { id, key }: EncryptionKey): Payload {
   const nonce = randomBytes(NONCE_BYTES);
@@ -68,17 +140,29 @@ function encrypt(payload: Payload, { id, key }: EncryptionKey): Payload {
   };
 }
 
-/** Payloads of another encoding pass as they are: a schedule or a tool may have written them in clear. */
+function isEncrypted(payload: Payload): boolean {
+  return text(payload.metadata?.encoding) === ENCODING;
+}
+
+/**
+ * Bytes that do not fit are no clear text and are never passed over: whoever set a wrong key would lose what was said in
+ * the right one. The task fails, and goes on with the right key.
+ */
 function decrypt(payload: Payload, keys: ReadonlyMap<string, Uint8Array>): Payload {
-  if (text(payload.metadata?.encoding) !== ENCODING || !payload.data) return payload;
   const id = text(payload.metadata?.['encryption-key-id']);
   const key = keys.get(id);
   if (key === undefined) throw new UnknownEncryptionKeyError(id, [...keys.keys()]);
-  const data = Buffer.from(payload.data);
-  const decipher = createDecipheriv('aes-256-gcm', key, data.subarray(0, NONCE_BYTES));
-  decipher.setAuthTag(data.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-  const plain = Buffer.concat([decipher.update(data.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
-  return protos.temporal.api.common.v1.Payload.decode(plain);
+  try {
+    const data = Buffer.from(payload.data ?? []);
+    const nonce = data.subarray(0, NONCE_BYTES);
+    // Without its length a tag of four bytes would do.
+    const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
+    decipher.setAuthTag(data.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+    const plain = Buffer.concat([decipher.update(data.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
+    return protos.temporal.api.common.v1.Payload.decode(plain);
+  } catch (error) {
+    throw new UndecryptablePayloadError(id, { cause: error });
+  }
 }
 
 function text(bytes: Uint8Array | null | undefined): string {

@@ -87,9 +87,11 @@ export async function listReportSchedules(
   const found: ReportSchedule[] = [];
   for await (const { scheduleId, memo, info, state } of client.schedule.list()) {
     if (!scheduleId.startsWith(idOf(environment, ''))) continue;
+    // A stranger's: ours have an encrypted memo.
+    if (typeof memo?.name !== 'string') continue;
     found.push({
-      name: String(memo?.name),
-      cadence: memo?.cadence === 'monthly' ? 'monthly' : 'daily',
+      name: memo.name,
+      cadence: memo.cadence === 'monthly' ? 'monthly' : 'daily',
       nextRun: info?.nextActionTimes[0]?.toISOString() ?? null,
       isPaused: state?.paused ?? false,
     });

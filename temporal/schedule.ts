@@ -11,6 +11,7 @@ import type { Duration } from '@temporalio/common';
 import type { Settings } from '../config/settings.js';
 import { type EnvironmentName, taskQueues } from '../contract/names.js';
 import type { reconcile } from '../workflows/reconcile.js';
+import { UnencryptedPayloadError } from './codec.js';
 
 export interface ScheduleState {
   readonly scheduleId: string;
@@ -58,7 +59,14 @@ export async function applySchedule(
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
     const handle = client.schedule.getHandle(scheduleId(environment));
-    await handle.update(({ state }) => ({ ...definition, state }));
+    try {
+      await handle.update(({ state }) => ({ ...definition, state }));
+    } catch (failure) {
+      if (!(failure instanceof UnencryptedPayloadError)) throw failure;
+      // Somebody else made it, or changed what it starts: ours takes its place.
+      await handle.delete();
+      await client.schedule.create({ scheduleId: scheduleId(environment), ...definition });
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import type { DataConverter } from '@temporalio/common';
 import { type NativeConnection, Worker } from '@temporalio/worker';
 import { activeTracing } from '../temporal/tracing.js';
 import { beatWhileRunning } from './beat-while-running.js';
+import { refuseUnencrypted } from './refuse-unencrypted.js';
 import type { WorkflowBundle } from './workflow-bundle.js';
 
 export interface QueueNames {
@@ -31,8 +32,11 @@ export async function createWorkers(parts: WorkerParts): Promise<readonly [Worke
   const tracing = activeTracing();
   const interceptors =
     tracing === null
-      ? { activity: [beatWhileRunning] }
-      : { activity: [beatWhileRunning, tracing.activity], client: { workflow: [tracing.client] } };
+      ? { activity: [refuseUnencrypted, beatWhileRunning] }
+      : {
+          activity: [refuseUnencrypted, beatWhileRunning, tracing.activity],
+          client: { workflow: [tracing.client] },
+        };
   const common = {
     connection: parts.connection,
     namespace: parts.namespace,

@@ -8,8 +8,9 @@ import { NativeConnection, type Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { BillingActivities, WarehouseActivities } from '../activities/create-activities.js';
 import type { Settings } from '../config/settings.js';
+import type { Alerts } from '../ops/alerts.js';
 import type { Health } from '../ops/health.js';
-import { createDataConverter } from '../temporal/codec.js';
+import { createDataConverter, type PayloadTrouble } from '../temporal/codec.js';
 import { connectTemporal, pause, temporalTarget } from '../temporal/connect.js';
 import { encryptionKeys } from '../temporal/encryption-keys.js';
 import { createWorkers, type QueueNames } from './create-workers.js';
@@ -22,6 +23,7 @@ export interface PollOptions {
   readonly warehouse: WarehouseActivities;
   readonly log: Logger;
   readonly health: Health;
+  readonly alerts: Alerts;
   /** Told of every new connection, before tasks are taken from it; its error keeps the worker from taking any. */
   readonly onConnected: (client: Client) => Promise<void>;
 }
@@ -88,7 +90,10 @@ async function serve(options: PollOptions, signal: AbortSignal, onReady: () => v
       namespace: target.namespace,
       queues: options.queues,
       bundle: await workflowBundle(),
-      dataConverter: createDataConverter(await encryptionKeys(settings, target)),
+      dataConverter: createDataConverter(await encryptionKeys(settings, target), {
+        clearText: 'replace',
+        onTrouble: (trouble) => tellOfPayload(trouble, options),
+      }),
       billing: options.billing,
       warehouse: options.warehouse,
     });
@@ -107,6 +112,27 @@ async function serve(options: PollOptions, signal: AbortSignal, onReady: () => v
     await native?.close().catch((error: unknown) => log.debug({ err: error }, 'connection closed badly'));
     await connection.close();
   }
+}
+
+/** Said once per quiet window, however often the history is read. */
+function tellOfPayload(
+  { kind, whose, message }: PayloadTrouble,
+  { log, alerts }: Pick<PollOptions, 'log' | 'alerts'>,
+): void {
+  log.warn({ whose }, message);
+  if (kind === 'unencrypted') {
+    alerts.raise({
+      key: 'temporal/unencrypted',
+      title: 'Something in clear text reached Temporal and was not obeyed',
+      detail: `It was meant for ${whose}. billsync encrypts all it says there, so somebody else can reach Temporal's port: close it to others.`,
+    });
+    return;
+  }
+  alerts.raise({
+    key: 'temporal/undecryptable',
+    title: 'What stands in Temporal cannot be read with the keys that are set',
+    detail: `${whose} waits: ${message} Set the key it was written with, beside the new one, in BILLSYNC_ENCRYPTION_KEY.`,
+  });
 }
 
 /** Says in health whether Temporal answers; returns when it has moved or we are closing. */

@@ -18,7 +18,7 @@ import type { Health } from '../ops/health.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
 import { createScrub } from '../ops/scrub.js';
-import { UnknownEncryptionKeyError } from '../temporal/codec.js';
+import { UndecryptablePayloadError, UnknownEncryptionKeyError } from '../temporal/codec.js';
 import { applySchedule } from '../temporal/schedule.js';
 import { startPublisher } from '../warehouse/publisher.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
@@ -109,7 +109,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
     const queues = options.queues ?? taskQueues(settings.environment);
     const polling = pollTemporal({
-      ...{ settings, log, health, queues },
+      ...{ settings, log, health, alerts, queues },
       billing: createBillingActivities({ service, alerts, log }),
       warehouse: {
         ...createWarehouseActivities({
@@ -127,7 +127,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       // An account without the right to make schedules may still work, a worker with another key may not.
       onConnected: (client) =>
         applySchedule(client, settings, queues).catch((error: unknown) => {
-          if (error instanceof UnknownEncryptionKeyError) throw error;
+          if (error instanceof UnknownEncryptionKeyError || error instanceof UndecryptablePayloadError)
+            throw error;
           log.warn({ err: error }, 'the schedule could not be made; see `billsync schedule apply`');
         }),
     });

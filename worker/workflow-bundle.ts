@@ -43,7 +43,10 @@ export async function buildWorkflowBundle(codePath: string, isTraced = false): P
   const { code } = await bundleWorkflowCode({
     workflowsPath: firstExisting(join(ROOT, 'workflows', 'index')),
     failureConverterPath: FAILURE_CONVERTER_PATH,
-    ...(isTraced ? { workflowInterceptorModules: [require.resolve(tracing)] } : {}),
+    workflowInterceptorModules: [
+      firstExisting(join(ROOT, 'workflows', 'refuse-unencrypted')),
+      ...(isTraced ? [require.resolve(tracing)] : []),
+    ],
     logger: new DefaultLogger('WARN'),
   });
   const temporary = `${codePath}.${process.pid}.tmp`;

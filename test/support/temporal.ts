@@ -53,7 +53,7 @@ export async function startWorkers(
     namespace: NAMESPACE,
     queues,
     bundle: { codePath: inject('workflowBundlePath') },
-    dataConverter: createDataConverter(TEST_KEYS),
+    dataConverter: createDataConverter(TEST_KEYS, { clearText: 'replace' }),
     ...activities,
   });
   const runs = workers.map((worker) => worker.run());

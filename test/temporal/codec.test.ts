@@ -2,7 +2,14 @@
 
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { createCodec, UnknownEncryptionKeyError } from '../../temporal/codec.js';
+import { isUnencrypted } from '../../contract/names.js';
+import {
+  createCodec,
+  type PayloadTrouble,
+  UndecryptablePayloadError,
+  UnencryptedPayloadError,
+  UnknownEncryptionKeyError,
+} from '../../temporal/codec.js';
 
 const oldKey = { id: 'old', key: new Uint8Array(32).fill(1) };
 const newKey = { id: 'new', key: new Uint8Array(32).fill(2) };
@@ -51,16 +58,49 @@ describe('codec', () => {
     await expect(createCodec([newKey]).decode(before)).rejects.toThrow(UnknownEncryptionKeyError);
   });
 
-  test('refuses bytes that were changed', async () => {
-    const codec = createCodec([oldKey]);
+  test('refuses bytes that were changed or cut, and clear text that claims to be encrypted', async () => {
+    const told: PayloadTrouble[] = [];
+    const codec = createCodec([oldKey], { clearText: 'replace', onTrouble: (trouble) => told.push(trouble) });
     const encrypted = await first(codec.encode([payload('kept')]));
     const data = Buffer.from(encrypted.data ?? []);
-    data.writeUInt8(data.readUInt8(data.length - 1) ^ 1, data.length - 1);
-    await expect(codec.decode([{ ...encrypted, data }])).rejects.toThrow();
+    const changed = Buffer.from(data);
+    changed.writeUInt8(changed.readUInt8(changed.length - 1) ^ 1, changed.length - 1);
+    for (const bytes of [
+      changed,
+      data.subarray(0, 20),
+      data.subarray(0, 5),
+      Buffer.alloc(0),
+      payload('x').data,
+    ]) {
+      await expect(codec.decode([{ ...encrypted, data: bytes ?? null }])).rejects.toThrow(
+        UndecryptablePayloadError,
+      );
+    }
+    expect(told.map(({ kind }) => kind)).toEqual(Array(5).fill('undecryptable'));
   });
 
-  test('lets payloads of others pass', async () => {
-    const plain = payload('readable');
-    expect(await createCodec([oldKey]).decode([plain])).toEqual([plain]);
+  const whose = { type: 'workflow', namespace: 'default', workflowId: 'invoice/1' } as const;
+
+  test.each([
+    ['JSON', payload({ eventType: 'invoice_voided' })],
+    ['nothing', payload(undefined)],
+    ['bytes', payload(new Uint8Array([1]))],
+    ['a payload without any metadata', { data: Buffer.from('{}') }],
+  ])('reads no clear text: %s', async (_what, plain) => {
+    const told: PayloadTrouble[] = [];
+    const onTrouble = (trouble: PayloadTrouble) => void told.push(trouble);
+    const throwing = createCodec([oldKey], { onTrouble });
+    await expect(throwing.decode([plain], whose)).rejects.toThrow(UnencryptedPayloadError);
+    const replacing = createCodec([oldKey], { clearText: 'replace', onTrouble });
+    const read = defaultPayloadConverter.fromPayload(await first(replacing.decode([plain], whose)));
+    expect(isUnencrypted(read)).toBe(true);
+    expect(told.map(({ kind, whose: name }) => `${kind} ${name}`)).toEqual(
+      Array(2).fill('unencrypted the workflow invoice/1'),
+    );
+  });
+
+  test("passes over the memo of a stranger's schedule in a list", async () => {
+    const read = await first(createCodec([oldKey]).decode([payload('of another program')]));
+    expect(isUnencrypted(defaultPayloadConverter.fromPayload(read))).toBe(true);
   });
 });

@@ -1,10 +1,14 @@
 /** The worker with real parts: from an event to rows that equal what was billed, through every absence of Temporal. */
 
+import { randomUUID } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Client } from '@temporalio/client';
 import { Decimal } from 'decimal.js';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { invoiceWorkflowId } from '../../contract/names.js';
+import { openConnection } from '../../temporal/connect.js';
 import {
   applySchedule,
   pauseSchedule,
@@ -83,6 +87,30 @@ describe('worker', () => {
     expect((await worker.warehouse.invoice(first.invoiceId))?.state).toBe('voided');
     expect(rig.service.complaints).toEqual([]);
     expect(rig.health.report().components.temporal?.isHealthy).toBe(true);
+  });
+
+  test('obeys no void in clear text, says so by an alert, and goes on with what is honest', async () => {
+    const server = await rig.startTemporal();
+    const worker = await rig.startWorker();
+    await worker.ready;
+    const { invoiceId } = await rig.service.createInvoice();
+    const [created] = await rig.forward();
+    if (created === undefined) throw new Error('The service announced nothing.');
+    const connection = await openConnection({ address: server.address });
+    const stranger = new Client({ connection });
+    const { environment } = rig.settings;
+    const workflowId = invoiceWorkflowId({ environment, partnerId: created.partnerId, invoiceId });
+    const forged = { ...created, eventId: randomUUID(), eventType: 'invoice_voided' };
+    await stranger.workflow.getHandle(workflowId).signal('invoiceEvent', forged);
+    await stranger.workflow.getHandle(workflowId).signal('invoiceEvent');
+    await connection.close();
+    await eventually(async () => rig.logged().includes('alert raised: Something in clear text'));
+    expect(rig.logged()).toContain(workflowId);
+    await rig.service.finalize(invoiceId);
+    await rig.forward();
+    await settled(worker);
+    expect(Object.keys(await loaded(worker))).toEqual([invoiceId]);
+    expect((await worker.warehouse.invoice(invoiceId))?.state).toBe('loaded');
   });
 
   test('finds a finalized event that was never delivered', async () => {

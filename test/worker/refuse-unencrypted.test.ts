@@ -1,0 +1,17 @@
+/** An activity that somebody without the key starts does nothing. */
+
+import { describe, expect, test } from 'vitest';
+import { UNENCRYPTED } from '../../contract/names.js';
+import { UnencryptedPayloadError } from '../../temporal/codec.js';
+import { refuseUnencrypted } from '../../worker/refuse-unencrypted.js';
+
+describe('refuseUnencrypted', () => {
+  test('lets an activity begin only with what was encrypted', async () => {
+    const execute = refuseUnencrypted().inbound?.execute;
+    const next = async () => 'done';
+    await expect(execute?.({ args: [UNENCRYPTED], headers: {} }, next)).rejects.toThrow(
+      UnencryptedPayloadError,
+    );
+    expect(await execute?.({ args: [{ invoiceId: 'i' }], headers: {} }, next)).toBe('done');
+  });
+});

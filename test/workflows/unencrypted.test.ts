@@ -1,0 +1,130 @@
+/** Whoever reaches Temporal's port and has no key is not obeyed, and stops nobody's invoice (decision 38). */
+
+import { Client, WorkflowFailedError } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
+import { describe, expect, test } from 'vitest';
+import { invoiceWorkflowId } from '../../contract/names.js';
+import { applySchedule, scheduleId, showSchedule } from '../../temporal/schedule.js';
+import { eventually } from '../support/eventually.js';
+import { anInvoiceRoute } from '../support/quick-route.js';
+import { openHouse } from './house.js';
+import { anEvent, PARTNER_ID } from './invoice-builders.js';
+import { aWorld } from './scripted-world.js';
+import type { Stage } from './theatre.js';
+
+const route = anInvoiceRoute({ overdueAfter: ['1 h'] });
+const house = openHouse(route);
+const { theatre } = house;
+
+/** With access to the port and no key. */
+function stranger(): Client {
+  return new Client({ connection: house.temporal.connection });
+}
+
+/** Until the run is over with what stood in front of it. */
+async function until(stage: Stage, condition: () => Promise<boolean>): Promise<void> {
+  await eventually(condition);
+  expect((await stage.handle().describe()).status.name).toBe('RUNNING');
+}
+
+describe.concurrent('in clear text', () => {
+  test('a signal is dropped, and the next one that is encrypted is obeyed', async () => {
+    const world = aWorld();
+    await theatre.play(world, async (stage) => {
+      await stage.send(anEvent('invoice_created'));
+      await stage.until('draft');
+      const forged = stranger().workflow.getHandle(stage.handle().workflowId);
+      const voided = anEvent('invoice_voided');
+      await forged.signal('invoiceEvent', {
+        ...voided,
+        invoice: { ...voided.invoice, invoiceId: stage.invoiceId },
+      });
+      for (const name of ['invoiceEvent', 'retry', 'lookUp', 'backfillReply', 'unknown']) {
+        await forged.signal(name);
+        await forged.signal(name, { cause: 'person' });
+      }
+      // A query is answered after the signals before it.
+      await until(stage, async () => (await stage.status()).seen === 1);
+      await stage.send(anEvent('invoice_finalized'));
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    });
+    expect(world.calls).not.toContain('voidInvoice');
+    expect(world.calls.filter((name) => name === 'recordEvent').length).toBe(2);
+  });
+
+  test('a start is refused, and the invoice can be started by us', async () => {
+    const world = aWorld();
+    await theatre.play(world, async (stage) => {
+      const { invoiceId } = stage;
+      const input = { environment: 'test', partnerId: PARTNER_ID, invoiceId };
+      const workflowId = invoiceWorkflowId({ environment: 'test', partnerId: PARTNER_ID, invoiceId });
+      for (const args of [[input], []]) {
+        const options = { workflowId, taskQueue: route.queues.billing, args };
+        await stranger().workflow.start('invoice', options);
+        await expect(stage.result()).rejects.toThrow(WorkflowFailedError);
+      }
+      expect(world.calls).toEqual([]);
+      await stage.send(anEvent('invoice_finalized'));
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    });
+  });
+
+  test('a query and an update are refused, and the run goes on', async () => {
+    await theatre.play(aWorld(), async (stage) => {
+      await stage.send(anEvent('invoice_created'));
+      await stage.until('draft');
+      const forged = stranger().workflow.getHandle(stage.handle().workflowId);
+      await expect(forged.query('status', { any: 1 })).rejects.toThrow('Encoded failure');
+      await expect(forged.executeUpdate('invoiceEvent', { args: [{}] })).rejects.toThrow();
+      await until(stage, async () => (await stage.status()).state === 'draft');
+    });
+  });
+
+  test("the answer of an activity counts as an attempt that failed, and the service's own is waited for", async () => {
+    let asked = 0;
+    let release = (): void => {};
+    const hangs = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const world = aWorld({
+      async lookUpInvoice() {
+        asked += 1;
+        if (asked === 1) await hangs;
+        return { outcome: 'found', status: 'finalized', header: {} };
+      },
+    });
+    await theatre.play(world, async (stage) => {
+      await stage.lookUp();
+      await eventually(async () => asked === 1);
+      const { workflowId } = stage.handle();
+      const { raw } = await stage.handle().describe();
+      const [{ activityId = null } = {}] = raw.pendingActivities ?? [];
+      await stranger().workflowService.respondActivityTaskCompletedById({
+        ...{ namespace: 'default', workflowId, activityId },
+        result: {
+          payloads: [defaultPayloadConverter.toPayload({ outcome: 'found', status: 'voided', header: {} })],
+        },
+      });
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+      release();
+    });
+    expect(world.calls).not.toContain('voidInvoice');
+  });
+
+  test('a schedule of our name is replaced by ours', async () => {
+    const settings = { environment: 'production', reconcileEvery: '1h' } as const;
+    const clear = stranger();
+    await clear.schedule.create({
+      scheduleId: scheduleId('production'),
+      spec: { intervals: [{ every: '1 day' }] },
+      action: {
+        ...{ type: 'startWorkflow', workflowType: 'reconcile', workflowId: 'forged' },
+        ...{ taskQueue: route.queues.warehouse, args: [{ environment: 'production' }] },
+      },
+      state: { paused: true },
+    });
+    await applySchedule(house.client, settings, route.queues);
+    expect(await showSchedule(house.client, settings)).toMatchObject({ every: '3600 s', isPaused: false });
+    await clear.schedule.getHandle(scheduleId('production')).delete();
+  });
+});

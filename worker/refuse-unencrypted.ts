@@ -1,0 +1,16 @@
+/** Refuses an activity whose input reached Temporal in clear text; workflows of ours encrypt theirs (decision 38). */
+
+import type { ActivityInterceptors } from '@temporalio/worker';
+import { isUnencrypted } from '../contract/names.js';
+import { UnencryptedPayloadError } from '../temporal/codec.js';
+
+export function refuseUnencrypted(): ActivityInterceptors {
+  return {
+    inbound: {
+      async execute(input, next) {
+        if (!input.args.some(isUnencrypted)) return next(input);
+        throw new UnencryptedPayloadError('an activity');
+      },
+    },
+  };
+}
