@@ -35,7 +35,10 @@ const GROUPINGS: Readonly<Record<string, string | null>> = {
   'zone-mix': "date_trunc('month', ship_date), carrier, carrier_zone, currency_code",
   'weight-breaks': 'ceil(billable_weight), billable_weight_unit, currency_code',
   'billing-lag': 'carrier, currency_code, invoice_generation_date - ship_date',
-  accrual: "date_trunc('month', ship_date), date_trunc('month', invoice_generation_date), currency_code",
+  accrual:
+    "date_trunc('month', ship_date), date_trunc('month', invoice_generation_date), tenant, carrier, currency_code",
+  'accrual-journal':
+    "date_trunc('month', ship_date), date_trunc('month', invoice_generation_date), tenant, carrier, currency_code",
   'data-quality':
     'currency_code, origin is null, billable_weight is null, carrier_zone, service_level is null',
   'rate-card': 'carrier, service_level, carrier_zone, ceil(billable_weight), currency_code',
@@ -51,7 +54,7 @@ const GROUPINGS: Readonly<Record<string, string | null>> = {
   margin: 'tenant, carrier, tracking_number, currency_code',
   rebills: 'carrier, tracking_number, currency_code',
   restatement: 'invoice_id, tenant, currency_code',
-  aging: null,
+  waiting: null,
   gaps: null,
   proof: null,
 };

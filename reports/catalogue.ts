@@ -11,15 +11,22 @@
  * - `units` comma-separated `column unit`; the unit `money` is the row's `currency_code`
  * - `detail` columns that only the wide forms show: a terminal leaves them out when they do not fit
  * - `chart` what an HTML page draws: `bar|line|heatmap|waterfall` and its columns as `role=column`
- * - `source` the tables it needs beside the published ones: `rates`, `costs`
+ * - `source` the tables it joins beside the published ones, each a CSV file (see `optional-tables.ts`)
+ * - `formerly` names it had, which work for one version and say so
+ * - `example` a worked example (see `worked-example.ts`)
  */
 
 import { readdir, readFile } from 'node:fs/promises';
 import { ReportNotFoundError } from './errors.js';
 import { nearestNames } from './nearest-names.js';
+import { exampleOf, type WorkedExample } from './worked-example.js';
 
 export const PARAMETER_TYPES = ['integer', 'decimal', 'text', 'date', 'instant'] as const;
 export type ParameterType = (typeof PARAMETER_TYPES)[number];
+
+/** The files a person may add: each is a table with this name, from `--NAME FILE` or `report-files/NAME.csv`. */
+export const EXTRA_TABLES = ['rates', 'costs'] as const;
+export type ExtraTable = (typeof EXTRA_TABLES)[number];
 
 export interface ReportParameter {
   readonly name: string;
@@ -53,7 +60,10 @@ export interface ReportDefinition {
   readonly details: readonly string[];
   readonly charts: readonly ChartSpec[];
   /** Optional tables from CSV that the report joins. */
-  readonly sources: readonly ('rates' | 'costs')[];
+  readonly sources: readonly ExtraTable[];
+  /** Names it had before. */
+  readonly formerly: readonly string[];
+  readonly example: WorkedExample | null;
   readonly sql: string;
 }
 
@@ -69,7 +79,7 @@ export function listReports(): Promise<readonly ReportDefinition[]> {
 /** @throws ReportNotFoundError with what was probably meant */
 export async function findReport(name: string): Promise<ReportDefinition> {
   const reports = await listReports();
-  const found = reports.find((report) => report.name === name);
+  const found = reports.find((report) => report.name === name || report.formerly.includes(name));
   if (found) return found;
   throw new ReportNotFoundError(
     name,
@@ -100,16 +110,17 @@ export function parseReport(name: string, sql: string): ReportDefinition {
     details: listOf(one('detail')),
     charts: (header.get('chart') ?? []).filter((line) => line !== '').map((line) => chartOf(name, line)),
     sources: listOf(one('source')).map((item) => sourceOf(name, item)),
+    formerly: listOf(one('formerly')),
+    example: exampleOf(name, header.get('example') ?? [], EXTRA_TABLES),
     sql,
   };
 }
 
 async function readCatalogue(): Promise<readonly ReportDefinition[]> {
-  const files = (await readdir(SQL_FOLDER)).filter((file) => file.endsWith('.sql')).sort();
+  const files = (await readdir(SQL_FOLDER)).filter((file) => file.endsWith('.sql'));
+  const names = files.map((file) => file.slice(0, -'.sql'.length)).sort();
   return Promise.all(
-    files.map(async (file) =>
-      parseReport(file.slice(0, -'.sql'.length), await readFile(new URL(file, SQL_FOLDER), 'utf8')),
-    ),
+    names.map(async (name) => parseReport(name, await readFile(new URL(`${name}.sql`, SQL_FOLDER), 'utf8'))),
   );
 }
 
@@ -146,8 +157,9 @@ function chartOf(report: string, line: string): ChartSpec {
   return { kind, roles: Object.fromEntries(rest.map((item) => splitOnce(item, '='))) };
 }
 
-function sourceOf(report: string, item: string): 'rates' | 'costs' {
-  if (item === 'rates' || item === 'costs') return item;
+function sourceOf(report: string, item: string): ExtraTable {
+  const found = EXTRA_TABLES.find((known) => known === item);
+  if (found) return found;
   throw new Error(`Report ${report}: there is no source "${item}".`);
 }
 

@@ -33,6 +33,7 @@ export type SessionStatement =
   | 'cell-prices'
   | 'invoiced'
   | 'invoiced-months'
+  | 'accrual-estimates'
   | 'filtered-invoices'
   | 'selected-invoices'
   | 'invoices-left-out'

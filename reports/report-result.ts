@@ -2,6 +2,7 @@
 
 import type { ChartSpec } from './catalogue.js';
 import type { AppliedFilters, ReportLevel } from './report-filters.js';
+import type { WorkedExample } from './worked-example.js';
 
 /** `decimal` cells are exact text; `count` cells are numbers; dates are `YYYY-MM-DD`, instants ISO 8601 UTC. */
 export type ColumnType = 'text' | 'count' | 'decimal' | 'date' | 'instant' | 'flag';
@@ -47,6 +48,7 @@ export interface ReportResult {
   readonly grain: string;
   readonly means: string;
   readonly cannotSay: string;
+  readonly example: WorkedExample | null;
   readonly charts: readonly ChartSpec[];
   readonly columns: readonly ReportColumn[];
   readonly rows: readonly ReportRow[];

@@ -56,6 +56,9 @@ export interface SessionRequest {
 
 const DEFAULT_TIME_LIMIT_MS = 60_000;
 
+/** What several reports read and others do not: made when the first of them runs. */
+const SHARED_BY_REPORTS = ['invoiced-months', 'accrual-estimates'] as const;
+
 /**
  * @throws ReportFilterError: a filter has a value that cannot be meant
  * @throws NotPublishedError: there is no published file yet
@@ -80,15 +83,17 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     const level = comparesLevels ? 'all' : chosen.level;
     const values = bindParameters(report, parameters);
     await provideTables(file, report, request.tables ?? {});
-    if (/\binvoiced_months\b/.test(report.sql)) await file.apply('invoiced-months');
+    for (const name of SHARED_BY_REPORTS) {
+      if (new RegExp(`\\b${name.replaceAll('-', '_')}\\b`).test(report.sql)) await file.apply(name);
+    }
     const reader = await file.query(report.sql, values.bound);
     const columns = readColumns(reader, report);
     const rows = readRows(reader, columns);
     const selected = counts.filter((count) => levelsOf(level).includes(count.level));
     const readsInvoices = report.sql.includes('selected_invoices');
-    const { title, grain, means, cannotSay, charts } = report;
+    const { title, grain, means, cannotSay, example, charts } = report;
     return {
-      ...{ name, title, grain, means, cannotSay, charts, columns, rows },
+      ...{ name: report.name, title, grain, means, cannotSay, example, charts, columns, rows },
       head: {
         filters,
         parameters: values.shown,
@@ -100,16 +105,21 @@ export async function openReportSession(request: SessionRequest): Promise<Report
         shipments: selected.reduce((sum, count) => sum + count.shipments, 0),
         weighed: weighedIn(selected),
         provedPercent: provedPercent(selected),
-        notes: headNotes({
-          isCut: values.shown.limit === String(rows.length),
-          counts,
-          level,
-          chosen: filters.level !== null,
-          comparesLevels,
-          filters,
-          readsInvoices,
-          invoicesLeftOut: readsInvoices ? await invoicesLeftOut(file) : 0,
-        }),
+        notes: [
+          ...(report.name === name
+            ? []
+            : [`${name} is now called ${report.name}; the old name works in this version only.`]),
+          ...headNotes({
+            isCut: values.shown.limit === String(rows.length),
+            counts,
+            level,
+            chosen: filters.level !== null,
+            comparesLevels,
+            filters,
+            readsInvoices,
+            invoicesLeftOut: readsInvoices ? await invoicesLeftOut(file) : 0,
+          }),
+        ],
       },
     };
   }

@@ -16,6 +16,7 @@ export function renderAbout({ head, columns, ...result }: ReportResult): string 
     grain: result.grain,
     means: result.means,
     cannot_say: result.cannotSay,
+    example: result.example?.text ?? null,
     filters: {
       from: filters.from,
       to: filters.to,

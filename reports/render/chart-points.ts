@@ -21,9 +21,9 @@ export function pointsOf(spec: ChartSpec, rows: readonly ReportRow[]): Point[] {
     const cell = row[spec.roles.value ?? ''] ?? null;
     const value = cell === null ? null : String(cell);
     const place = JSON.stringify([key, series]);
-    const before = points.get(place);
-    const isAdded = spec.roles.combine === 'sum' && before?.value !== undefined && before.value !== null;
-    points.set(place, { key, series, value: isAdded && value !== null ? plus(before.value, value) : value });
+    const before = spec.roles.combine === 'sum' ? (points.get(place)?.value ?? null) : null;
+    const sum = before !== null && value !== null ? plus(before, value) : (value ?? before);
+    points.set(place, { key, series, value: sum });
   }
   return [...points.values()];
 }

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 import type { ReportResult } from '../report-result.js';
+import { exampleTables } from '../worked-example.js';
 import { drawCharts } from './chart-svg.js';
 import { cellLabel, columnLabel, grouped, headLines } from './labels.js';
 
@@ -30,6 +31,7 @@ export function renderReportBody(result: ReportResult, options: { readonly rowLi
   const number = (align: 'left' | 'right'): string => (align === 'right' ? ' class="number"' : '');
   return eta.render('./report-body.eta', {
     result: { ...result, means: sentence(result.means), cannotSay: sentence(result.cannotSay) },
+    example: result.example && { text: result.example.text, tables: exampleTables(result.example) },
     head: headLines(result.head),
     grain: result.grain.replace(/, ([^,]+)$/, ' and $1'),
     charts: drawCharts(result),

@@ -21,6 +21,7 @@ create or replace temp macro rounded_quotient(n, d) as
 -- Whole numbers back to decimals: ten-thousandths to four, hundredths to two.
 create or replace temp macro as_amount(n) as cast(n as decimal(34, 0)) * cast(0.0001 as decimal(4, 4));
 create or replace temp macro as_hundredths(n) as cast(n as decimal(36, 0)) * cast(0.01 as decimal(2, 2));
+create or replace temp macro as_millionths(n) as cast(n as decimal(32, 0)) * cast(0.000001 as decimal(6, 6));
 
 -- amount per unit, four decimals.
 create or replace temp macro per(amount, units) as

@@ -170,55 +170,120 @@ describe('duplicates', () => {
 });
 
 describe('accrual', () => {
-  const billed = (month: number, later: number, cost: string): FixtureShipment =>
+  const billed = (month: number, later: number, cost: string, stated: Partial<FixtureShipment> = {}) =>
     aShipment({
       shipDate: `2026-0${month}-10`,
       invoiceDate: `2026-0${month + later}-15`,
       cost,
+      ...stated,
     });
+  const estimate = async (
+    lines: readonly FixtureShipment[],
+    publishedAt: string,
+    parameters: Readonly<Record<string, string>> = {},
+  ): Promise<unknown[][]> =>
+    cells(
+      await askReport('accrual', [anInvoice(lines)], { publishedAt, parameters }),
+      'ship_month',
+      'basis',
+      'estimated_total',
+      'estimated_unbilled',
+    );
 
-  test('estimates what a young month still lacks from how older ones grew', async () => {
-    const result = await askReport('accrual', [
-      anInvoice([
-        billed(1, 0, '60'),
-        billed(1, 1, '40'),
-        billed(2, 0, '100'),
-        billed(2, 1, '60'),
-        billed(3, 0, '80'),
-      ]),
+  test('estimates nothing from one monthly invoice, however large', async () => {
+    // One invoice of 340.00, dated in the month after: no earlier month shows how a month grows.
+    expect(await estimate([billed(2, 1, '340')], '2026-03-20T00:00:00Z')).toEqual([
+      ['2026-02', 'not enough history', null, null],
     ]);
-    // The newest invoice month is March. Growth 0 to 1: (100 + 160) / (60 + 100) = 1.625; January's third month added nothing.
+  });
+
+  test('learns nothing from a month that had nothing before and something after', async () => {
+    // January to April had nothing by their own end and 40 a month later: growth over nothing is no number.
+    const lines = [1, 2, 3, 4].map((month) => billed(month, 1, '40'));
+    const may = await estimate([...lines, billed(5, 0, '1')], '2026-06-05T00:00:00Z', {
+      complete_after: '1',
+    });
+    expect(may.at(-1)).toEqual(['2026-05', 'not enough history', null, null]);
+  });
+
+  test('asks for as many earlier months as it was told', async () => {
+    // Two months doubled from 10 to 20; with two of them enough, March's 30 becomes 60.
+    const lines = [1, 2].flatMap((month) => [billed(month, 0, '10'), billed(month, 1, '10')]);
+    const asked = (months: string) =>
+      estimate([...lines, billed(3, 0, '30')], '2026-04-02T00:00:00Z', {
+        complete_after: '1',
+        min_months: months,
+      });
+    expect((await asked('3')).at(-1)).toEqual(['2026-03', 'not enough history', null, null]);
+    expect((await asked('2')).at(-1)).toEqual(['2026-03', 'chain ladder', '60.0000', '30.0000']);
+  });
+
+  test('judges age by the calendar of the publication, not by the newest line', async () => {
+    // Nothing was invoiced since April; in September every month is older than three months all the same.
+    const lines = [billed(3, 0, '30'), billed(3, 1, '5')];
+    expect(await estimate(lines, '2026-09-01T00:00:00Z')).toEqual([
+      ['2026-03', 'complete', '35.0000', '0.0000'],
+    ]);
+    // In the middle of March that month has not ended, and a month counts as ended on its last day.
+    expect(await estimate([billed(3, 0, '30')], '2026-03-30T23:00:00Z')).toEqual([
+      ['2026-03', 'month has not ended', null, null],
+    ]);
+    expect(await estimate([billed(3, 0, '30')], '2026-03-31T01:00:00Z')).toEqual([
+      ['2026-03', 'not enough history', null, null],
+    ]);
+  });
+
+  test('judges age as of the instant that is asked about', async () => {
+    const invoice = anInvoice([billed(1, 0, '30')], { loadedAt: '2026-01-16T00:00:00Z' });
+    const basis = async (asKnownOn: string) =>
+      cells(await askReport('accrual', [invoice], { filters: { asKnownOn } }), 'age', 'basis');
+    expect(await basis('2026-01-20')).toEqual([[null, 'month has not ended']]);
+    expect(await basis('2026-03-15')).toEqual([[1, 'not enough history']]);
+  });
+
+  test('keeps tenants and carriers apart, and takes what is billed since the last ended month off', async () => {
+    // Ups doubles, dhl does not grow. April has ended, on 10 May; of its 50 for ups 30 came in May already:
+    // 20 at age 0 become 40, less 50 billed, is 10 too much.
+    const lines = [1, 2, 3].flatMap((month) => [
+      billed(month, 0, '10'),
+      billed(month, 1, '10'),
+      billed(month, 0, '7', { carrier: 'dhl' }),
+    ]);
+    const result = await askReport(
+      'accrual',
+      [anInvoice([...lines, billed(4, 0, '20'), billed(4, 1, '30'), billed(4, 0, '9', { carrier: 'dhl' })])],
+      { publishedAt: '2026-05-10T00:00:00Z', parameters: { complete_after: '1' } },
+    );
     expect(
-      cells(
-        result,
-        'ship_month',
-        'billed_by_0',
-        'billed_by_1',
-        'billed_by_2',
-        'completion_percent',
-        'estimated_total',
-        'estimated_unbilled',
+      cells(result, 'ship_month', 'carrier', 'billing_cost', 'estimated_total', 'estimated_unbilled').slice(
+        -2,
       ),
     ).toEqual([
-      ['2026-01', '60.0000', '100.0000', '100.0000', '100.00', '100.0000', '0.0000'],
-      ['2026-02', '100.0000', '160.0000', null, '100.00', '160.0000', '0.0000'],
-      ['2026-03', '80.0000', null, null, '61.54', '130.0000', '50.0000'],
+      ['2026-04', 'dhl', '9.0000', '9.0000', '0.0000'],
+      ['2026-04', 'ups', '50.0000', '40.0000', '-10.0000'],
     ]);
   });
 
-  test('survives a month that grew a millionfold, and counts such growth as a thousandfold', async () => {
-    const result = await askReport('accrual', [
-      anInvoice([billed(1, 0, '0.0001'), billed(1, 1, '9999999.9999'), billed(2, 0, '1')]),
+  test('is booked as a journal whose debits equal its credits, reversed on the day after', async () => {
+    // Each month grows by a half from 10: 15. March's 33.3333 lack 16.66665, in cents 16.67.
+    const lines = [10, 11, 12].flatMap((month) => [
+      aShipment({ shipDate: `2025-${month}-10`, invoiceDate: `2025-${month}-20`, cost: '10' }),
+      aShipment({
+        shipDate: `2025-${month}-10`,
+        invoiceDate: month === 12 ? '2026-01-20' : `2025-${month + 1}-20`,
+        cost: '5',
+      }),
     ]);
-    expect(cells(result, 'ship_month', 'completion_percent', 'estimated_total')).toEqual([
-      ['2026-01', '100.00', '10000000.0000'],
-      ['2026-02', '0.10', '1000.0000'],
+    const result = await askReport('accrual-journal', [anInvoice([...lines, billed(3, 0, '33.3333')])], {
+      publishedAt: '2026-04-03T00:00:00Z',
+      parameters: { complete_after: '1', expense_account: '6100' },
+    });
+    expect(cells(result, 'journal_date', 'entry', 'account', 'debit', 'credit')).toEqual([
+      ['2026-03-31', 'accrual', '6100', '16.67', null],
+      ['2026-03-31', 'accrual', 'Accrued freight', null, '16.67'],
+      ['2026-04-01', 'reversal', 'Accrued freight', '16.67', null],
+      ['2026-04-01', 'reversal', '6100', null, '16.67'],
     ]);
-  });
-
-  test('estimates nothing without a habit', async () => {
-    const result = await askReport('accrual', [anInvoice([billed(3, 0, '80')])]);
-    expect(cells(result, 'completion_percent', 'estimated_unbilled')).toEqual([['100.00', '0.0000']]);
   });
 });
 
@@ -497,10 +562,10 @@ describe('what-if', () => {
   });
 });
 
-describe('aging', () => {
+describe('waiting', () => {
   test('lists what waits, longest first, with why', async () => {
     const result = await askReport(
-      'aging',
+      'waiting',
       [
         anInvoice([aShipment()], { number: 'done' }),
         anInvoice([], {

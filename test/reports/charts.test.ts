@@ -44,7 +44,9 @@ describe('every chart', () => {
             const sum = (list: readonly (string | null)[]): string =>
               decimalText(list.reduce((total, value) => total + tenThousandths(value ?? '0'), 0n));
             const value = spec.roles.value ?? '';
-            expect(sum(points.map((point) => point.value))).toBe(sum(rows.map((row) => String(row[value]))));
+            expect(sum(points.map((point) => point.value))).toBe(
+              sum(rows.map((row) => (row[value] == null ? null : String(row[value])))),
+            );
           }
         }
       }

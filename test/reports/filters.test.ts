@@ -59,7 +59,7 @@ describe('filters of injection', () => {
         );
       }
       await expect(
-        runReport({ databasePath: fixture.path, name: 'aging', parameters: { stuck_after_days: text } }),
+        runReport({ databasePath: fixture.path, name: 'waiting', parameters: { stuck_after_days: text } }),
       ).rejects.toThrow('no whole number');
     },
   );
@@ -186,10 +186,10 @@ describe('the level', () => {
   test('says which invoices a list of invoices leaves out, and lets drafts decide before anything is loaded', async () => {
     const draft = (level: 'tenant' | 'partner'): ReturnType<typeof anInvoice> =>
       anInvoice([], { level, state: 'draft' });
-    const both = await askReport('aging', [draft('tenant'), draft('partner'), draft('partner')]);
+    const both = await askReport('waiting', [draft('tenant'), draft('partner'), draft('partner')]);
     expect(both.rows).toHaveLength(1);
     expect(both.head.notes.join()).toContain('Not listed: 2 invoices at partner level');
-    const only = await askReport('aging', [draft('partner')]);
+    const only = await askReport('waiting', [draft('partner')]);
     expect([only.head.level, only.rows.length]).toEqual(['partner', 1]);
   });
 

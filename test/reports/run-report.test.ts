@@ -26,7 +26,7 @@ describe('the catalogue', () => {
   test('answers the questions analysts ask', () => {
     expect(reports.map((report) => report.name)).toEqual([
       'accrual',
-      'aging',
+      'accrual-journal',
       'billing-lag',
       'bridge',
       'carrier-zones',
@@ -48,6 +48,7 @@ describe('the catalogue', () => {
       'services',
       'summary',
       'tenants',
+      'waiting',
       'weight-breaks',
       'what-if',
       'zone-mix',
@@ -106,9 +107,17 @@ describe('runReport', () => {
     );
   });
 
+  test('answers to the name a report had before, and says so', async () => {
+    const result = await runReport({ databasePath: fixture.path, name: 'aging' });
+    expect(result.name).toBe('waiting');
+    expect(result.head.notes[0]).toBe(
+      'aging is now called waiting; the old name works in this version only.',
+    );
+  });
+
   test('suggests what a misspelt parameter meant', async () => {
     const parameters = { stuck_after: '3' };
-    await expect(runReport({ databasePath: fixture.path, name: 'aging', parameters })).rejects.toThrow(
+    await expect(runReport({ databasePath: fixture.path, name: 'waiting', parameters })).rejects.toThrow(
       'Did you mean stuck_after_days?',
     );
   });
