@@ -1,6 +1,5 @@
 -- The prices of each cell with their place in it: n is how many shipments the cell has and up_to how many cost at most
--- that much, so that a median is min(billing_cost) filter (where 2 * up_to >= n): the lower of two middle prices, one
--- that was really billed.
+-- that much, so that the cell's median is median_at(billing_cost, up_to, n).
 create or replace temp macro cell_prices(period, service) as table
     select
         *,

@@ -1,5 +1,5 @@
--- Exact arithmetic for every report. `/` and avg() answer DOUBLE in DuckDB, which loses cents; these stay in integers
--- (HUGEINT) and DECIMAL and round once, half away from zero.
+-- The rules that all reports share (docs/report-rules.md says them in words). `/` and avg() answer DOUBLE in DuckDB, which
+-- loses cents; these stay in integers (HUGEINT) and DECIMAL and round once, half away from zero.
 
 -- An amount as a whole number of ten-thousandths. Below ten thousand million the product fits 18 digits, where it is
 -- forty times as fast.
@@ -43,16 +43,28 @@ create or replace temp macro sum_lb(weight, unit) as
                 + cast(round(coalesce(sum(weight) filter (where unit = 'KG'), 0) * 2.2046226218, 4) as decimal(38, 4))
     end;
 
--- Pounds of a single shipment, by the same factor and rounding. What weighs less than a tonne, so nearly everything,
--- fits a 64-bit decimal, which is five times as fast.
+-- A cost per pound of a group, rounded once: the pounds it is divided by are not rounded before, they are whole
+-- hundred-millionths of a millionth. Null when no shipment of the group has a weight.
+create or replace temp macro per_lb(cost, weight, unit) as
+    as_amount(
+        rounded_quotient(
+            ten_thousandths(cost) * 100000000000000,
+            ten_thousandths(coalesce(sum(weight) filter (where unit = 'LB'), 0)) * 10000000000
+                + ten_thousandths(coalesce(sum(weight) filter (where unit = 'KG'), 0)) * 22046226218
+        )
+    );
+
+-- Pounds of a single shipment, not rounded, so that what weighs more than a break is beyond it: 0.4536 kg is
+-- 1.00001682124848 lb. What weighs less than a tonne, so nearly everything, is multiplied in 64 bits, which is five times
+-- as fast.
 create or replace temp macro lb_of(weight, unit) as
     case unit
-        when 'LB' then cast(weight as decimal(38, 4))
+        when 'LB' then cast(weight as decimal(38, 14))
         when 'KG' then
             case
                 when abs(weight) < 1000
-                    then cast(round(cast(weight as decimal(7, 4)) * cast(2.2046226218 as decimal(11, 10)), 4) as decimal(38, 4))
-                else cast(round(cast(weight as decimal(38, 4)) * 2.2046226218, 4) as decimal(38, 4))
+                    then cast(cast(weight as decimal(7, 4)) * cast(2.2046226218 as decimal(11, 10)) as decimal(38, 14))
+                else cast(cast(weight as decimal(27, 4)) * cast(2.2046226218 as decimal(11, 10)) as decimal(38, 14))
             end
     end;
 
@@ -76,19 +88,32 @@ create or replace temp macro rated_lb(weight, unit) as
         when 'KG' then
             case
                 when abs(weight) < 1000
-                    then cast(
-                        ceil(round(cast(weight as decimal(7, 4)) * cast(2.2046226218 as decimal(11, 10)), 4)) as bigint
-                    )
+                    then cast(ceil(cast(weight as decimal(7, 4)) * cast(2.2046226218 as decimal(11, 10))) as bigint)
                 else cast(ceil(lb_of(weight, 'KG')) as bigint)
             end
     end;
 
--- The number of a zone that is in one spelling already, when it is a number.
-create or replace temp macro zone_number(zone) as try_cast(zone as integer);
+-- The number of a zone that is in one spelling already, when it is a number: 17.5 stays 17.5.
+create or replace temp macro zone_number(zone) as
+    try_cast(regexp_extract(zone, '^[0-9]{1,9}(?:\.[0-9]{1,4})?$') as decimal(13, 4));
 
--- a mean of whole numbers, two decimals.
+-- A mean of n numbers that sum to total, two decimals.
 create or replace temp macro mean_of(total, n) as
-    as_hundredths(rounded_quotient(cast(total as hugeint) * 100, n));
+    as_hundredths(rounded_quotient(ten_thousandths(total), cast(n as hugeint) * 100));
+
+-- A median is the mean of the two middle values, four decimals: of an odd number both are the one in the middle.
+create or replace temp macro middle_of(lower, upper) as
+    as_amount(rounded_quotient(ten_thousandths(lower) + ten_thousandths(upper), 2));
+
+-- The median of a group's values.
+create or replace temp macro median_of(x) as middle_of(quantile_disc(x, 0.5), -quantile_disc(-x, 0.5));
+
+-- The same where equal values are one row: n is how many values there are and up_to how many are at most this one.
+create or replace temp macro median_at(x, up_to, n) as
+    middle_of(min(x) filter (where 2 * up_to >= n), min(x) filter (where 2 * up_to > n));
+
+-- By how much something grew, in percent of what it was. Of nothing, or of less than nothing, there is no percentage.
+create or replace temp macro change_percent(now, before) as case when before > 0 then percent_of(now - before, before) end;
 
 -- Whether a shipment passes every filter but the level. The filters are session variables, bound one by one by the
 -- runner, so that no value ever becomes part of a query; null means "all", the empty zone means "none given".

@@ -282,7 +282,9 @@ describe('origins', () => {
 describe('rate-card', () => {
   test('answers prices that were really billed', async () => {
     const expected = grouped(
-      rows.filter((row) => tenThousandths(row.cost) > 0n),
+      rows.filter(
+        (row) => tenThousandths(row.cost) > 0n && ![row.service, row.zone, row.weight].includes(null),
+      ),
       (row) => [row.carrier, row.service, plainZone(row.zone), ratedPounds(row), row.currency],
     ).map(([[carrier, service, zone, lb, currency], group]) => {
       const prices = group
@@ -350,10 +352,12 @@ test('the seeded rows reach every branch above', () => {
   expect(new Set(rows.map((row) => row.currency))).toEqual(new Set(['USD', 'EUR']));
 });
 
-/** Every begun pound counts; a single shipment's kilograms are rounded to four decimals first. */
+/** Every begun pound counts, of pounds that were not rounded. */
 function ratedPounds(row: Row): number | null {
-  const lb = pounds([row]);
-  return lb === null ? null : Number((lb + 9_999n) / 10_000n);
+  if (row.weight === null) return null;
+  const pound = row.unit === 'KG' ? 100_000_000_000_000n : 10_000n;
+  const weight = tenThousandths(row.weight) * (row.unit === 'KG' ? 22_046_226_218n : 1n);
+  return Number((weight + pound - 1n) / pound);
 }
 
 function hundredthsText(hundredths: bigint): string {

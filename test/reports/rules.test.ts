@@ -1,0 +1,85 @@
+/** The examples of docs/report-rules.md, computed by the macros that all reports use. */
+
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openPublishedFile, type PublishedFile } from '../../reports/published-file.js';
+import { type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+
+let fixture: ReportsFixture;
+let file: PublishedFile;
+beforeAll(async () => {
+  fixture = await reportsFixture([]);
+  file = await openPublishedFile(fixture.path);
+});
+afterAll(async () => {
+  file.close();
+  await fixture.remove();
+});
+
+const computed = async (sql: string): Promise<unknown> =>
+  (await file.query(`select ${sql}`)).getRowsJson()[0]?.[0];
+const rules = readFile(new URL('../../docs/report-rules.md', import.meta.url), 'utf8');
+
+describe('pounds', () => {
+  test.each([
+    ["lb_of(0.4536::decimal(18, 4), 'KG')", '1.00001682124848'],
+    ["lb_of(1000.0001::decimal(18, 4), 'KG')", '2204.62284226226218'],
+    ["lb_of(2.5::decimal(18, 4), 'LB')", '2.50000000000000'],
+    ["rated_lb(0.4536::decimal(18, 4), 'KG')", '2'],
+    ["rated_lb(0.4535::decimal(18, 4), 'KG')", '1'],
+    ["rated_lb(1000.0001::decimal(18, 4), 'KG')", '2205'],
+    ["rated_lb(1.0000::decimal(18, 4), 'LB')", '1'],
+  ])('%s is %s', async (sql, expected) => {
+    expect(String(await computed(sql)).padEnd(expected.length, '0')).toBe(expected);
+  });
+
+  test('a cost is divided by pounds that were not rounded', async () => {
+    const of = (cost: string, rows: string): Promise<unknown> =>
+      computed(`per_lb(${cost}::decimal(18, 4), weight, unit) from (values ${rows}) as r (weight, unit)`);
+    expect(await of('1.00', "(0.1000::decimal(18, 4), 'KG')")).toBe('4.5359');
+    expect(await of('-1.00', "(0.1000::decimal(18, 4), 'KG')")).toBe('-4.5359');
+    expect(await of('12345678901.2345', "(2::decimal(18, 4), 'LB'), (0, 'KG')")).toBe('6172839450.6173');
+    expect(await of('1.00', '(null::decimal(18, 4), null)')).toBeNull();
+    expect(await rules).toContain('is 4.5359 per pound');
+  });
+});
+
+describe('zones', () => {
+  test.each([
+    ["'5'", '5.0000'],
+    ["'17.5'", '17.5000'],
+    ["'1e1'", null],
+    ["'A5'", null],
+    ['null', null],
+  ])('the number of zone %s is %s', async (zone, expected) => {
+    expect(await computed(`zone_number(${zone})`)).toBe(expected);
+  });
+
+  test('a mean takes numbers as they are', async () => {
+    const mean = 'mean_of(sum(zone_number(zone)), count(zone_number(zone)))';
+    expect(await computed(`${mean} from (values ('17'), ('17.5'), ('HAWAII')) as z (zone)`)).toBe('17.25');
+    expect(await computed(`${mean} from (values ('HAWAII')) as z (zone)`)).toBeNull();
+  });
+});
+
+describe('a median', () => {
+  test.each([
+    ['(1), (2), (4), (10)', '3.0000'],
+    ['(1), (2), (10)', '2.0000'],
+    ['(-0.0001), (0)', '-0.0001'],
+    ['(7)', '7.0000'],
+  ])('of %s is %s', async (rows, expected) => {
+    expect(await computed(`median_of(x::decimal(18, 4)) from (values ${rows}) as v (x)`)).toBe(expected);
+    const counted = `select x, 2 * sum(1) over (order by x) as up_to, 2 * count(*) over () as n from (values ${rows}) as v (x)`;
+    expect(await computed(`median_at(x::decimal(18, 4), up_to, n) from (${counted})`)).toBe(expected);
+  });
+});
+
+test.each([
+  ['64, 18', '255.56'],
+  ['64, -18', null],
+  ['64, 0', null],
+  ['0, 50', '-100.00'],
+])('a change in percent of %s is %s', async (values, expected) => {
+  expect(await computed(`change_percent(${values})`)).toBe(expected);
+});
