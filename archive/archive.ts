@@ -3,6 +3,7 @@
 import type { ArchivedFile, CsvScan } from '../contract/csv-file.js';
 import type { InvoiceEvent, InvoiceHeader } from '../contract/invoice-event.js';
 import type { FileSource, WebhookStatus } from '../contract/names.js';
+import { printable } from '../contract/printable.js';
 
 /** What became of a delivery at the door. Only `accepted` ones reach Temporal. */
 export type DeliveryVerdict = 'accepted' | 'test' | 'quarantined';
@@ -72,11 +73,16 @@ export type Fact =
   | { readonly kind: 'resolved'; readonly at: string; readonly invoiceId: string }
   | { readonly kind: 'discard'; readonly at: string; readonly quarantineId: string; readonly note: string };
 
-/** A place of the archive that should hold a fact and holds none that can be read. */
-export interface UnreadableFact {
-  /** Inside the archive: file and line, or key. */
+/** A place of the archive that should hold an event, a fact or a file's description and holds none that can be read. */
+export interface UnreadableRecord {
+  /** Inside the archive: file, file and line, or key. */
   readonly where: string;
+  /** Names fields, never values. */
+  readonly why: string;
 }
+
+/** Is told what was passed over; nobody is told of a line that a crash tore, since nothing was promised of it. */
+export type OnUnreadable = (record: UnreadableRecord) => void;
 
 /** What lies in the archive as a file. */
 export interface StoredFile {
@@ -86,6 +92,15 @@ export interface StoredFile {
   readonly path: string | null;
 }
 
+/** A cursor that this archive never gave. Who kept it reads from the beginning. */
+export class CursorError extends RangeError {
+  override readonly name = 'CursorError';
+
+  constructor(cursor: string) {
+    super(`Not a cursor of this archive: ${printable(cursor, 80)}`);
+  }
+}
+
 export interface Archive {
   /**
    * Durable before it answers. `known` when an event of that id is there already (nothing is written then). One
@@ -93,13 +108,17 @@ export interface Archive {
    * delivery is `new` again, given once more by `events`, and from then on the only event of its id.
    */
   putEvent(event: ArchivedEvent): Promise<'new' | 'known'>;
+  /** null also when it was damaged; `events` tells. */
   event(eventId: string): Promise<ArchivedEvent | null>;
   /**
    * Events in order of `receivedAt`, then eventId. With `after`, only what was archived since the call that
    * returned that cursor, however late its `receivedAt`; ask again with the last cursor yielded to go on.
+   *
+   * @throws CursorError `after` is none of this archive: its journal is another one, or was made again
    */
   events(options?: {
     readonly after?: string;
+    readonly onUnreadable?: OnUnreadable;
   }): AsyncIterable<{ readonly event: ArchivedEvent; readonly cursor: string }>;
 
   /** Names (`event-name.ts`) of the events that `events` would give, each once; none of them is read. */
@@ -113,6 +132,7 @@ export interface Archive {
     path: string,
     file: { readonly sha256: string; readonly sizeBytes: number; readonly scan: CsvScan },
   ): Promise<ArchivedFile>;
+  /** A description that is damaged is made again from the bytes, when these are the file's. */
   file(sha256: string): Promise<ArchivedFile | null>;
   /** A path on this machine that DuckDB can read; an S3 archive brings the file to a local cache first. */
   localPath(sha256: string): Promise<string>;
@@ -121,19 +141,21 @@ export interface Archive {
    * the file is not there.
    */
   reread(sha256: string): Promise<StoredFile | null>;
-  /** Every file's hash, for `verify` and clean-up. */
+  /** Every file, for `verify` and clean-up. */
   files(): AsyncIterable<ArchivedFile>;
 
   putFact(fact: Fact): Promise<void>;
   /** All facts in order of `at`, then of writing; `onUnreadable` hears of what was damaged and left out. */
-  facts(onUnreadable?: (fact: UnreadableFact) => void): AsyncIterable<Fact>;
+  facts(onUnreadable?: OnUnreadable): AsyncIterable<Fact>;
   /**
    * Facts that were archived since the call that yielded that cursor (null: all), in order of writing; ask again
    * with the last cursor yielded to go on. The warehouse takes duplicates and files into its ledger this way.
+   *
+   * @throws CursorError as of `events`
    */
   factsAfter(
     cursor: string | null,
-    onUnreadable?: (fact: UnreadableFact) => void,
+    onUnreadable?: OnUnreadable,
   ): AsyncIterable<{ readonly fact: Fact; readonly cursor: string }>;
   close(): Promise<void>;
 }

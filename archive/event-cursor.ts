@@ -1,5 +1,7 @@
 /** The place in the archive's journal up to which somebody has read, as text that others keep for us. */
 
+import { CursorError } from './archive.js';
+
 /**
  * A stretch of the journal in bytes. While it is being read `last` is the key of the last event taken, because
  * inside a stretch events are given in order of `receivedAt`, not of the journal; null means it was read whole.
@@ -14,11 +16,11 @@ export function formatCursor(cursor: Cursor): string {
   return cursor.last === null ? `${cursor.end}` : `${cursor.from}.${cursor.end}.${cursor.last}`;
 }
 
-/** @throws RangeError the text was never a cursor of ours */
+/** @throws CursorError the text was never a cursor of ours */
 export function parseCursor(text: string | undefined): Cursor {
   if (text === undefined || text === '') return { from: 0, end: 0, last: null };
   const match = /^(\d+)(?:\.(\d+)\.(.+))?$/.exec(text);
-  if (match === null) throw new RangeError(`Not a cursor of the archive: ${text.slice(0, 80)}`);
+  if (match === null) throw new CursorError(text);
   const [, first, second, last] = match;
   if (second === undefined || last === undefined) {
     return { from: Number(first), end: Number(first), last: null };

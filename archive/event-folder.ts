@@ -8,6 +8,7 @@
 
 import { constants, open, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { wellFormedJson } from '../contract/well-formed.js';
 import {
   appendDurably,
   exists,
@@ -18,19 +19,25 @@ import {
   temporaryName,
   writeSynced,
 } from '../ops/durable-files.js';
-import type { ArchivedEvent, DeliveryVerdict } from './archive.js';
+import { type ArchivedEvent, CursorError, type DeliveryVerdict, type OnUnreadable } from './archive.js';
 import { type Cursor, formatCursor, parseCursor } from './event-cursor.js';
 import { BY_WORTH, eventName, eventPath } from './event-name.js';
+import { readEvent } from './read-record.js';
 
 export interface EventFolder {
   put(event: ArchivedEvent): Promise<'new' | 'known'>;
   get(eventId: string): Promise<ArchivedEvent | null>;
-  list(after?: string): AsyncIterable<{ readonly event: ArchivedEvent; readonly cursor: string }>;
+  list(
+    after?: string,
+    onUnreadable?: OnUnreadable,
+  ): AsyncIterable<{ readonly event: ArchivedEvent; readonly cursor: string }>;
   names(): AsyncIterable<string>;
 }
 
 /** How many files are read at once: a rebuild reads all of them. */
 const READ_AHEAD = 64;
+
+const EPOCH = new Date(0).toISOString();
 
 interface JournalLine {
   readonly receivedAt: string;
@@ -64,7 +71,7 @@ export async function openEventFolder(root: string): Promise<EventFolder> {
   async function link(path: string, event: ArchivedEvent): Promise<boolean> {
     const part = temporaryName(root);
     try {
-      await writeSynced(part, `${JSON.stringify(event)}\n`);
+      await writeSynced(part, `${wellFormedJson(event)}\n`);
       return await linkDurably(part, path);
     } finally {
       await removeIfThere(part);
@@ -76,33 +83,47 @@ export async function openEventFolder(root: string): Promise<EventFolder> {
     await appendDurably(journalPath, `\n${event.receivedAt} ${eventName(event.eventId)}\n`);
   }
 
-  async function* list(after?: string): AsyncGenerator<{ event: ArchivedEvent; cursor: string }> {
+  async function* list(
+    after?: string,
+    onUnreadable?: OnUnreadable,
+  ): AsyncGenerator<{ event: ArchivedEvent; cursor: string }> {
     const cursor = parseCursor(after);
+    const { size, end } = await completeEnd(journalPath);
+    // Another journal than the one that was read: what it holds at that place is not what follows.
+    if (cursor.end > size) throw new CursorError(after ?? '');
     if (cursor.last !== null) {
-      yield* batch({ from: cursor.from, end: cursor.end, last: cursor.last });
+      yield* batch({ from: cursor.from, end: cursor.end, last: cursor.last }, onUnreadable);
     }
-    const end = await completeEnd(journalPath);
-    if (end > cursor.end) yield* batch({ from: cursor.end, end, last: null });
+    if (end > cursor.end) yield* batch({ from: cursor.end, end, last: null }, onUnreadable);
   }
 
-  async function* batch(range: Cursor): AsyncGenerator<{ event: ArchivedEvent; cursor: string }> {
+  /** Each is given when the next is known: the last one's cursor is the end of the stretch. */
+  async function* batch(
+    range: Cursor,
+    onUnreadable: OnUnreadable = () => undefined,
+  ): AsyncGenerator<{ event: ArchivedEvent; cursor: string }> {
     const { last } = range;
     const lines = await readLines(journalPath, range);
     const rest = last === null ? lines : lines.filter((line) => sortKey(line) > last);
+    let held: { readonly event: ArchivedEvent; readonly line: JournalLine } | null = null;
     for (let from = 0; from < rest.length; from += READ_AHEAD) {
       const some = rest.slice(from, from + READ_AHEAD);
-      const events = await Promise.all(some.map((line) => read(root, line.eventId)));
+      const events = await Promise.all(some.map((line) => read(root, line.eventId, onUnreadable)));
       for (const [i, line] of some.entries()) {
         const event = events[i];
         if (event === null || event === undefined) continue;
-        const isLast = from + i === rest.length - 1;
-        yield { event, cursor: formatCursor({ ...range, last: isLast ? null : sortKey(line) }) };
+        if (held !== null) {
+          yield { event: held.event, cursor: formatCursor({ ...range, last: sortKey(held.line) }) };
+        }
+        held = { event, line };
       }
     }
+    if (held !== null) yield { event: held.event, cursor: formatCursor({ ...range, last: null }) };
   }
 
   async function* names(): AsyncGenerator<string> {
-    const lines = await readLines(journalPath, { from: 0, end: await completeEnd(journalPath) });
+    const { end } = await completeEnd(journalPath);
+    const lines = await readLines(journalPath, { from: 0, end });
     for (const { eventId } of lines) {
       if (BY_WORTH.some((verdict) => exists(pathOf(root, eventId, verdict)))) yield eventId;
     }
@@ -126,19 +147,30 @@ async function outranked(root: string, event: ArchivedEvent): Promise<boolean> {
   return false;
 }
 
-async function read(root: string, eventId: string): Promise<ArchivedEvent | null> {
+/** null when it is not there, or was damaged. */
+async function read(
+  root: string,
+  eventId: string,
+  onUnreadable?: OnUnreadable,
+): Promise<ArchivedEvent | null> {
   for (const verdict of BY_WORTH) {
-    const text = await readText(pathOf(root, eventId, verdict));
-    if (text !== null) return JSON.parse(text) as ArchivedEvent;
+    const bytes = await readBytes(pathOf(root, eventId, verdict));
+    if (bytes === null) continue;
+    const reading = bytes === 'no file' ? { ok: false as const, why: bytes } : readEvent(bytes);
+    if (reading.ok && eventName(reading.value.eventId) === eventName(eventId)) return reading.value;
+    const why = reading.ok ? 'another event than its name says' : reading.why;
+    onUnreadable?.({ where: `events/${eventPath(eventId, verdict)}`, why });
+    return null;
   }
   return null;
 }
 
-async function readText(path: string): Promise<string | null> {
+async function readBytes(path: string): Promise<Buffer | 'no file' | null> {
   try {
-    return await readFile(path, 'utf8');
+    return await readFile(path);
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null;
+    if (systemCode(error) === 'EISDIR') return 'no file';
     throw error;
   }
 }
@@ -150,7 +182,7 @@ async function readLines(path: string, range: { from: number; end: number }): Pr
   const bytes = await readRange(path, range);
   const found = new Map<string, JournalLine>();
   for (const line of bytes.toString('latin1').split('\n')) {
-    const match = /^(\d{4}-\d\d-\d\dT[0-9:.]+Z) ([0-9a-z][0-9a-z._-]*)$/.exec(line);
+    const match = /^(\d{4}-\d\d-\d\dT[0-9:.]+Z) ([0-9a-z][0-9a-z._-]{0,127})$/.exec(line);
     if (match?.[1] === undefined || match[2] === undefined) continue;
     if (!found.has(match[2])) found.set(match[2], { receivedAt: match[1], eventId: match[2] });
   }
@@ -168,15 +200,15 @@ async function readRange(path: string, range: { from: number; end: number }): Pr
   }
 }
 
-/** The end of the last whole line. */
-async function completeEnd(path: string): Promise<number> {
+/** The end of the file, and of its last whole line. */
+async function completeEnd(path: string): Promise<{ readonly size: number; readonly end: number }> {
   const handle = await open(path, constants.O_RDONLY);
   try {
     const { size } = await handle.stat();
     const from = Math.max(0, size - 4096);
     const tail = Buffer.alloc(size - from);
     const { bytesRead } = await handle.read(tail, 0, tail.length, from);
-    return from + tail.subarray(0, bytesRead).lastIndexOf(0x0a) + 1;
+    return { size, end: from + tail.subarray(0, bytesRead).lastIndexOf(0x0a) + 1 };
   } finally {
     await handle.close();
   }
@@ -189,9 +221,11 @@ async function restoreJournal(root: string, journalPath: string): Promise<void> 
   for (const shard of await readdir(root, { withFileTypes: true })) {
     if (!shard.isDirectory()) continue;
     for (const name of await readdir(join(root, shard.name))) {
-      if (!name.endsWith('.json')) continue;
-      const event = JSON.parse(await readFile(join(root, shard.name, name), 'utf8')) as ArchivedEvent;
-      lines.push(`${event.receivedAt} ${eventName(event.eventId)}\n`);
+      const [, eventId] = /^([0-9a-z][0-9a-z._-]*?)(?:\.(?:quarantined|test))?\.json$/.exec(name) ?? [];
+      if (eventId === undefined || eventId.length > 128) continue;
+      // One that is damaged gets a line too: whoever reads the events is told of it.
+      const receivedAt = (await read(root, eventId))?.receivedAt ?? EPOCH;
+      lines.push(`${receivedAt} ${eventId}\n`);
     }
   }
   const part = temporaryName(root);

@@ -8,9 +8,13 @@ export const BY_WORTH: readonly DeliveryVerdict[] = ['accepted', 'quarantined', 
 /** Ids are compared without case, as file systems may. @throws RangeError it could not name a file */
 export function eventName(eventId: string): string {
   const name = eventId.toLowerCase();
-  if (!/^[0-9a-z][0-9a-z._-]{0,127}$/.test(name))
-    throw new RangeError('An event id that cannot name a file.');
+  if (!isEventName(name)) throw new RangeError('An event id that cannot name a file.');
   return name;
+}
+
+/** Whether an event may be named so. */
+export function isEventName(name: string): boolean {
+  return /^[0-9a-z][0-9a-z._-]{0,127}$/.test(name);
 }
 
 /** `ab/<eventId>.json`; what cannot be acted on says so in its name. */

@@ -5,18 +5,19 @@
  * stays true for ever.
  */
 
-import { constants, type FileHandle, open } from 'node:fs/promises';
+import { constants, type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { wellFormedJson } from '../contract/well-formed.js';
 import { appendDurably, makeFolder, systemCode } from '../ops/durable-files.js';
-import type { Fact, UnreadableFact } from './archive.js';
-import { parseFact } from './parse-fact.js';
+import { CursorError, type Fact, type OnUnreadable } from './archive.js';
+import { readFact } from './read-record.js';
 
 export interface FactFolder {
   put(fact: Fact): Promise<void>;
-  list(onUnreadable?: (fact: UnreadableFact) => void): AsyncIterable<Fact>;
+  list(onUnreadable?: OnUnreadable): AsyncIterable<Fact>;
   after(
     cursor: string | null,
-    onUnreadable?: (fact: UnreadableFact) => void,
+    onUnreadable?: OnUnreadable,
   ): AsyncIterable<{ readonly fact: Fact; readonly cursor: string }>;
 }
 
@@ -36,22 +37,24 @@ export async function openFactFolder(root: string): Promise<FactFolder> {
       throw new RangeError(`A fact needs an instant in UTC, not ${fact.at}.`);
     }
     // The leading line end fences off a line that a crash or a full disk tore.
-    await appendDurably(path, `\n${JSON.stringify(fact)}\n`);
+    await appendDurably(path, `\n${wellFormedJson(fact)}\n`);
   }
 
   async function* after(
     cursor: string | null,
-    onUnreadable?: (fact: UnreadableFact) => void,
+    onUnreadable?: OnUnreadable,
   ): AsyncGenerator<{ fact: Fact; cursor: string }> {
     const from = parseOffset(cursor);
-    let unreadable: number | null = null;
+    // Another journal than the one that was read: what it holds at that place is not what follows.
+    if (from > (await sizeOf(path))) throw new CursorError(cursor ?? '');
+    let unreadable: Damaged | null = null;
     for await (const { line, start, end } of linesFrom(path, from)) {
-      if (unreadable !== null && line === '') await tell(unreadable, onUnreadable);
+      if (unreadable !== null && line.length === 0) await tell(unreadable, onUnreadable);
       unreadable = null;
-      if (line === '') continue;
-      const fact = parseFact(line);
-      if (fact === null) unreadable = start;
-      else yield { fact, cursor: `${end}` };
+      if (line.length === 0) continue;
+      const reading = readFact(line);
+      if (reading.ok) yield { fact: reading.value, cursor: `${end}` };
+      else unreadable = { start, why: reading.why };
     }
     if (unreadable !== null) await tell(unreadable, onUnreadable);
   }
@@ -60,11 +63,11 @@ export async function openFactFolder(root: string): Promise<FactFolder> {
    * A line that was written whole has its own line end, and behind it nothing or the next one's leading line end. A torn
    * line ends where the next one begins: it was never confirmed to anybody, so it is no fact and nothing is lost.
    */
-  async function tell(start: number, onUnreadable?: (fact: UnreadableFact) => void): Promise<void> {
-    onUnreadable?.({ where: `facts/${JOURNAL}, line ${await lineNumber(path, start)}` });
+  async function tell({ start, why }: Damaged, onUnreadable?: OnUnreadable): Promise<void> {
+    onUnreadable?.({ where: `facts/${JOURNAL}, line ${await lineNumber(path, start)}`, why });
   }
 
-  async function* list(onUnreadable?: (fact: UnreadableFact) => void): AsyncGenerator<Fact> {
+  async function* list(onUnreadable?: OnUnreadable): AsyncGenerator<Fact> {
     const facts: Fact[] = [];
     for await (const { fact } of after(null, onUnreadable)) facts.push(fact);
     // Array.sort is stable: facts of one instant stay in order of writing.
@@ -74,11 +77,17 @@ export async function openFactFolder(root: string): Promise<FactFolder> {
   return { put, list, after };
 }
 
+interface Damaged {
+  /** Offset in bytes. */
+  readonly start: number;
+  readonly why: string;
+}
+
 /** Whole lines only: the rest of a line that is being written is there next time. */
 async function* linesFrom(
   path: string,
   from: number,
-): AsyncGenerator<{ line: string; start: number; end: number }> {
+): AsyncGenerator<{ line: Uint8Array; start: number; end: number }> {
   const handle = await openOrNull(path);
   if (handle === null) return;
   try {
@@ -91,7 +100,7 @@ async function* linesFrom(
       const bytes = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
       let start = 0;
       for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, start)) {
-        const line = bytes.toString('utf8', start, end);
+        const line = bytes.subarray(start, end);
         yield { line, start: position + start, end: position + end + 1 };
         start = end + 1;
       }
@@ -100,6 +109,15 @@ async function* linesFrom(
     }
   } finally {
     await handle.close();
+  }
+}
+
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return 0;
+    throw error;
   }
 }
 
@@ -124,6 +142,6 @@ async function lineNumber(path: string, offset: number): Promise<number> {
 
 function parseOffset(cursor: string | null): number {
   if (cursor === null) return 0;
-  if (!/^\d+$/.test(cursor)) throw new RangeError(`Not a cursor of the archive: ${cursor.slice(0, 80)}`);
+  if (!/^\d{1,15}$/.test(cursor)) throw new CursorError(cursor);
   return Number(cursor);
 }

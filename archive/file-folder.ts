@@ -13,6 +13,8 @@ import {
   systemCode,
   temporaryName,
 } from '../ops/durable-files.js';
+import { describeFile } from './describe-file.js';
+import { readDescription } from './read-record.js';
 
 export interface FileFolder {
   put(path: string, file: ArchivedFile): Promise<ArchivedFile>;
@@ -58,17 +60,18 @@ export async function openFileFolder(root: string): Promise<FileFolder> {
 
   async function get(sha256: string): Promise<ArchivedFile | null> {
     const csv = path(sha256);
-    try {
-      const file = JSON.parse(await readFile(scanPath(csv), 'utf8')) as ArchivedFile;
-      return exists(csv) ? file : null;
-    } catch (error) {
-      if (systemCode(error) === 'ENOENT') return null;
-      throw error;
-    }
+    const bytes = await readOrNull(scanPath(csv));
+    if (bytes === null || !exists(csv)) return null;
+    const reading = readDescription(bytes);
+    if (reading.ok && reading.value.sha256 === sha256) return reading.value;
+    const described = await describeFile(csv);
+    if (described.sha256 !== sha256) return null;
+    await replaceDurably(scanPath(csv), `${JSON.stringify(described)}\n`);
+    return described;
   }
 
   async function* list(): AsyncGenerator<ArchivedFile> {
-    for (const shard of (await readdir(root)).filter((name) => /^[0-9a-f]{2}$/.test(name)).sort()) {
+    for (const shard of await shardsIn(root)) {
       for (const name of (await readdir(join(root, shard))).sort()) {
         const sha256 = /^([0-9a-f]{64})\.csv$/.exec(name)?.[1];
         const file = sha256 === undefined ? null : await get(sha256);
@@ -78,6 +81,24 @@ export async function openFileFolder(root: string): Promise<FileFolder> {
   }
 
   return { put, replace, get, path, list };
+}
+
+/** The folders of ours; what else lies there, as a file manager's `.DS_Store` does, is nobody's business here. */
+export async function shardsIn(root: string): Promise<readonly string[]> {
+  const entries = await readdir(root, { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isDirectory() && /^[0-9a-f]{2}$/.test(entry.name))
+    .map(({ name }) => name)
+    .sort();
+}
+
+async function readOrNull(path: string): Promise<Buffer | null> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
 }
 
 const scanPath = (csv: string): string => csv.replace(/\.csv$/, '.json');

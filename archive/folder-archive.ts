@@ -1,12 +1,11 @@
 /** The archive on this machine's disk: `events/`, `files/` and `facts/` in one folder, which also several processes may share. */
 
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeFolder, sweepLeftBehind } from '../ops/durable-files.js';
+import { exists, makeFolder, sweepLeftBehind } from '../ops/durable-files.js';
 import type { Archive } from './archive.js';
 import { openEventFolder } from './event-folder.js';
 import { openFactFolder } from './fact-folder.js';
-import { openFileFolder } from './file-folder.js';
+import { openFileFolder, shardsIn } from './file-folder.js';
 import { hashFile } from './hash-file.js';
 
 /** Opens (and makes) an archive in a folder; what a dead process left unfinished is swept away. */
@@ -16,12 +15,12 @@ export async function openFolderArchive(root: string): Promise<Archive> {
   const files = await openFileFolder(join(root, 'files'));
   const facts = await openFactFolder(join(root, 'facts'));
   await sweepLeftBehind(join(root, 'events'));
-  await sweepShards(join(root, 'files'));
+  for (const shard of await shardsIn(join(root, 'files'))) await sweepLeftBehind(join(root, 'files', shard));
 
   return {
     putEvent: events.put,
     event: events.get,
-    events: (options) => events.list(options?.after),
+    events: (options) => events.list(options?.after, options?.onUnreadable),
     eventNames: events.names,
     async putFile(path, { sha256, sizeBytes, scan }) {
       const known = await files.get(sha256);
@@ -37,8 +36,8 @@ export async function openFolderArchive(root: string): Promise<Archive> {
       return files.path(sha256);
     },
     async reread(sha256) {
-      if ((await files.get(sha256)) === null) return null;
       const path = files.path(sha256);
+      if (!exists(path)) return null;
       const found = await hashFile(path);
       return { sha256: found, path: found === sha256 ? path : null };
     },
@@ -49,8 +48,4 @@ export async function openFolderArchive(root: string): Promise<Archive> {
     // Nothing is held open between two calls.
     close: async () => undefined,
   };
-}
-
-async function sweepShards(root: string): Promise<void> {
-  for (const shard of await readdir(root)) await sweepLeftBehind(join(root, shard));
 }

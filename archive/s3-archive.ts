@@ -6,12 +6,14 @@
  */
 
 import type { ArchivedFile } from '../contract/csv-file.js';
+import { wellFormedJson } from '../contract/well-formed.js';
 import { makeFolder, removeIfThere, sweepLeftBehind, temporaryName } from '../ops/durable-files.js';
-import type { Archive, ArchivedEvent, DeliveryVerdict, Fact, StoredFile, UnreadableFact } from './archive.js';
-import { BY_WORTH, eventName, eventPath } from './event-name.js';
+import type { Archive, ArchivedEvent, DeliveryVerdict, Fact, OnUnreadable, StoredFile } from './archive.js';
+import { describeFile } from './describe-file.js';
+import { BY_WORTH, eventName, eventPath, isEventName } from './event-name.js';
 import { openFileFolder } from './file-folder.js';
 import { hashFile } from './hash-file.js';
-import { parseFact } from './parse-fact.js';
+import { readDescription, readEvent, readFact } from './read-record.js';
 import type { S3Bucket } from './s3-bucket.js';
 import { ArchivedFileDamagedError } from './s3-errors.js';
 import { createS3Log } from './s3-log.js';
@@ -34,30 +36,35 @@ export async function openS3Archive(
       if (await bucket.has(eventKey(event.eventId, verdict))) return 'known';
     }
     const key = eventKey(event.eventId, event.verdict);
-    const isNew = await bucket.putIfAbsent(key, JSON.stringify(event));
+    const isNew = await bucket.putIfAbsent(key, wellFormedJson(event));
     // Also when it is known: a process that died between the two puts left an event without a line.
     await arrivals.append(eventName(event.eventId), '');
     return isNew ? 'new' : 'known';
   }
 
-  async function event(eventId: string): Promise<ArchivedEvent | null> {
+  async function event(eventId: string, onUnreadable?: OnUnreadable): Promise<ArchivedEvent | null> {
     for (const verdict of BY_WORTH) {
-      const text = await bucket.getText(eventKey(eventId, verdict));
-      if (text !== null) return JSON.parse(text) as ArchivedEvent;
+      const key = eventKey(eventId, verdict);
+      const bytes = await bucket.getBytes(key);
+      if (bytes === null) continue;
+      const reading = readEvent(bytes);
+      if (reading.ok && eventName(reading.value.eventId) === eventName(eventId)) return reading.value;
+      onUnreadable?.({ where: key, why: reading.ok ? 'another event than its name says' : reading.why });
+      return null;
     }
     return null;
   }
 
   /** Until the last event of a batch the cursor stays: who stops before it gets the batch again. */
   async function* events(
-    options: { readonly after?: string } = {},
+    options: { readonly after?: string; readonly onUnreadable?: OnUnreadable } = {},
   ): AsyncGenerator<{ event: ArchivedEvent; cursor: string }> {
     const before = options.after ?? '';
     const { keys, cursor } = await arrivals.since(before);
     const found = new Map<string, ArchivedEvent>();
     for (const key of keys) {
       const id = arrivals.nameOf(key);
-      const archived = found.has(id) ? null : await event(id);
+      const archived = found.has(id) || !isEventName(id) ? null : await event(id, options.onUnreadable);
       if (archived !== null) found.set(id, archived);
     }
     const ordered = [...found.values()].sort(byArrival);
@@ -71,7 +78,7 @@ export async function openS3Archive(
     for await (const key of bucket.list('events/by-id')) there.add(key);
     const { keys } = await arrivals.since(null);
     for (const name of new Set(keys.map(arrivals.nameOf))) {
-      if (BY_WORTH.some((verdict) => there.has(eventKey(name, verdict)))) yield name;
+      if (isEventName(name) && BY_WORTH.some((verdict) => there.has(eventKey(name, verdict)))) yield name;
     }
   }
 
@@ -105,8 +112,25 @@ export async function openS3Archive(
   }
 
   async function scanned(sha256: string): Promise<ArchivedFile | null> {
-    const text = await bucket.getText(scanKey(sha256));
-    return text === null ? null : (JSON.parse(text) as ArchivedFile);
+    const bytes = await bucket.getBytes(scanKey(sha256));
+    if (bytes === null) return null;
+    const reading = readDescription(bytes);
+    return reading.ok && reading.value.sha256 === sha256 ? reading.value : describeAgain(sha256);
+  }
+
+  /** The bucket's own description stays damaged: the one that is made again lies in the cache. */
+  async function describeAgain(sha256: string): Promise<ArchivedFile | null> {
+    const known = await cache.get(sha256);
+    if (known !== null) return known;
+    const part = temporaryName(cacheFolder);
+    try {
+      if ((await bucket.download(csvKey(sha256), part)) !== sha256) return null;
+      const described = await describeFile(part);
+      await cache.replace(part, described);
+      return described;
+    } finally {
+      await removeIfThere(part);
+    }
   }
 
   async function getFile(sha256: string): Promise<ArchivedFile | null> {
@@ -151,25 +175,24 @@ export async function openS3Archive(
 
   async function* factsAfter(
     cursor: string | null,
-    onUnreadable?: (fact: UnreadableFact) => void,
+    onUnreadable?: OnUnreadable,
   ): AsyncGenerator<{ readonly fact: Fact; readonly cursor: string }> {
     const { keys, cursor: behind } = await factLog.since(cursor);
     let last: Fact | null = null;
     for (const key of keys) {
-      const text = await bucket.getText(key);
-      if (text === null) throw new Error(`The archive lists ${key} and does not have it.`);
-      const fact = parseFact(text);
-      if (fact === null) {
-        onUnreadable?.({ where: key });
+      const bytes = await bucket.getBytes(key);
+      const reading = bytes === null ? { ok: false as const, why: 'listed and not there' } : readFact(bytes);
+      if (!reading.ok) {
+        onUnreadable?.({ where: key, why: reading.why });
         continue;
       }
       if (last !== null) yield { fact: last, cursor: cursor ?? '' };
-      last = fact;
+      last = reading.value;
     }
     if (last !== null) yield { fact: last, cursor: behind };
   }
 
-  async function* facts(onUnreadable?: (fact: UnreadableFact) => void): AsyncGenerator<Fact> {
+  async function* facts(onUnreadable?: OnUnreadable): AsyncGenerator<Fact> {
     const all: Fact[] = [];
     for await (const { fact } of factsAfter(null, onUnreadable)) all.push(fact);
     // Array.sort is stable: facts of one instant stay in order of writing.
@@ -178,7 +201,7 @@ export async function openS3Archive(
 
   return {
     putEvent,
-    event,
+    event: (eventId) => event(eventId),
     events,
     eventNames,
     putFile,
@@ -186,7 +209,7 @@ export async function openS3Archive(
     localPath,
     reread,
     files,
-    putFact: (fact) => factLog.append(fact.kind, JSON.stringify(fact)),
+    putFact: (fact) => factLog.append(fact.kind, wellFormedJson(fact)),
     facts,
     factsAfter,
     close: async () => bucket.close(),

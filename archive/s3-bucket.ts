@@ -41,7 +41,7 @@ export interface S3Bucket {
   /** null when there is no such key. */
   head(key: string): Promise<ObjectHead | null>;
   /** null when there is no such key. */
-  getText(key: string): Promise<string | null>;
+  getBytes(key: string): Promise<Uint8Array | null>;
   /** The SHA-256 of the bytes that arrived, in lower-case hex; null when there is no such key. */
   download(key: string, path: string): Promise<string | null>;
   /** Keys below a folder in order, without the prefix; `after` is a key too, and not given again. */
@@ -148,9 +148,9 @@ export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
     return { sizeBytes: ContentLength, sha256: isOfWhole ? digest.toString('hex') : null };
   }
 
-  async function getText(key: string): Promise<string | null> {
+  async function getBytes(key: string): Promise<Uint8Array | null> {
     const found = await unlessMissing(client.send(new GetObjectCommand(at(key))));
-    return (await found?.Body?.transformToString('utf-8')) ?? null;
+    return (await found?.Body?.transformToByteArray()) ?? null;
   }
 
   async function download(key: string, path: string): Promise<string | null> {
@@ -176,7 +176,7 @@ export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
     putFile: (key, path, file) => explained(putFile(key, path, file)),
     has: async (key) => (await explained(head(key))) !== null,
     head: (key) => explained(head(key)),
-    getText: (key) => explained(getText(key)),
+    getBytes: (key) => explained(getBytes(key)),
     download: (key, path) => explained(download(key, path)),
     list,
     close() {

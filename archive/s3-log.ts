@@ -7,6 +7,7 @@
  */
 
 import { createHash, randomBytes } from 'node:crypto';
+import { CursorError } from './archive.js';
 import type { S3Bucket } from './s3-bucket.js';
 
 /** How late a key may turn up: an upload that is tried again, and clocks that differ. */
@@ -29,7 +30,7 @@ export function createS3Log(bucket: S3Bucket, folder: string, now: () => Date): 
       await bucket.putIfAbsent(`${folder}/${now().toISOString()}~${unique}~${name}`, text);
     },
     async since(cursor) {
-      const { newest, seen } = parseCursor(cursor);
+      const { newest, seen } = parseCursor(folder, cursor);
       const keys: string[] = [];
       const all: string[] = [];
       for await (const key of bucket.list(
@@ -61,10 +62,12 @@ function fingerprint(key: string): string {
   return createHash('sha256').update(key).digest('base64url').slice(0, FINGERPRINT_LENGTH);
 }
 
-function parseCursor(cursor: string | null): { newest: string; seen: ReadonlySet<string> } {
+function parseCursor(folder: string, cursor: string | null): { newest: string; seen: ReadonlySet<string> } {
   if (cursor === null || cursor === '') return { newest: '', seen: new Set() };
   const split = cursor.indexOf('#');
-  if (split < 0) throw new RangeError(`Not a cursor of this archive: ${cursor.slice(0, 80)}`);
+  const instant = cursor.slice(folder.length + 1, folder.length + 25);
+  if (split < 0 || !cursor.startsWith(`${folder}/`) || Number.isNaN(Date.parse(instant)))
+    throw new CursorError(cursor);
   const seen = new Set<string>();
   for (let at = split + 1; at < cursor.length; at += FINGERPRINT_LENGTH) {
     seen.add(cursor.slice(at, at + FINGERPRINT_LENGTH));

@@ -4,13 +4,15 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DeleteObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { DeleteObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Archive, ArchivedEvent, Fact } from '../../archive/archive.js';
+import { describeFile } from '../../archive/describe-file.js';
 import { openArchive } from '../../archive/open-archive.js';
 import { openS3Archive } from '../../archive/s3-archive.js';
 import { openS3Bucket } from '../../archive/s3-bucket.js';
+import { aCsv } from '../warehouse/support.js';
 import { anArchivedEvent } from './an-event.js';
 import { startS3Server } from './s3-server.js';
 
@@ -159,6 +161,31 @@ test('a fact that was damaged is told by its key, and what was read is not read 
   const again = [];
   for await (const each of archive.factsAfter(cursor)) again.push(each);
   expect(again).toEqual([]);
+});
+
+test('a damaged event and a damaged description are told or made again, and hide no other', async () => {
+  const bytes = aCsv();
+  const path = join(dataDir, 'download');
+  await writeFile(path, bytes);
+  const file = await describeFile(path);
+  await archive.putFile(path, file);
+  for (const eventId of ['a1', 'b2', 'c3']) await archive.putEvent(anArchivedEvent({ eventId }));
+  const { hostname: Bucket } = new URL(url);
+  const client = new S3Client({ forcePathStyle: true });
+  const description = `files/${file.sha256.slice(0, 2)}/${file.sha256}.json`;
+  for (const key of ['events/by-id/b2/b2.json', description]) {
+    await client.send(new PutObjectCommand({ Bucket, Key: `some/prefix/${key}`, Body: '{"receivedAt":5' }));
+  }
+  client.destroy();
+  const [told, found]: [string[], string[]] = [[], []];
+  const other = await anotherMachine(0);
+  for await (const { event } of other.events({ onUnreadable: ({ where }) => told.push(where) })) {
+    found.push(event.eventId);
+  }
+  expect({ told, found: found.sort() }).toEqual({ told: ['events/by-id/b2/b2.json'], found: ['a1', 'c3'] });
+  expect(await other.event('b2')).toBeNull();
+  expect(await other.file(file.sha256)).toEqual(file);
+  expect(await other.reread(file.sha256)).toMatchObject({ sha256: file.sha256 });
 });
 
 test('events are named without being read, and none that is gone', async () => {

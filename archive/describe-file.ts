@@ -1,0 +1,17 @@
+/** Makes the description of a file again from its bytes: it says nothing that they do not. */
+
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import type { ArchivedFile } from '../contract/csv-file.js';
+import { CsvScanner } from '../contract/csv-scanner.js';
+
+export async function describeFile(path: string): Promise<ArchivedFile> {
+  const [hash, scanner] = [createHash('sha256'), new CsvScanner()];
+  let sizeBytes = 0;
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    scanner.push(chunk);
+    sizeBytes += chunk.length;
+  }
+  return { sha256: hash.digest('hex'), sizeBytes, scan: scanner.end() };
+}

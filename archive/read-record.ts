@@ -1,0 +1,152 @@
+/**
+ * Reads what the archive keeps as JSON, in every kind of archive: an event, a fact, the description of a file.
+ *
+ * A disk damages what lies on it, and a person's hand does too. Whoever reads many of them tells what cannot be read and
+ * goes on with the others, so each is checked here down to the types that those behind rely on. What a later version adds,
+ * or leaves out beside the id, is no damage.
+ */
+
+import { z } from 'zod';
+import type { ArchivedFile } from '../contract/csv-file.js';
+import { mayBeIllFormed, wellFormedInside } from '../contract/well-formed.js';
+import { describeIssues } from '../contract/wire.js';
+import type { ArchivedEvent, Fact } from './archive.js';
+import { BY_WORTH } from './event-name.js';
+
+export type RecordReading<T> =
+  | { readonly ok: true; readonly value: T }
+  /** `why` names fields, never values. */
+  | { readonly ok: false; readonly why: string };
+
+export function readEvent(bytes: Uint8Array | string): RecordReading<ArchivedEvent> {
+  return read<ArchivedEvent>(Event, bytes);
+}
+
+export function readFact(bytes: Uint8Array | string): RecordReading<Fact> {
+  return read<Fact>(AnyFact, bytes);
+}
+
+export function readDescription(bytes: Uint8Array | string): RecordReading<ArchivedFile> {
+  return read<ArchivedFile>(Description, bytes);
+}
+
+const Text = z.string().nullish();
+const Instant = z.iso.datetime();
+const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'expected a SHA-256');
+const Guid = z.guid();
+const Whole = z.int().nonnegative();
+/** As many as the warehouse's column takes. */
+const Number32 = z.int().positive().max(0x7f_ff_ff_ff);
+/** The service's fields under our names: nothing in them has parts. */
+const Cells = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
+
+const Event = z.looseObject({
+  eventId: z.string().regex(/^[0-9a-z][0-9a-z._-]{0,127}$/i, 'expected an id'),
+  receivedAt: Instant,
+  verdict: z.enum(BY_WORTH),
+  reason: Text,
+  envelope: z.string(),
+  event: z
+    .looseObject({
+      eventId: z.string(),
+      eventType: Text,
+      eventTimestamp: Text,
+      partnerId: Text,
+      isTestEvent: z.boolean().nullish(),
+      invoice: Cells.and(z.looseObject({ invoiceId: z.string() })),
+      export: Cells.nullish(),
+    })
+    .nullable(),
+});
+
+const AnyFact = z.discriminatedUnion('kind', [
+  z.looseObject({ kind: z.literal('duplicate'), at: Instant, eventId: z.string() }),
+  z.looseObject({
+    kind: z.literal('file'),
+    at: Instant,
+    invoiceId: z.string(),
+    sha256: z.string(),
+    sizeBytes: Whole,
+    source: z.string(),
+    from: Text,
+  }),
+  z.looseObject({
+    kind: z.literal('load'),
+    at: Instant,
+    invoiceId: Guid,
+    sha256: Sha256,
+    source: z.string(),
+    announcedSha256: Text,
+    version: Number32,
+    loadId: Number32,
+    shipments: Whole.optional(),
+    billingCost: z.string().optional(),
+    eventId: Text,
+    workflowRunId: Text,
+  }),
+  z.looseObject({
+    kind: z.literal('details'),
+    at: Instant,
+    invoiceId: z.string(),
+    status: Text,
+    header: Cells,
+  }),
+  z.looseObject({
+    kind: z.literal('attention'),
+    at: Instant,
+    invoiceId: z.string(),
+    code: z.string(),
+    reason: z.string(),
+  }),
+  z.looseObject({ kind: z.literal('resolved'), at: Instant, invoiceId: z.string() }),
+  z.looseObject({ kind: z.literal('discard'), at: Instant, quarantineId: z.string(), note: z.string() }),
+]);
+
+const Description = z.looseObject({
+  sha256: Sha256,
+  sizeBytes: Whole,
+  scan: z.looseObject({
+    records: Whole,
+    longestRecordBytes: Whole,
+    findings: z.array(
+      z.looseObject({
+        line: Whole.nullable(),
+        row: Whole.nullable(),
+        column: z.string().nullable(),
+        rule: z.string(),
+        value: z.string(),
+      }),
+    ),
+    findingCount: Whole,
+    endsWithLineEnd: z.boolean(),
+    cuts: z.array(Whole).optional(),
+  }),
+});
+
+/** The value is the one that was parsed, whole: `schema` only checks. */
+function read<T>(schema: z.ZodType, bytes: Uint8Array | string): RecordReading<T> {
+  const value = parsed(bytes);
+  if (typeof value === 'string') return { ok: false, why: value };
+  const checked = schema.safeParse(value.json);
+  if (!checked.success) return { ok: false, why: describeIssues(checked.error, '', value.json) };
+  return { ok: true, value: value.json as T };
+}
+
+/** Why it is none when it is no JSON. */
+function parsed(bytes: Uint8Array | string): { readonly json: unknown } | string {
+  let text: string;
+  try {
+    text = typeof bytes === 'string' ? bytes : new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return 'not UTF-8';
+  }
+  try {
+    const json: unknown = JSON.parse(text);
+    // An older version kept half a character as it came.
+    return { json: mayBeIllFormed(text) ? wellFormedInside(json) : json };
+  } catch (error) {
+    // A RangeError says that it is nested deeper than we can follow.
+    if (error instanceof SyntaxError || error instanceof RangeError) return 'not JSON';
+    throw error;
+  }
+}

@@ -1,0 +1,208 @@
+/** One damaged thing in an archive is told and passed over, whatever it is; all others are given as if it were not there. */
+
+import { createHash } from 'node:crypto';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Archive, Fact, UnreadableRecord } from '../../archive/archive.js';
+import { CursorError } from '../../archive/archive.js';
+import { describeFile } from '../../archive/describe-file.js';
+import { openFolderArchive } from '../../archive/folder-archive.js';
+import { aCsv } from '../warehouse/support.js';
+import { anArchivedEvent, anEvent } from './an-event.js';
+import { brokenRecord } from './broken-records.js';
+
+const INVOICE = '22222222-2222-4222-8222-222222222222';
+const AT = '2026-03-01T00:00:00.000Z';
+
+/** One of each kind. */
+const FACTS: readonly Fact[] = [
+  { kind: 'duplicate', at: AT, eventId: 'a1' },
+  { kind: 'file', at: AT, invoiceId: INVOICE, sha256: 'ab', sizeBytes: 1, source: 'event', from: null },
+  {
+    kind: 'load',
+    at: AT,
+    invoiceId: INVOICE,
+    sha256: 'a'.repeat(64),
+    source: 'event',
+    announcedSha256: null,
+    version: 1,
+    loadId: 1,
+    shipments: 3,
+    billingCost: '1.0000',
+    eventId: null,
+    workflowRunId: null,
+  },
+  { kind: 'details', at: AT, invoiceId: INVOICE, status: 'finalized', header: { invoiceNumber: 'N' } },
+  { kind: 'attention', at: AT, invoiceId: INVOICE, code: 'x', reason: 'y' },
+  { kind: 'resolved', at: AT, invoiceId: INVOICE },
+  { kind: 'discard', at: AT, quarantineId: 'd-0123456789abcdef', note: '' },
+];
+const LAST: Fact = { kind: 'duplicate', at: AT, eventId: 'last' };
+
+let root: string;
+let archive: Archive;
+beforeEach(async () => {
+  root = mkdtempSync(join(tmpdir(), 'billsync-damaged-archive-'));
+  archive = await openFolderArchive(root);
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+async function events(of = archive, after?: string) {
+  const told: UnreadableRecord[] = [];
+  const ids: string[] = [];
+  let cursor = after ?? '';
+  const options = { ...(after === undefined ? {} : { after }), onUnreadable: told.push.bind(told) };
+  for await (const each of of.events(options)) {
+    ids.push(each.event.eventId);
+    cursor = each.cursor;
+  }
+  return { ids, told, cursor };
+}
+
+describe('a damaged event', () => {
+  const path = (id: string): string => join(root, 'events', id.slice(0, 2), `${id}.json`);
+
+  test('never hides another, whatever lies in its place', async () => {
+    const whole = JSON.stringify(anArchivedEvent({ eventId: 'b2', event: anEvent({ eventId: 'b2' }) }));
+    for (const eventId of ['a1', 'b2', 'c3']) await archive.putEvent(anArchivedEvent({ eventId }));
+    await fc.assert(
+      fc.asyncProperty(brokenRecord(whole), async (bytes) => {
+        writeFileSync(path('b2'), bytes);
+        const { ids, told } = await events();
+        expect(ids.filter((id) => id !== 'b2')).toEqual(['a1', 'c3']);
+        // Either it can be read all the same, or it is told.
+        expect(ids.includes('b2') ? [] : ['events/b2/b2.json']).toEqual(told.map(({ where }) => where));
+        await archive.event('b2');
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('is told once the reading comes by, and is not met again behind the next sound one', async () => {
+    for (const eventId of ['a1', 'b2']) await archive.putEvent(anArchivedEvent({ eventId }));
+    writeFileSync(path('b2'), 'nonsense');
+    const first = await events();
+    expect(first.told).toEqual([{ where: 'events/b2/b2.json', why: 'not JSON' }]);
+    expect(await events(archive, first.cursor)).toMatchObject({ ids: [], told: [] });
+  });
+
+  test('does not keep a lost journal from being made again', async () => {
+    for (const eventId of ['a1', 'b2']) await archive.putEvent(anArchivedEvent({ eventId }));
+    writeFileSync(path('b2'), '{"receivedAt":5}');
+    mkdirSync(path('b2').replace('b2.json', 'b23.json'));
+    rmSync(join(root, 'events/journal'));
+    const { ids, told } = await events(await openFolderArchive(root));
+    expect(ids).toEqual(['a1']);
+    expect(told.map(({ where }) => where).sort()).toEqual(['events/b2/b2.json', 'events/b2/b23.json']);
+  });
+
+  test('is not one whose text an older version kept with half a character in it', async () => {
+    const eventId = 'b2';
+    await archive.putEvent(anArchivedEvent({ eventId }));
+    const event = anEvent({ eventId });
+    const kept = anArchivedEvent({
+      eventId,
+      event: { ...event, invoice: { ...event.invoice, partnerInvoiceId: 'A\ud800' } },
+    });
+    writeFileSync(path(eventId), JSON.stringify(kept));
+    expect((await archive.event(eventId))?.event?.invoice.partnerInvoiceId).toBe('A\ufffd');
+  });
+
+  test('in the journal is no line, however it looks', async () => {
+    await archive.putEvent(anArchivedEvent({ eventId: 'a1' }));
+    appendFileSync(join(root, 'events/journal'), `\n${AT} ${'x'.repeat(5_000)}\n\n${AT} b2\n${AT} \xff\n`);
+    await archive.putEvent(anArchivedEvent({ eventId: 'c3' }));
+    expect(await events()).toMatchObject({ ids: ['a1', 'c3'], told: [] });
+  });
+});
+
+test.each(FACTS.map((fact) => [fact.kind, fact] as const))(
+  'a damaged fact never hides another, whatever lies in its place: %s',
+  async (_kind, fact) => {
+    const journal = join(root, 'facts/journal.ndjson');
+    for (const each of FACTS) await archive.putFact(each);
+    await archive.putFact(LAST);
+    const lines = readFileSync(journal, 'utf8').split('\n');
+    const at = lines.findIndex((line) => line.includes(`"kind":"${fact.kind}"`));
+    const others = FACTS.filter(({ kind }) => kind !== fact.kind);
+    await fc.assert(
+      fc.asyncProperty(brokenRecord(JSON.stringify(fact)), async (bytes) => {
+        const damaged = lines.map((line, i) => (i === at ? bytes : Buffer.from(line)));
+        writeFileSync(journal, Buffer.concat(damaged.flatMap((line) => [line, Buffer.from('\n')])));
+        const found: Fact[] = [];
+        for await (const each of archive.facts(() => undefined)) found.push(each);
+        expect(found).toEqual(expect.arrayContaining([...others, LAST]));
+        expect(found.length).toBeLessThanOrEqual(FACTS.length + 1);
+      }),
+      { numRuns: 25 },
+    );
+  },
+);
+
+describe('a damaged description of a file', () => {
+  const bytes = aCsv();
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+
+  test('is made again from the bytes', async () => {
+    const path = join(root, 'download');
+    writeFileSync(path, bytes);
+    const whole = await archive.putFile(path, { ...(await describeFile(path)) });
+    const description = (await archive.localPath(sha256)).replace(/csv$/, 'json');
+    const json = readFileSync(description, 'utf8').trim();
+    await fc.assert(
+      fc.asyncProperty(brokenRecord(json), async (damaged) => {
+        writeFileSync(description, damaged);
+        const found = await archive.file(sha256);
+        expect(found).toMatchObject({ sha256 });
+        expect(await archive.reread(sha256)).toMatchObject({ sha256 });
+      }),
+      { numRuns: 25 },
+    );
+    writeFileSync(description, 'nonsense');
+    expect(await archive.file(sha256)).toEqual(whole);
+    expect(JSON.parse(readFileSync(description, 'utf8'))).toEqual(whole);
+  });
+
+  test('of bytes that are damaged too is none', async () => {
+    const path = join(root, 'download');
+    writeFileSync(path, bytes);
+    await archive.putFile(path, { ...(await describeFile(path)) });
+    const csv = await archive.localPath(sha256);
+    writeFileSync(csv, 'nonsense');
+    writeFileSync(csv.replace(/csv$/, 'json'), 'nonsense');
+    expect(await archive.file(sha256)).toBeNull();
+  });
+});
+
+test('a file of somebody else beside ours keeps nothing from opening', async () => {
+  for (const folder of ['', 'events', 'files', 'facts']) {
+    writeFileSync(join(root, folder, '.DS_Store'), 'not ours');
+    writeFileSync(join(root, folder, 'ab'), 'not ours');
+  }
+  mkdirSync(join(root, 'files/lost+found'));
+  const again = await openFolderArchive(root);
+  const files = [];
+  for await (const file of again.files()) files.push(file);
+  expect(files).toEqual([]);
+});
+
+test('a cursor that this archive never gave is told, and so is one behind the end of a journal that was made again', async () => {
+  await archive.putEvent(anArchivedEvent({ eventId: 'a1' }));
+  const drain = async (source: AsyncIterable<unknown>): Promise<void> => {
+    for await (const _ of source);
+  };
+  for (const cursor of [
+    'x',
+    '-1',
+    '\ud800',
+    '99999',
+    '1.99999.2026~a',
+    'facts/2026-01-01T00:00:00.000Z~a~b#',
+  ]) {
+    await expect(drain(archive.events({ after: cursor }))).rejects.toThrow(CursorError);
+    await expect(drain(archive.factsAfter(cursor))).rejects.toThrow(CursorError);
+  }
+});
