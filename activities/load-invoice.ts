@@ -52,7 +52,7 @@ function summary(outcome: LoadOutcome): LoadInvoiceResult {
     case 'voided':
       return { outcome: 'voided' };
     case 'rejected':
-      return { outcome: 'rejected', reason: rejection(outcome.findings, outcome.findingCount) };
+      return { outcome: 'rejected', reason: rejection(outcome) };
     case 'contradicted':
       return { outcome: 'contradicted', reason: contradiction(outcome.discrepancies) };
   }

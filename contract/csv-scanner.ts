@@ -60,7 +60,7 @@ export class CsvScanner {
   readonly #utf8 = new Utf8Validator();
   readonly #findings: CsvFinding[] = [];
   /** The last cell in which each rule was found broken. */
-  readonly #told = new Map<ScanRule, string>();
+  readonly #told = new Map<ScanRule, { record: number; field: number }>();
   #findingCount = 0;
 
   /** The file's first bytes, until there are enough to compare the header; null from then on. */
@@ -280,10 +280,17 @@ export class CsvScanner {
 
   /** What is wrong in a cell in one way is one finding, however often it occurs there. */
   #addOnce(rule: ScanRule, value: () => string): void {
-    const cell = `${this.#record}/${this.#field}`;
-    if (this.#told.get(rule) === cell) return;
-    this.#told.set(rule, cell);
-    this.#add(rule, { value: value() });
+    const told = this.#told.get(rule);
+    if (told === undefined) {
+      this.#told.set(rule, { record: this.#record, field: this.#field });
+    } else {
+      if (told.record === this.#record && told.field === this.#field) return;
+      told.record = this.#record;
+      told.field = this.#field;
+    }
+    // A file may be wrong in every byte: what nobody will read is not put into words.
+    if (this.#findings.length >= MAX_FINDINGS) this.#findingCount++;
+    else this.#add(rule, { value: value() });
   }
 
   /** By default at the current line, record and column. */

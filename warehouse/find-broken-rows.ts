@@ -1,14 +1,14 @@
 /**
  * Reads a refused file once more with csv-parse, to say which line, which column, which rule, what was there.
  *
- * It runs only for a file that is refused, so it may cost what it costs. It is also the second, independent reader
- * that tests confront with the load.
+ * It stops at a hundred findings. `read-in-thread.ts` bounds its time and memory. It is also the second, independent
+ * reader that tests confront with the load.
  */
 
 import { createReadStream } from 'node:fs';
 import { type Info, parse } from 'csv-parse';
 import type { CsvFinding } from '../contract/csv-file.js';
-import { MAX_FINDINGS } from '../contract/csv-scanner.js';
+import { MAX_FINDINGS, MAX_RECORD_BYTES } from '../contract/csv-scanner.js';
 import { CSV_HEADERS, type CsvHeader } from '../contract/names.js';
 import { printable } from '../contract/printable.js';
 import { brokenCells } from './cell-rules.js';
@@ -17,7 +17,9 @@ export interface BrokenRows {
   /** The first 100, in order of the file. */
   readonly findings: readonly CsvFinding[];
   readonly findingCount: number;
-  /** Records without the header. */
+  /** There were a hundred, and nobody looked for more. */
+  readonly isCutOff: boolean;
+  /** Records that were read, without the header. */
   readonly records: number;
 }
 
@@ -39,11 +41,9 @@ export async function findBrokenRows(
   { skipsRagged = false, onGoodRow }: FindBrokenRowsOptions = {},
 ): Promise<BrokenRows> {
   const findings: CsvFinding[] = [];
-  let findingCount = 0;
   let records = 0;
   let nextLine = 1;
   const add = (finding: CsvFinding): void => {
-    findingCount += 1;
     if (findings.length < MAX_FINDINGS) findings.push({ ...finding, value: printable(finding.value) });
   };
 
@@ -53,7 +53,7 @@ export async function findBrokenRows(
     raw: true,
     columns: false,
     record_delimiter: '\r\n',
-    max_record_size: 0,
+    max_record_size: MAX_RECORD_BYTES,
     relax_column_count: skipsRagged,
   });
   const input = createReadStream(csvPath);
@@ -73,6 +73,7 @@ export async function findBrokenRows(
       for (const cell of broken) {
         add({ line: line + lineBreaksBefore(cell.column, record), row: records, ...cell });
       }
+      if (findings.length >= MAX_FINDINGS) break;
     }
   } catch (error) {
     if (!isCsvError(error)) throw error;
@@ -85,8 +86,10 @@ export async function findBrokenRows(
     });
   } finally {
     input.destroy();
+    parser.destroy();
   }
-  return { findings, findingCount, records };
+  const findingCount = findings.length;
+  return { findings, findingCount, isCutOff: findingCount >= MAX_FINDINGS, records };
 }
 
 /** A cell is told with the line it begins on, as the byte scan does. */

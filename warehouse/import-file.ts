@@ -111,9 +111,12 @@ async function archiveAndLoad(
   });
 }
 
+/** Of a file that is looked at for the invoice it names; a first row that goes on behind it names none. */
+const FIRST_ROW_BYTES = 256 << 10;
+
 /** The Invoice ID of the first row, whatever else is wrong with the file; null when there is none to read. */
 async function invoiceOf(csvPath: string): Promise<string | null> {
-  const input = createReadStream(csvPath);
+  const input = createReadStream(csvPath, { end: FIRST_ROW_BYTES - 1 });
   const parser = input.pipe(
     parse({
       bom: true,

@@ -1,16 +1,16 @@
 /** What loading a file would come to, said without writing anything: the answer of a dry run. */
 
 import type { ArchivedFile } from '../contract/csv-file.js';
-import { fromTenThousandths, toTenThousandths } from '../contract/decimal.js';
 import type { InvoiceHeader } from '../contract/invoice-event.js';
-import { CSV_HEADERS, type CsvHeader, type WebhookStatus } from '../contract/names.js';
+import type { WebhookStatus } from '../contract/names.js';
 import { judgeRows, loadedRows } from './commit-load.js';
 import { deriveInvoice, type Evidence, type InvoiceLines } from './derive-invoice.js';
+import { MisreadError } from './errors.js';
 import type { FileLoad } from './file-load.js';
-import { findBrokenRows } from './find-broken-rows.js';
 import { readInvoiceLines } from './invoice-states.js';
 import { knownLoad } from './known-load.js';
 import { factLines } from './ledger-lines.js';
+import { readBounded } from './read-in-thread.js';
 import { Refusal, refusedByScan } from './refusal.js';
 import type { Ledgers, Row } from './statements.js';
 import type { JudgedOutcome } from './warehouse.js';
@@ -30,7 +30,7 @@ export interface FileToJudge {
   readonly at: string;
 }
 
-/** @throws MisreadError when csv-parse counts other records than the byte scan */
+/** @throws MisreadError when csv-parse counts other records than the byte scan, or does not come to an end */
 export async function judgeFile(ledgers: Ledgers, asked: FileToJudge): Promise<JudgedOutcome> {
   const { invoiceId, file, csvPath } = asked;
   const lines = await linesOf(ledgers, asked);
@@ -38,17 +38,26 @@ export async function judgeFile(ledgers: Ledgers, asked: FileToJudge): Promise<J
   const known = await knownLoad(ledgers, { invoiceId, sha256: file.sha256 });
   if (known !== null) return known;
   if (file.scan.findingCount > 0) return refusedByScan({ file, csvPath, invoiceId });
-  const totals = new Totals();
-  const { findings, findingCount } = await findBrokenRows(csvPath, invoiceId, {
-    onGoodRow: (row) => totals.add(row),
-  });
-  if (findingCount > 0) return { outcome: 'rejected', findings, findingCount };
-  return judgeTotals(asked, totals.rows(), lines);
+  const read = await readBounded({ csvPath, invoiceId, skipsRagged: false }, judgingLimits(file.sizeBytes));
+  if ('stopped' in read) throw new MisreadError(invoiceId, `judging it was stopped, ${read.stopped}`);
+  const { findings, findingCount, isCutOff } = read.broken;
+  if (findingCount > 0) {
+    return { outcome: 'rejected', findings, findingCount, ...(isCutOff ? { isCutOff } : {}) };
+  }
+  return judgeTotals(asked, read.totals, lines);
 }
+
+/** A person asked for it and waits: a good file is read to its end, however large it is. */
+function judgingLimits(sizeBytes: number): { readonly timeMs: number } {
+  return { timeMs: 60_000 + Math.ceil(sizeBytes / BYTES_A_MS_AT_LEAST) };
+}
+
+/** csv-parse reads twenty times as many. */
+const BYTES_A_MS_AT_LEAST = 1_000;
 
 function judgeTotals(
   { invoiceId, file, csvPath, at }: FileToJudge,
-  totals: Row[],
+  totals: readonly Row[],
   lines: InvoiceLines,
 ): JudgedOutcome {
   const load: FileLoad = {
@@ -74,51 +83,4 @@ async function linesOf(ledgers: Ledgers, { invoiceId, details, at }: FileToJudge
   const [told] = factLines([{ kind: 'details', at, invoiceId, ...details }]).details;
   const unsaid = { stamp: at, event_id: null, event_type: null, partner_id: null, announced_sha256: null };
   return { ...lines, evidence: [...lines.evidence, { ...told, ...unsaid } as unknown as Evidence] };
-}
-
-interface Total {
-  shipments: number;
-  cost: bigint;
-  tenant: string;
-  first: string;
-  last: string;
-}
-
-const INDEX = Object.fromEntries(CSV_HEADERS.map((name, index) => [name, index])) as Record<
-  CsvHeader,
-  number
->;
-
-/** What rows amount to for each currency, as `load-totals.sql` says it of rows that are loaded. */
-class Totals {
-  readonly #of = new Map<string, Total>();
-  #rows = 0;
-
-  /** A row that breaks no rule. */
-  add(row: readonly string[]): void {
-    const cell = (name: CsvHeader): string => row[INDEX[name]] ?? '';
-    const [code, tenant, day] = [cell('Currency Code'), cell('Tenant'), cell('Ship Date')];
-    const total = this.#of.get(code) ?? { shipments: 0, cost: 0n, tenant, first: day, last: day };
-    total.shipments += 1;
-    total.cost += toTenThousandths(cell('Billing Cost'));
-    if (tenant < total.tenant) total.tenant = tenant;
-    if (day < total.first) total.first = day;
-    if (day > total.last) total.last = day;
-    this.#of.set(code, total);
-    this.#rows += 1;
-  }
-
-  rows(): Row[] {
-    return [...this.#of].map(([currency_code, { shipments, cost, tenant, first, last }]) => ({
-      ...{
-        load_id: 0,
-        currency_code,
-        is_code: true,
-        shipments,
-        billing_cost: fromTenThousandths(cost),
-        tenant,
-      },
-      ...{ first_ship_date: first, last_ship_date: last, first_row: 1, last_row: this.#rows },
-    }));
-  }
 }

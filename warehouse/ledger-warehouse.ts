@@ -18,6 +18,7 @@ import { refreshInvoices } from './invoice-states.js';
 import { type FileToJudge, judgeFile } from './judge-file.js';
 import { knownLoad } from './known-load.js';
 import { uuidOrNull } from './ledger-lines.js';
+import type { LoadAttempts } from './load-attempts.js';
 import { readInvoice, readInvoices, readStandings } from './read-invoices.js';
 import type { Ledgers, Statements } from './statements.js';
 import { takeEvents } from './take-ledger-lines.js';
@@ -69,6 +70,7 @@ export interface Store {
 export interface LedgerWarehouseParts {
   readonly store: Store;
   readonly archive: Archive;
+  readonly attempts: LoadAttempts;
   readonly log: Logger;
   readonly now: () => Date;
 }
@@ -76,6 +78,7 @@ export interface LedgerWarehouseParts {
 export class LedgerWarehouse implements Warehouse {
   readonly #store: Store;
   readonly #archive: Archive;
+  readonly #attempts: LoadAttempts;
   readonly #log: Logger;
   readonly #now: () => Date;
   /** Shared by all who are at work, exclusive for the end. What holds it never takes it again. */
@@ -95,9 +98,10 @@ export class LedgerWarehouse implements Warehouse {
   readonly #untold = new Map<string, Fact & { readonly kind: 'load' }>();
   #closed: Promise<void> | null = null;
 
-  constructor({ store, archive, log, now }: LedgerWarehouseParts) {
+  constructor({ store, archive, attempts, log, now }: LedgerWarehouseParts) {
     this.#store = store;
     this.#archive = archive;
+    this.#attempts = attempts;
     this.#log = log;
     this.#now = now;
   }
@@ -163,6 +167,7 @@ export class LedgerWarehouse implements Warehouse {
   }
 
   async resumeInvoice(invoiceId: string): Promise<void> {
+    this.#attempts.forget(invoiceId);
     const invoice = await this.invoice(invoiceId);
     if (invoice?.state === 'needs_attention')
       await this.#tell({ kind: 'resolved', at: this.#at(), invoiceId });
@@ -257,7 +262,8 @@ export class LedgerWarehouse implements Warehouse {
     const at = this.#at();
     const { sha256, ...asked } = request;
     const load = { ...asked, file, csvPath, version: null, loadedAt: at, isRepeated: false };
-    const outcome = await store.loadFile(load).catch(async (error: unknown) => {
+    const attempt = this.#attempts.around(request, () => store.loadFile(load));
+    const outcome = await attempt.catch(async (error: unknown) => {
       const meanwhile =
         error instanceof LoadedMeanwhileError ? await knownLoad(store.ledgers, request) : null;
       if (meanwhile === null) throw error;

@@ -9,6 +9,7 @@
 
 import { stat } from 'node:fs/promises';
 import { RECORDS_PER_CUT } from '../contract/csv-scanner.js';
+import { printable } from '../contract/printable.js';
 import { commitLoad, spanOf } from './commit-load.js';
 import type { Database } from './database.js';
 import { FileNotArchivedError, MisreadError } from './errors.js';
@@ -36,9 +37,11 @@ export async function loadFile(
   if (size !== sizeBytes)
     throw new FileNotArchivedError(sha256, `${size} bytes lie there, ${sizeBytes} were archived`);
   if (scan.findingCount > 0) return refusedByScan(load);
-  if (scan.records > RECORDS_PER_CUT) return loadStretches(database, load, places);
-  return database.use((session) =>
-    loadRows(session, load, { places, insert: () => session.all('insert-one-pass', onePassParams(load)) }),
+  if (scan.records > RECORDS_PER_CUT) return attempt(load, () => loadStretches(database, load, places));
+  return attempt(load, () =>
+    database.use((session) =>
+      loadRows(session, load, { places, insert: () => session.all('insert-one-pass', onePassParams(load)) }),
+    ),
   );
 }
 
@@ -88,20 +91,18 @@ function loadRows(
   load: FileLoad,
   { places, insert }: { readonly places: LoadPlaces; readonly insert: () => Promise<unknown> },
 ): Promise<FileLoadOutcome> {
-  return attempt(load, () =>
-    commitLoad(session, load, {
-      places,
-      async insert() {
-        await insert();
-        return session.all('load-totals', spanOf([load]));
-      },
-    }),
-  );
+  return commitLoad(session, load, {
+    places,
+    async insert() {
+      await insert();
+      return session.all('load-totals', spanOf([load]));
+    },
+  });
 }
 
 /**
  * Tells a refusal from a failure. What DuckDB does not take is looked at by csv-parse: if that finds nothing wrong, it
- * is DuckDB's reading that failed, not the file.
+ * is DuckDB's reading that failed, not the file. The connection has been given back by then, since looking takes its time.
  *
  * @throws MisreadError the file is good and DuckDB did not read it
  */
@@ -110,11 +111,13 @@ async function attempt(load: FileLoad, work: () => Promise<FileLoadOutcome>): Pr
     return await work();
   } catch (error) {
     if (error instanceof Refusal) return error.outcome;
-    if (!(error instanceof MisreadError) && !isRowError(error)) throw error;
-    const outcome = await refusedByCells(load);
+    const isMisread = error instanceof MisreadError;
+    if (!isMisread && !isRowError(error)) throw error;
+    // DuckDB shows the whole line, which may have two million bytes.
+    const said = printable(error.message, 300);
+    const outcome = await refusedByCells(load, isMisread ? null : `DuckDB said: ${said}`);
     if (outcome.findingCount > 0) return outcome;
-    if (error instanceof MisreadError) throw error;
-    throw new MisreadError(load.invoiceId, error instanceof Error ? error.message : String(error));
+    throw isMisread ? error : new MisreadError(load.invoiceId, said);
   }
 }
 

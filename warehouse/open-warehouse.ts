@@ -18,6 +18,7 @@ import { Database, removeDatabase } from './database.js';
 import type { WarehouseCorruptError } from './errors.js';
 import { FileStore } from './file-store.js';
 import { LedgerWarehouse } from './ledger-warehouse.js';
+import { LoadAttempts } from './load-attempts.js';
 import { takeLock } from './lock-file.js';
 import { migrate } from './migrate.js';
 import { warehousePaths } from './paths.js';
@@ -86,7 +87,8 @@ export async function openWarehouse(options: OpenWarehouseOptions): Promise<Ware
     const reservedBytes = options.reservedBytes ?? RESERVED_BYTES;
     const { lastLoadId } = caughtUp;
     const parts = { database, archive, now, paths, lock, lastLoadId, reservedBytes };
-    return new LedgerWarehouse({ store: new FileStore(parts), archive, log, now });
+    const attempts = new LoadAttempts(settings.dataDir);
+    return new LedgerWarehouse({ store: new FileStore(parts), archive, attempts, log, now });
   } catch (error) {
     database?.close();
     await lock.release();

@@ -1,7 +1,7 @@
 /** Keeps the files that were refused in quarantine, whoever brought them, until another one of their invoice is loaded. */
 
-import type { CsvFinding } from '../contract/csv-file.js';
 import type { Quarantine } from '../contract/quarantine.js';
+import { CRASH_RULE } from './load-attempts.js';
 import type { Rejection } from './warehouse.js';
 
 export interface RefusedFile {
@@ -16,11 +16,12 @@ export interface RefusedFile {
 export async function holdRefused(
   quarantine: Quarantine,
   { invoiceId, sha256, sizeBytes, eventId }: RefusedFile,
-  { findings, findingCount, at }: Pick<Rejection, 'findings' | 'findingCount'> & { readonly at: string },
+  rejected: Omit<Rejection, 'outcome'> & { readonly at: string },
 ): Promise<void> {
   const held = await quarantine.list();
   if (held.some((thing) => thing.sha256 === sha256 && thing.invoiceId === invoiceId)) return;
-  const reason = rejection(findings, findingCount);
+  const { findings, findingCount, at } = rejected;
+  const reason = rejection(rejected);
   await quarantine.put({
     ...{ kind: 'file', at, code: 'csv-rejected', reason, invoiceId, eventId, sha256, sizeBytes },
     ...{ findings, findingCount },
@@ -35,13 +36,16 @@ export async function releaseRefused(quarantine: Quarantine, invoiceId: string):
 }
 
 /** What a person reads: which rule, where, and what to do. */
-export function rejection(findings: readonly CsvFinding[], count: number): string {
+export function rejection({ findings, findingCount, isCutOff = false }: Omit<Rejection, 'outcome'>): string {
   const [first] = findings;
   if (first === undefined) return 'The file breaks a rule of the CSV format.';
+  if (first.rule === CRASH_RULE) {
+    return `The file is not loaded any more: ${first.value}. It is kept in quarantine for whoever looks into it; the log says what ended the process. \`billsync invoices retry\` tries it again, after an update or with more memory.`;
+  }
   const place = [
     ...(first.line === null ? [] : [`line ${first.line}`]),
     ...(first.column === null ? [] : [`column ${first.column}`]),
   ].join(', ');
-  const more = count > 1 ? ` ${count - 1} further findings.` : '';
+  const more = findingCount > 1 ? ` ${isCutOff ? 'At least ' : ''}${findingCount - 1} further findings.` : '';
   return `The file breaks the rule "${first.rule}"${place === '' ? '' : ` at ${place}`}: ${first.value}.${more} It is kept in quarantine; nothing of it was loaded. A new file or event, \`billsync import\` or \`billsync invoices retry\` tries again.`;
 }

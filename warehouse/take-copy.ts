@@ -8,11 +8,12 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { ArchivedFile } from '../contract/csv-file.js';
 import { syncHandle, temporaryName } from '../ops/durable-files.js';
 import { copyPrivately, scanCopy } from './copy-and-scan.js';
 import type { CopyMessage } from './copy-thread.js';
+import { startThread } from './start-thread.js';
 
 export interface Copy {
   readonly path: string;
@@ -40,7 +41,7 @@ export function takeCopy(dataDir: string, from: string): CopyBegun {
       copyPrivately(from, path);
       return { path, file: scanCopy(path) };
     }
-    thread = startThread(from, path);
+    thread = startThread('copy-thread', { from, to: path });
     return { path, file: await answerOf(thread, () => flush(path)) };
   };
   const taken = take();
@@ -53,18 +54,6 @@ export function takeCopy(dataDir: string, from: string): CopyBegun {
       await rm(path, { force: true });
     },
   };
-}
-
-/** A thread does not inherit the loader that compiles TypeScript: in a checkout it is given one. */
-function startThread(from: string, to: string): Worker {
-  const workerData = { from, to };
-  if (!import.meta.url.endsWith('.ts')) {
-    return new Worker(new URL('./copy-thread.js', import.meta.url), { workerData });
-  }
-  const loader = JSON.stringify(import.meta.resolve('tsx/esm/api'));
-  const source = JSON.stringify(new URL('./copy-thread.ts', import.meta.url).href);
-  const program = `import(${loader}).then(({ register }) => { register(); return import(${source}); });`;
-  return new Worker(program, { eval: true, workerData });
 }
 
 /** The disk takes the copy while it is scanned, so the archive's own flush finds little left to wait for. */

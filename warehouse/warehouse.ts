@@ -44,6 +44,8 @@ export interface Rejection {
   readonly outcome: 'rejected';
   readonly findings: readonly CsvFinding[];
   readonly findingCount: number;
+  /** Nobody looked for more than these: there may be others. */
+  readonly isCutOff?: boolean;
 }
 
 /** What comes of loading a file. */

@@ -201,7 +201,8 @@ function whyOf(outcome: Imported['outcome']): string | null {
       const place = [first.line === null ? null : `line ${first.line}`, first.column].filter(
         (part) => part !== null,
       );
-      const more = outcome.findingCount > 1 ? `, and ${outcome.findingCount - 1} more` : '';
+      const atLeast = outcome.isCutOff === true ? 'at least ' : '';
+      const more = outcome.findingCount > 1 ? `, and ${atLeast}${outcome.findingCount - 1} more` : '';
       return printable([...place, `rule ${first.rule}`, `value "${first.value}"`].join(', ')) + more;
     }
     case 'contradicted':

@@ -128,9 +128,9 @@ describe('load', () => {
     expect(await shipments()).toEqual([]);
   });
 
-  test('gives the first hundred findings and the count of all', async () => {
+  test('gives the first hundred findings and does not look for more', async () => {
     const outcome = await loadCsv(t, aCsv(Array.from({ length: 250 }, () => ({ 'Billing Cost': 'x' }))));
-    expect(outcome).toMatchObject({ outcome: 'rejected', findingCount: 250 });
+    expect(outcome).toMatchObject({ outcome: 'rejected', findingCount: 100, isCutOff: true });
     expect(outcome.outcome === 'rejected' && outcome.findings).toHaveLength(100);
   });
 

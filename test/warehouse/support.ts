@@ -155,7 +155,7 @@ export async function loadCsv(
 
 /** Loads what lies in the archive, as its event asks for it. */
 export function loadArchived(
-  test: TestWarehouse,
+  test: Pick<TestWarehouse, 'warehouse'>,
   hash: string,
   request: Partial<LoadRequest> = {},
 ): Promise<LoadOutcome> {

@@ -23,6 +23,7 @@ import type { Database } from '../database.js';
 import { WarehouseLockedError } from '../errors.js';
 import { uuidOrNull } from '../ledger-lines.js';
 import { LedgerWarehouse } from '../ledger-warehouse.js';
+import { LoadAttempts } from '../load-attempts.js';
 import { loadFile } from '../load-file.js';
 import type { OpenWarehouseOptions } from '../open-warehouse.js';
 import { warehousePaths } from '../paths.js';
@@ -60,7 +61,8 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
     const publishedPath = warehousePaths(settings).published;
     const { dataPath } = address;
     const parts = { database, ledger, archive, log, now, publishedPath, dataPath, leave };
-    return new LedgerWarehouse({ store: new LakeStore(parts), archive, log, now });
+    const attempts = new LoadAttempts(settings.dataDir);
+    return new LedgerWarehouse({ store: new LakeStore(parts), archive, attempts, log, now });
   } catch (error) {
     await leave?.();
     await ledger.close();

@@ -1,0 +1,147 @@
+/** What a hostile CSV can do to whoever loads it: nothing but be refused, in bounded time and memory. */
+
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, test } from 'vitest';
+import { CsvScanner } from '../../contract/csv-scanner.js';
+import { CSV_HEADERS } from '../../contract/names.js';
+import { LoadAttempts, MOST_CRASHES } from '../../warehouse/load-attempts.js';
+import { readBounded } from '../../warehouse/read-in-thread.js';
+import { refusedByScan } from '../../warehouse/refusal.js';
+import { rejection } from '../../warehouse/refused-files.js';
+import { aCsv, archiveCsv, aWarehouse, INVOICE, loadArchived, manyRecords } from '../warehouse/support.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'billsync-hostile-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const NEVER = new Promise<never>(() => {});
+const HEADER = `${CSV_HEADERS.join(',')}\r\n`;
+let files = 0;
+
+function aFile(bytes: Buffer): string {
+  files += 1;
+  const path = join(folder, `${files}.csv`);
+  writeFileSync(path, bytes);
+  return path;
+}
+
+function scanOf(bytes: Buffer) {
+  const scanner = new CsvScanner();
+  for (let at = 0; at < bytes.length; at += 65_536) scanner.push(bytes.subarray(at, at + 65_536));
+  return scanner.end();
+}
+
+describe('explaining a refused file', () => {
+  const MEGABYTES = 4 << 20;
+  test.each([
+    ['short rows without end', Buffer.alloc(MEGABYTES, 'a,b\r\n'), 'field-count'],
+    ['a line of commas', Buffer.alloc(MEGABYTES, ','), 'record-too-big'],
+    ['a field without end', Buffer.alloc(MEGABYTES, 'x'), 'record-too-big'],
+    [
+      'a quote that never closes',
+      Buffer.concat([Buffer.from('"'), Buffer.alloc(MEGABYTES, 'x')]),
+      'open-quote',
+    ],
+    ['blank lines', Buffer.alloc(MEGABYTES, '\r\n'), 'blank-line'],
+    ['no text', Buffer.alloc(MEGABYTES, 0), 'nul'],
+  ])('never reads again what the byte scan could not bound: %s', async (_, body, rule) => {
+    const bytes = Buffer.concat([Buffer.from(HEADER), body]);
+    const file = { sha256: '', sizeBytes: bytes.length, scan: scanOf(bytes) };
+    // Nothing lies there: whoever read it would fail.
+    const csvPath = join(folder, 'never-written.csv');
+    const refused = await refusedByScan({ file, csvPath, invoiceId: INVOICE });
+    expect(refused.findings.map((finding) => finding.rule)).toContain(rule);
+    expect(refused.findings.length).toBeLessThanOrEqual(100);
+  });
+
+  test('is ended when it takes too long', async () => {
+    const csvPath = aFile(manyRecords(5_000));
+    const reading = { csvPath, invoiceId: INVOICE, skipsRagged: false };
+    expect(await readBounded(reading, { threadFromBytes: 0, timeMs: 1 })).toEqual({
+      stopped: 'it took longer than 0.001 s',
+    });
+  });
+
+  test('is ended when it takes too much memory, and the process goes on', async () => {
+    const csvPath = aFile(Buffer.from(HEADER + ','.repeat(1_900_000)));
+    const reading = { csvPath, invoiceId: INVOICE, skipsRagged: true };
+    expect(await readBounded(reading, { threadFromBytes: 0, memoryMb: 24 })).toEqual({
+      stopped: 'it took more than 24 MB of memory',
+    });
+  });
+
+  test('says the same in a thread as without one', async () => {
+    const rows = [{}, { 'Billing Cost': '1.2345' }, { Carrier: '' }, { 'Ship Date': '2026-02-30' }];
+    for (const csvPath of [aFile(aCsv(rows)), aFile(manyRecords(500))]) {
+      const reading = { csvPath, invoiceId: INVOICE, skipsRagged: false };
+      const inThread = await readBounded(reading, { threadFromBytes: 0 });
+      expect(inThread).toEqual(await readBounded(reading, { threadFromBytes: Number.POSITIVE_INFINITY }));
+      expect(inThread).toMatchObject({ broken: { isCutOff: false } });
+    }
+  });
+});
+
+describe('a file that ends the process while it is loaded', () => {
+  const run = promisify(execFile);
+
+  test('is left alone after three times, the others are loaded, and a person can have it tried again', async () => {
+    const t = await aWarehouse();
+    const deadly = await archiveCsv(t, aCsv());
+    const honest = await archiveCsv(t, aCsv([{}], '22222222-2222-4222-8222-222222222222'));
+    await t.warehouse.close();
+    for (let crash = 1; crash < MOST_CRASHES; crash += 1) {
+      // In flight for ever, as a process leaves it that has ended.
+      void new LoadAttempts(t.dataDir).around({ invoiceId: INVOICE, sha256: deadly.sha256 }, () => NEVER);
+    }
+    const program = join(import.meta.dirname, 'deadly-load.ts');
+    const args = ['--import', 'tsx', program, t.dataDir, deadly.sha256];
+    await expect(run(process.execPath, args)).rejects.toMatchObject({ signal: 'SIGKILL' });
+
+    const u = await aWarehouse({ settings: t.settings });
+    const invoiceId = '22222222-2222-4222-8222-222222222222';
+    expect(await loadArchived(u, honest.sha256, { invoiceId })).toMatchObject({ outcome: 'loaded' });
+    const outcome = await loadArchived(u, deadly.sha256);
+    expect(outcome).toMatchObject({ outcome: 'rejected', findings: [{ rule: 'ends-the-process' }] });
+    expect(outcome.outcome === 'rejected' && rejection(outcome)).toMatch(
+      /not loaded any more: billsync ended 3 times while it loaded the file.*invoices retry/,
+    );
+    await u.warehouse.resumeInvoice(INVOICE);
+    expect(await loadArchived(u, deadly.sha256)).toMatchObject({ outcome: 'loaded' });
+    await u.close();
+    await t.archive.close();
+  });
+
+  test('is found among those that were loaded beside it: they are tried one after another', async () => {
+    const attempts = new LoadAttempts(mkdtempSync(join(folder, 'marks-')));
+    const [one, other] = [
+      { invoiceId: INVOICE, sha256: 'a' },
+      { invoiceId: INVOICE, sha256: 'b' },
+    ];
+    // Both in flight when the process ends: neither answers.
+    void attempts.around(one, () => NEVER);
+    void attempts.around(other, () => NEVER);
+    let atWork = 0;
+    const alone = async (): Promise<number> => {
+      atWork += 1;
+      await new Promise(setImmediate);
+      const seen = atWork;
+      atWork -= 1;
+      return seen;
+    };
+    expect(await Promise.all([attempts.around(one, alone), attempts.around(other, alone)])).toEqual([1, 1]);
+  });
+
+  test('is not blamed for an error that was answered', async () => {
+    const attempts = new LoadAttempts(mkdtempSync(join(folder, 'marks-')));
+    const file = { invoiceId: INVOICE, sha256: 'a' };
+    for (let attempt = 0; attempt <= MOST_CRASHES; attempt += 1) {
+      await expect(attempts.around(file, () => Promise.reject(new Error('no room')))).rejects.toThrow(
+        'no room',
+      );
+    }
+    expect(await attempts.around(file, async () => 'done')).toBe('done');
+  });
+});
