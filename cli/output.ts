@@ -1,6 +1,7 @@
 /** The one place that writes: data to stdout, words and progress to stderr, nothing that was not asked for. */
 
 import { createRequire } from 'node:module';
+import type { Scrub } from '../ops/scrub.js';
 import { type Column, renderTable } from './render-table.js';
 
 export type OutputForm = 'table' | 'json' | 'ndjson';
@@ -30,8 +31,19 @@ export interface Output {
   progress(what: string): Progress;
 }
 
-export function createOutput(options: { readonly form: OutputForm; readonly quiet: boolean }): Output {
-  const { form, quiet } = options;
+/** @param options.scrub takes secrets out of what goes to stdout, figures untouched */
+export function createOutput(options: {
+  readonly form: OutputForm;
+  readonly quiet: boolean;
+  readonly scrub?: Scrub;
+}): Output {
+  const { form, quiet, scrub = (text: string) => text } = options;
+  const writeOut = (text: string): void => {
+    process.stdout.write(text);
+  };
+  // Texts inside a document, not the document: it stays JSON whatever they hold.
+  const json = (value: unknown, indent?: number): string =>
+    JSON.stringify(value, (_key, part) => (typeof part === 'string' ? scrub(part) : part), indent);
   const out = (text: string): void => {
     // A bar that is being drawn would stand in the middle of the line.
     if (openBars > 0 && process.stdout.isTTY === true) writeErr('\r\u001b[2K');
@@ -41,17 +53,17 @@ export function createOutput(options: { readonly form: OutputForm; readonly quie
     form,
     quiet,
     rows(rows, columns, more) {
-      if (form === 'json') writeOut(`${JSON.stringify(rows, null, 2)}\n`);
-      else if (form === 'ndjson') writeOut(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-      else if (rows.length > 0) writeOut(`${renderTable(rows, columns)}\n`);
+      if (form === 'json') writeOut(`${json(rows, 2)}\n`);
+      else if (form === 'ndjson') writeOut(rows.map((row) => `${json(row)}\n`).join(''));
+      else if (rows.length > 0) writeOut(`${scrub(renderTable(rows, columns))}\n`);
       else if (more?.empty !== undefined && !quiet) writeErr(`${more.empty}\n`);
     },
     thing(value, lines) {
-      if (form === 'table') writeOut(`${lines()}\n`);
-      else writeOut(`${JSON.stringify(value, null, form === 'json' ? 2 : undefined)}\n`);
+      if (form === 'table') writeOut(`${scrub(lines())}\n`);
+      else writeOut(`${json(value, form === 'json' ? 2 : undefined)}\n`);
     },
-    line: (value) => out(`${JSON.stringify(value)}\n`),
-    text: out,
+    line: (value) => out(`${json(value)}\n`),
+    text: (text) => out(scrub(text)),
     note(text) {
       if (!quiet) writeErr(`${text}\n`);
     },
@@ -119,10 +131,6 @@ function lineProgress(what: string): Progress {
       pending = null;
     },
   };
-}
-
-function writeOut(text: string): void {
-  process.stdout.write(text);
 }
 
 function writeErr(text: string): void {

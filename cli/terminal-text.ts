@@ -1,6 +1,7 @@
 /** Text for a terminal: coloured where that is wanted, and harmless whoever wrote it. */
 
 import { styleText } from 'node:util';
+import { visible } from '../contract/printable.js';
 
 /** Colour for what is written to `stream`; plain when that is no terminal, or NO_COLOR is set. */
 export function paint(
@@ -14,13 +15,7 @@ export function paint(
     : text;
 }
 
-/** Text of others may hold control characters that would move the cursor or forge a line; a line break becomes ⏎. */
+/** Text of others, with everything invisible written out; a value that is not there is a dash. */
 export function printable(value: string | number | null | undefined): string {
-  if (value === null || value === undefined) return '–';
-  return String(value)
-    .replace(/\r?\n/g, '⏎')
-    .replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (character) => {
-      const code = character.codePointAt(0) ?? 0;
-      return `\\u${code.toString(16).padStart(4, '0')}`;
-    });
+  return value === null || value === undefined ? '–' : visible(String(value));
 }

@@ -5,7 +5,9 @@ import { didYouMean } from '../config/did-you-mean.js';
 import { type EffectiveSettings, loadEffectiveSettings } from '../config/load-settings.js';
 import { SETTING_DEFINITIONS } from '../config/setting-definitions.js';
 import type { Settings } from '../config/settings.js';
+import { createScrub, type Scrub } from '../ops/scrub.js';
 import { createOutput, type Output, type OutputForm } from './output.js';
+import { scrubStderr } from './scrub-stderr.js';
 
 export interface CommandContext {
   readonly settings: Settings;
@@ -89,19 +91,20 @@ export function contextOf(
     cwd: process.cwd(),
     terminal: process.stderr.isTTY === true,
   });
+  scrubStderr(createScrub(effective.settings));
   return {
     settings: effective.settings,
     effective,
-    output: outputOf(command),
+    output: outputOf(command, createScrub(effective.settings, { keepFigures: true })),
     verbose: flags.verbose === true,
   };
 }
 
-/** For commands that work without settings. */
-export function outputOf(command: Command): Output {
+/** For commands that work without settings, or after they were read. */
+export function outputOf(command: Command, scrub?: Scrub): Output {
   const flags = command.optsWithGlobals<SharedFlags>();
   const form: OutputForm = flags.json === true ? 'json' : flags.ndjson === true ? 'ndjson' : 'table';
-  return createOutput({ form, quiet: flags.quiet === true });
+  return createOutput({ form, quiet: flags.quiet === true, ...(scrub === undefined ? {} : { scrub }) });
 }
 
 /** The shared flags as settings by variable name. */

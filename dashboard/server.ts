@@ -8,6 +8,7 @@ import type { Quarantine } from '../contract/quarantine.js';
 import type { Health } from '../ops/health.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
+import type { Scrub } from '../ops/scrub.js';
 import { createTurns } from '../ops/turns.js';
 import { createAdminGuard } from './admin-guard.js';
 import { createPageCache } from './page-cache.js';
@@ -30,6 +31,8 @@ export interface DashboardOptions {
   readonly health: Health;
   readonly metrics: Metrics;
   readonly log: Logger;
+  /** Takes the settings' secrets out of pages. */
+  readonly scrub?: Scrub;
   readonly quarantine?: Pick<Quarantine, 'list' | 'show'>;
   /** The worker owns the admin port (`fail`); another role takes a free one and says which. */
   readonly whenPortIsTaken?: 'fail' | 'take-a-free-one';
@@ -80,6 +83,12 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     for (const [name, value] of Object.entries(HEADERS))
       if (!reply.hasHeader(name)) reply.header(name, value);
   });
+  // Pages that show what others wrote (a refused delivery, a reason) are sent whole; figures hold no secret.
+  app.addHook('onSend', async (_request, reply, payload) =>
+    typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('text/html')
+      ? (options.scrub?.(payload) ?? payload)
+      : payload,
+  );
   const context: PageContext = {
     environment: settings.environment,
     publishedPath: options.publishedPath,

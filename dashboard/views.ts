@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
+import { escapeAttribute, escapeHtml } from '../reports/render/escape-html.js';
 import { REPORT_CSS } from '../reports/render/html-page.js';
 import { cellLabel, grouped } from '../reports/render/labels.js';
 import type { ReportCell, ReportColumn } from '../reports/report-result.js';
@@ -41,6 +42,7 @@ const eta = new Eta({
   views: fileURLToPath(new URL('./views', import.meta.url)),
   autoTrim: false,
   cache: true,
+  escapeFunction: escapeHtml,
 });
 
 export const STYLE = `${REPORT_CSS}\n${readFileSync(new URL('./dashboard.css', import.meta.url), 'utf8')}`;
@@ -65,7 +67,14 @@ export function renderPage(view: ViewName, frame: Frame, values: Readonly<Record
 }
 
 export function renderPart(view: ViewName, values: Readonly<Record<string, unknown>>): string {
-  return eta.render(`./${view}`, { ...values, count, money, instant, stateLabel });
+  return eta.render(`./${view}`, {
+    ...values,
+    count,
+    money,
+    instant,
+    stateLabel,
+    attribute: escapeAttribute,
+  });
 }
 
 /** A rendered page as what can be sent before its body is known, and the rest of it. */

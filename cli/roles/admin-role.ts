@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { startDashboard } from '../../dashboard/server.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
+import { createScrub } from '../../ops/scrub.js';
 import { publishedPath } from '../published.js';
 import type { RoleContext, RunningRole } from './run-role.js';
 
@@ -13,6 +14,7 @@ export async function startAdminRole({ settings, log, metrics, health }: RoleCon
     health,
     metrics,
     log,
+    scrub: createScrub(settings, { keepFigures: true }),
     quarantine: await openQuarantine(join(settings.dataDir, 'quarantine')),
     // A second role on this machine finds the port taken: a free one will do, and the `ready` line says which.
     whenPortIsTaken: 'take-a-free-one',

@@ -4,6 +4,7 @@ import { BarChart, HeatmapChart, LineChart } from 'echarts/charts';
 import { GridComponent, LegendComponent, TitleComponent, VisualMapComponent } from 'echarts/components';
 import { type EChartsCoreOption, init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
+import { visible } from '../../contract/printable.js';
 import type { ChartSpec } from '../catalogue.js';
 import type { ReportColumn, ReportResult, ReportRow } from '../report-result.js';
 import { GRID_LINE, INK, PALETTE } from './chart-look.js';
@@ -172,7 +173,7 @@ function columnsOf(result: ReportResult, names: string | undefined): ReportColum
 }
 
 function text(cell: unknown): string {
-  return cell === null || cell === undefined ? '' : String(cell);
+  return cell === null || cell === undefined ? '' : visible(String(cell));
 }
 
 function escapeXml(value: string): string {

@@ -7,9 +7,15 @@ import { Eta } from 'eta';
 import type { ReportResult } from '../report-result.js';
 import { exampleTables } from '../worked-example.js';
 import { drawCharts } from './chart-svg.js';
+import { escapeHtml } from './escape-html.js';
 import { cellLabel, columnLabel, grouped, headLines } from './labels.js';
 
-const eta = new Eta({ views: fileURLToPath(new URL('.', import.meta.url)), autoTrim: false, cache: true });
+const eta = new Eta({
+  views: fileURLToPath(new URL('.', import.meta.url)),
+  autoTrim: false,
+  cache: true,
+  escapeFunction: escapeHtml,
+});
 /** The stylesheet, which the dashboard serves as well. */
 export const REPORT_CSS = readFileSync(new URL('./report.css', import.meta.url), 'utf8');
 

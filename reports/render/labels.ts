@@ -1,5 +1,6 @@
 /** Turns names of columns and values of cells into what a person reads; the machine formats do not come here. */
 
+import { visible } from '../../contract/printable.js';
 import type { ReportCell, ReportColumn, ReportHead } from '../report-result.js';
 
 /** `cost_per_lb` with unit `money/lb` reads "Cost per lb"; percentages and days say so: "Share of shipments (%)". */
@@ -28,7 +29,7 @@ export function cellLabel(cell: ReportCell, column: ReportColumn): string {
       .replace('T', ' ')
       .replace(/\.\d+Z$/, 'Z')
       .replace('Z', ' UTC');
-  return String(cell);
+  return visible(String(cell));
 }
 
 /** The head of a result as label and value, in the order in which it is read. */

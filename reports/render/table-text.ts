@@ -66,7 +66,7 @@ function fitted(result: ReportResult, width: number | undefined): Column[] {
 }
 
 function measured(result: ReportResult, column: ReportColumn): Column {
-  const cells = result.rows.map((row) => visible(cellLabel(row[column.name] ?? null, column)));
+  const cells = result.rows.map((row) => cellLabel(row[column.name] ?? null, column));
   const label = columnLabel(column);
   const widest = cells.reduce((most, cell) => Math.max(most, stringWidth(cell)), 0);
   const width = Math.max(widest, ...label.split(' ').map((word) => word.length));
@@ -124,13 +124,4 @@ function shortened(text: string, width: number): string {
     kept += letter;
   }
   return `${kept}…`;
-}
-
-/** Control characters must not reach a terminal: they could move the cursor or change its title. */
-function visible(text: string): string {
-  // A line break of two characters is one line break.
-  const joined = text.replaceAll('\r\n', '\n');
-  return joined.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (letter) =>
-    letter === '\n' ? '⏎' : `\\x${letter.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  );
 }

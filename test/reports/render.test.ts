@@ -143,7 +143,7 @@ describe('table', () => {
   });
 
   test('shows control characters instead of obeying them', async () => {
-    expect(await body('table')).toContain('\\x1b[2Jevil\\x202e');
+    expect(await body('table')).toContain('\\u001b[2Jevil\\u202e');
     expect(await body('table')).not.toContain('\u001b');
   });
 

@@ -40,9 +40,11 @@ export function withoutPassword(text: string, { password }: CatalogAddress): str
 
 function fromUrl(text: string): CatalogAddress {
   const url = new URL(text);
-  const password = decodeURIComponent(url.password);
+  // libpq takes a password behind the question mark as well.
+  const password = decodeURIComponent(url.password) || (url.searchParams.get('password') ?? '');
   const shown = new URL(url);
   shown.password = '';
+  shown.searchParams.delete('password');
   url.searchParams.set('uselibpqcompat', 'true');
   return { libpq: shown.href, pool: { connectionString: url.href }, shown: shown.href, password };
 }

@@ -1,0 +1,151 @@
+/** No secret of the settings or of the environment is read anywhere: not on a terminal, in a log, or on a page. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generate } from 'selfsigned';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createScrub } from '../../ops/scrub.js';
+import { billsync } from '../support/billsync.js';
+import { findSecrets } from '../support/find-secrets.js';
+import { testSettings } from '../webhook/a-delivery.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'billsync-secrets-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const settings = {
+  ...testSettings(folder, {
+    credentials: { basicAuth: [{ user: 'hook', password: 'hook "pass" & <word>' }], headers: [] },
+  }),
+  warehouse: {
+    kind: 'ducklake',
+    catalog: 'postgres://sync@db/lake?password=in%26the%2Bquery',
+    dataPath: '/lake',
+  },
+  alerts: { file: null, webhookUrl: 'https://chat.example/services/T0/B0/chat-secret', quietWindow: '1h' },
+  otlpEndpoint: 'https://tracer:otlp-password@otlp.example/',
+} as const;
+const env = {
+  TEMPORAL_API_KEY: 'temporal-api-key',
+  AWS_SECRET_ACCESS_KEY: 'aws/secret+key',
+  HTTPS_PROXY: 'http://proxy:proxy-password@proxy:3128',
+  OTEL_EXPORTER_OTLP_HEADERS: 'authorization=otlp-token,x=y',
+};
+const SECRETS = [
+  'hook "pass" & <word>',
+  'in&the+query',
+  '/services/T0/B0/chat-secret',
+  'otlp-password',
+  'temporal-api-key',
+  'aws/secret+key',
+  'proxy-password',
+  'otlp-token',
+];
+
+describe('the scrubber', () => {
+  const scrub = createScrub(settings, { env });
+
+  test.each(SECRETS)('takes out %s in every spelling', (secret) => {
+    const spellings = [
+      secret,
+      JSON.stringify(secret),
+      JSON.stringify(JSON.stringify({ secret })).replaceAll('\\\\', '\\'),
+      encodeURIComponent(secret),
+      new URLSearchParams({ secret }).toString(),
+      ...['', 'a', 'ab'].flatMap((before) =>
+        ['', 'z', 'zz'].flatMap((after) =>
+          (['base64', 'base64url'] as const).map((form) =>
+            Buffer.from(`${before}${secret}${after}`).toString(form),
+          ),
+        ),
+      ),
+    ];
+    for (const spelling of spellings) {
+      expect(findSecrets(Buffer.from(scrub(`what ${spelling} says`)), [secret])).toEqual([]);
+    }
+  });
+
+  test('leaves words and figures as they are', () => {
+    const text = 'Basic authentication failed for invoice 7f3a: 1,234.5000 USD on 2026-10-12, file abc.csv';
+    expect(scrub(text)).toBe(text);
+  });
+
+  test('never changes a figure on stdout, whatever a password looks like', () => {
+    const weak = {
+      ...settings,
+      admin: { ...settings.admin, basicAuth: { user: 'a', password: '1234.5000' } },
+    };
+    expect(createScrub(weak, { env, keepFigures: true })('"billing_cost": "1234.5000"')).toContain(
+      '1234.5000',
+    );
+    expect(createScrub(weak, { env })('password 1234.5000')).not.toContain('1234.5000');
+  });
+});
+
+describe('a command', () => {
+  const secret = 'client+secret/with "marks"';
+  const caFile = join(folder, 'ca.pem');
+  let pair: { readonly cert: string; readonly key: string };
+
+  beforeAll(async () => {
+    const made = await generate([{ name: 'commonName', value: '127.0.0.1' }], {
+      extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
+    });
+    pair = { cert: made.cert, key: made.private };
+    writeFileSync(caFile, made.cert);
+  });
+
+  /** An authorization server that answers with what it was sent, as some do. */
+  async function echo(): Promise<{ readonly url: string; close(): void }> {
+    const server = createServer(pair, async (request, answer) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const basic = String(request.headers.authorization).replace(/^Basic /, '');
+      const sent = `${Buffer.from(basic, 'base64')} ${basic} ${Buffer.concat(chunks)}`;
+      answer.writeHead(401, { 'content-type': 'application/json' });
+      answer.end(JSON.stringify({ error: 'invalid_client', error_description: `no such client: ${sent}` }));
+    });
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    const { port } = server.address() as AddressInfo;
+    return { url: `https://127.0.0.1:${port}`, close: () => server.close() };
+  }
+
+  test.each([['doctor'], ['config', 'show'], ['config', 'show', '--json'], ['verify'], ['rebuild']])(
+    '%s %s prints none, on stdout or stderr, with --verbose',
+    async (...words) => {
+      const service = await echo();
+      const config = join(folder, `${words.join('-')}.yaml`);
+      const lakePassword = 'lake%2Fpassword';
+      writeFileSync(
+        config,
+        [
+          `data_dir: ${join(folder, words.join('-'))}`,
+          `base_url: ${service.url}`,
+          'temporal_ui: https://user:url-password@temporal.example/namespaces/default',
+          `auth_url: ${service.url}`,
+          'client_id: someone',
+          `client_secret: ${JSON.stringify(secret)}`,
+          'webhook_basic_auth: hook:webhook-password',
+          `ca_file: ${caFile}`,
+          'allow_private_hosts: true',
+          'warehouse: ducklake:postgres://sync@127.0.0.1:9/lake?password=lake%2Fpassword',
+          `lake_data: ${folder}`,
+          '',
+        ].join('\n'),
+      );
+      const args = [...words, ...(words[0] === 'config' ? [] : ['--verbose']), '--config', config];
+      const { stdout, stderr } = await billsync(args, {
+        env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://user:url-password@127.0.0.1:9/' },
+        cwd: folder,
+      });
+      service.close();
+      const seen = Buffer.from(stdout + stderr);
+      expect(seen.length).toBeGreaterThan(0);
+      if (words[0] === 'doctor') expect(stdout).toContain('no such client: ');
+      const secrets = [secret, lakePassword, 'lake/password', 'webhook-password', 'url-password'];
+      expect(findSecrets(seen, secrets)).toEqual([]);
+    },
+  );
+});
