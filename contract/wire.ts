@@ -3,6 +3,7 @@
 import { isLosslessNumber, LosslessNumber, parse } from 'lossless-json';
 import { z } from 'zod';
 import { plainDecimal } from './decimal.js';
+import { DEEPEST_JSON, isDeeperThan } from './json-depth.js';
 import { mayBeIllFormed, wellFormedInside } from './well-formed.js';
 
 /** Thrown by `parseJson`; the message never quotes the text, which may hold secrets. */
@@ -11,9 +12,9 @@ export class NotJsonError extends Error {
 }
 
 /**
- * JSON text or UTF-8 bytes as a value whose numbers are `LosslessNumber`s (hazard 36) and whose texts are well-formed: this
- * is where text of others enters, and half a character in it would be refused by every store behind. A key that appears twice with
- * different values is refused: two readers would see two invoices.
+ * JSON text or UTF-8 bytes as a value whose numbers are `LosslessNumber`s (hazard 36) and whose texts are well-formed:
+ * this is where text of others enters, and half a character in it would be refused by every store behind. A key that
+ * appears twice with different values is refused: two readers would see two invoices. So is nesting beyond `DEEPEST_JSON`.
  *
  * @throws NotJsonError
  */
@@ -24,11 +25,13 @@ export function parseJson(json: string | Uint8Array): unknown {
   } catch {
     throw new NotJsonError('The body is not UTF-8.');
   }
+  if (isDeeperThan(DEEPEST_JSON, text)) {
+    throw new NotJsonError(`The body nests objects or arrays more than ${DEEPEST_JSON} deep.`);
+  }
   try {
     const value = parse(text);
     return mayBeIllFormed(text) ? wellFormedInside(value) : value;
   } catch (error) {
-    if (error instanceof RangeError) throw new NotJsonError('The body is nested too deeply.');
     const position = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined;
     const what =
       error instanceof Error && error.message.startsWith('Duplicate key')

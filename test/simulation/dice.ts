@@ -11,7 +11,8 @@ export interface Dice {
 }
 
 export function createDice(seed: number): Dice {
-  let state = (seed * 0x9e3779b1) >>> 0;
+  // Whole 32 bits also of a large seed, of which a product of two numbers would keep the upper ones only.
+  let state = Math.imul(seed, 0x9e3779b1) >>> 0;
   /** mulberry32 */
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;

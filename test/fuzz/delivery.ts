@@ -1,0 +1,88 @@
+/** Any bytes at the delivery parser: it never throws, and what it makes of them can be kept, named and read again. */
+
+import { parseDelivery } from '../../contract/parse-delivery.js';
+import { decodeEntry, encodeEntry, keyOf } from '../../inbox/inbox-entry.js';
+import type { Dice } from '../simulation/dice.js';
+import type { FuzzRun } from '../support/fuzz.js';
+import { damaged, hostileJson } from '../support/hostile-json.js';
+
+export const summary = 'webhook deliveries at the parser';
+
+export async function open(): Promise<FuzzRun> {
+  return { play };
+}
+
+function play(dice: Dice): void {
+  const isDamaged = dice.chance(0.3);
+  const body = isDamaged ? damaged(dice, aBody(dice)) : aBody(dice);
+  const parsed = parseDelivery(body, { wirePrefix: dice.chance(0.9) ? 'auto' : 'acme' });
+  const eventId = parsed.kind === 'event' ? parsed.event.eventId : parsed.eventId;
+  if (parsed.envelope !== null) {
+    JSON.parse(parsed.envelope);
+    if (/\\u(?:d[89a-f])/i.test(parsed.envelope)) throw new Error('The envelope holds half a character.');
+    // A URL that lost its beginning is text like any other.
+    if (!isDamaged && parsed.envelope.includes('presigned-secret'))
+      throw new Error('The envelope keeps the query of a URL.');
+  }
+  if (eventId === null) return;
+  const kind = parsed.kind === 'event' || parsed.kind === 'test' ? parsed.kind : 'refused';
+  const invoiceId = parsed.kind === 'event' ? parsed.event.invoice.invoiceId : null;
+  const entry = { kind, eventId, invoiceId, receivedAt: '2026-03-01T00:00:00.000Z', code: null } as const;
+  keyOf(entry);
+  if (!Buffer.from(decodeEntry(encodeEntry(entry, 1, body)).body).equals(body)) {
+    throw new Error('The inbox gives other bytes back.');
+  }
+  if (
+    parsed.kind === 'event' &&
+    JSON.stringify(parsed.event) !== JSON.stringify(structuredClone(parsed.event))
+  ) {
+    throw new Error('The event does not survive a copy.');
+  }
+}
+
+function aBody(dice: Dice): Uint8Array {
+  if (dice.chance(0.1)) return Buffer.from(hostileJson(dice));
+  return Buffer.from(anEnvelope(dice));
+}
+
+/** A delivery as the service sends it, some of its values replaced, some fields gone, some added. */
+function anEnvelope(dice: Dice): string {
+  const metadata = {
+    eventId: dice.uuid(),
+    eventTimestamp: '2026-03-01T00:00:00Z',
+    eventType: dice.pick(['invoice_created', 'invoice_finalized', 'invoice_voided']),
+    partnerId: dice.uuid(),
+    payloadSchemaVersion: 'v1',
+    testEvent: dice.chance(0.1),
+  };
+  const payload = {
+    [`${dice.pick(['service', 'acme'])}InvoiceId`]: dice.uuid(),
+    partnerInvoiceId: null,
+    [`${dice.pick(['service', 'acme'])}TenantId`]: dice.uuid(),
+    partnerTenantId: 'T-1',
+    invoiceNumber: 'INV-1',
+    invoiceStatus: 'finalized',
+    invoiceStartDate: '2026-02-01',
+    invoiceEndDate: '2026-02-28',
+    invoiceDate: '2026-03-01',
+    invoiceDueDate: '2026-03-16',
+    currencyCode: 'USD',
+    invoiceTotalAmount: 12.34,
+    totalTransactionCount: 3,
+    presignedUrl: 'https://storage.example/a.csv?X-Amz-Signature=presigned-secret',
+    presignedUrlExpiresAt: '2026-03-02T00:00:00Z',
+    fileHashSha256: 'a'.repeat(64),
+    fileSizeBytes: 100,
+  };
+  return `{"metadata":${spoilt(dice, metadata)},"payload":${spoilt(dice, payload)}}`;
+}
+
+function spoilt(dice: Dice, fields: Readonly<Record<string, unknown>>): string {
+  if (dice.chance(0.02)) return hostileJson(dice);
+  const likely = dice.pick([0, 0.02, 0.2]);
+  const parts = Object.entries(fields)
+    .filter(() => !dice.chance(likely))
+    .map(([key, value]) => `"${key}":${dice.chance(likely) ? hostileJson(dice) : JSON.stringify(value)}`);
+  if (dice.chance(0.3)) parts.push(`"added":${hostileJson(dice)}`);
+  return `{${parts.join(',')}}`;
+}

@@ -1,0 +1,120 @@
+/**
+ * `npm run fuzz -- TARGET [--cases N] [--seconds S] [--seed X]`: plays at least N cases and at least S seconds, prints
+ * cases, crashes and hangs, and fails when there was one. `--case N` plays that case alone, in this thread.
+ */
+
+import { parseArgs } from 'node:util';
+import { Worker } from 'node:worker_threads';
+import { type Crash, type FuzzTarget, fuzzTargets, playCase } from '../support/fuzz.js';
+import type { FuzzThreadData } from '../support/fuzz-thread.js';
+
+/** Every case of every target takes milliseconds; a busy machine may make a thread wait for seconds. */
+const HANG_MS = 20_000;
+const MOST_SHOWN = 10;
+/** A thread does not inherit the loader that compiles TypeScript; it is given one. */
+const THREAD = `import(${JSON.stringify(import.meta.resolve('tsx/esm/api'))}).then(({ register }) => {
+  register();
+  return import(${JSON.stringify(new URL('../support/fuzz-thread.ts', import.meta.url).href)});
+});`;
+
+interface Wanted {
+  readonly target: string;
+  readonly seed: number;
+  readonly cases: number;
+  readonly seconds: number;
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    cases: { type: 'string', default: '100000' },
+    seconds: { type: 'string', default: '0' },
+    seed: { type: 'string', default: '1' },
+    case: { type: 'string' },
+  },
+});
+const targets = await fuzzTargets();
+const names = positionals[0] === 'all' ? [...targets.keys()] : positionals;
+const [seed, cases, seconds] = [Number(values.seed), Number(values.cases), Number(values.seconds)];
+if (
+  names.length === 0 ||
+  names.some((name) => !targets.has(name)) ||
+  ![seed, cases, seconds].every(Number.isFinite)
+) {
+  process.stderr.write(
+    `Name one of these, or all; --cases, --seconds and --seed take a number:\n${listOf(targets)}\n`,
+  );
+  process.exitCode = 2;
+} else {
+  for (const target of names) {
+    if (values.case !== undefined) await playAlone(target, Number(values.case));
+    else if ((await fuzz({ target, seed, cases, seconds })) > 0) process.exitCode = 1;
+  }
+}
+
+async function playAlone(name: string, nth: number): Promise<void> {
+  const run = await targets.get(name)?.open();
+  const crash = run === undefined ? null : await playCase(run, seed, nth);
+  await run?.close?.();
+  process.stdout.write(
+    crash === null ? `${name}: case ${nth} holds\n` : `${name}: case ${nth}: ${crash.error}\n`,
+  );
+  if (crash !== null) process.exitCode = 1;
+}
+
+/** @returns crashes and hangs together */
+async function fuzz({ target, seed, cases, seconds }: Wanted): Promise<number> {
+  const startedMs = Date.now();
+  const untilMs = startedMs + seconds * 1_000;
+  const crashes: Crash[] = [];
+  const hangs: number[] = [];
+  const progress = new Int32Array(new SharedArrayBuffer(4)).fill(-1);
+  let first = 0;
+  do {
+    const data: FuzzThreadData = { target, seed, first, cases, untilMs, progress };
+    const end = await playInThread(data, (crash) => crashes.push(crash));
+    const nth = Atomics.load(progress, 0);
+    if (end === 'hung') hangs.push(nth);
+    // A thread that did not even begin would be started for ever.
+    if (end instanceof Error && nth < first) throw end;
+    if (end instanceof Error) crashes.push({ nth, error: `The thread ended: ${end.stack ?? end.message}` });
+    first = end === 'done' ? nth : nth + 1;
+  } while (first < cases || Date.now() < untilMs);
+  for (const { nth, error } of crashes.slice(0, MOST_SHOWN))
+    process.stdout.write(`  case ${nth}: ${error}\n`);
+  if (hangs.length > 0) process.stdout.write(`  hung: ${hangs.slice(0, MOST_SHOWN).join(', ')}\n`);
+  const took = Math.round((Date.now() - startedMs) / 1_000);
+  process.stdout.write(
+    `${target}: ${first} cases, ${crashes.length} crashes, ${hangs.length} hangs; seed ${seed}, ${took} s\n`,
+  );
+  return crashes.length + hangs.length;
+}
+
+/** Ends the thread when one case takes too long; a target that cannot even be opened is an error of ours. */
+function playInThread(
+  data: FuzzThreadData,
+  onCrash: (crash: Crash) => void,
+): Promise<'done' | 'hung' | Error> {
+  return new Promise((resolve) => {
+    const worker = new Worker(THREAD, { eval: true, workerData: data });
+    let seen = -1;
+    let sinceMs = Date.now();
+    const timer = setInterval(() => {
+      const nth = Atomics.load(data.progress, 0);
+      if (nth !== seen) [seen, sinceMs] = [nth, Date.now()];
+      else if (Date.now() - sinceMs > HANG_MS) end('hung');
+    }, 250);
+    const end = (how: 'done' | 'hung' | Error): void => {
+      clearInterval(timer);
+      worker.removeAllListeners();
+      void worker.terminate().then(() => resolve(how));
+    };
+    worker.on('message', onCrash);
+    worker.on('error', (error) => end(error instanceof Error ? error : new Error(String(error))));
+    worker.on('exit', (code) => end(code === 0 ? 'done' : new Error(`It ended with code ${code}.`)));
+  });
+}
+
+function listOf(all: ReadonlyMap<string, FuzzTarget>): string {
+  return [...all].map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}`).join('\n');
+}

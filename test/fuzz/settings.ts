@@ -1,0 +1,80 @@
+/** Any settings file and environment: they are taken, or refused with a sentence that quotes no secret. */
+
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadSettings } from '../../config/load-settings.js';
+import { SETTING_DEFINITIONS } from '../../config/setting-definitions.js';
+import { SettingsError } from '../../config/settings-error.js';
+import type { Dice } from '../simulation/dice.js';
+import type { FuzzRun } from '../support/fuzz.js';
+import { damaged, hostileJson, hostileText } from '../support/hostile-json.js';
+
+export const summary = 'settings files and environments';
+export const quickCases = 200;
+
+/** Stands in every secret, in the middle of whatever is wrong with it. */
+const SECRET = 'sEcReT-4711';
+
+export async function open(): Promise<FuzzRun> {
+  const folder = await mkdtemp(join(tmpdir(), 'fuzz-settings-'));
+  const path = join(folder, 'billsync.yaml');
+  return {
+    play(dice) {
+      writeFileSync(path, dice.chance(0.5) ? aFile(dice) : '');
+      try {
+        loadSettings({ env: anEnvironment(dice), cwd: folder });
+      } catch (error) {
+        if (!(error instanceof SettingsError)) throw error;
+        if (error.message.includes(SECRET)) throw new Error(`A secret is quoted: ${error.message}`);
+      }
+    },
+    close: () => rm(folder, { recursive: true }),
+  };
+}
+
+function anEnvironment(dice: Dice): Record<string, string> {
+  const some = Array.from({ length: dice.between(0, 6) }, () => dice.pick(SETTING_DEFINITIONS));
+  return Object.fromEntries(
+    some.map(({ variable, secret }) => {
+      const text = dice.chance(0.5) ? likely(dice) : hostileText(dice);
+      return [
+        dice.chance(0.05) ? `${variable}X` : variable,
+        secret ? `${text}${SECRET}${likely(dice)}` : text,
+      ];
+    }),
+  );
+}
+
+function likely(dice: Dice): string {
+  return dice.pick([
+    'on',
+    '0',
+    '65536',
+    '1h',
+    'a:b',
+    'a,b:c',
+    'x:',
+    'https://h/',
+    's3://b/p',
+    'ducklake:postgres:x',
+    '::1',
+    '10.0.0.0/8',
+    '60d',
+    '1GB',
+    'k:AAAA',
+    '/a/../b',
+  ]);
+}
+
+function aFile(dice: Dice): Uint8Array {
+  const lines = Array.from({ length: dice.between(0, 6) }, () => {
+    const { fileKey, secret } = dice.pick(SETTING_DEFINITIONS);
+    const key = dice.chance(0.1) ? dice.pick(['webhook_paths', 'nosuch', '__proto__']) : fileKey;
+    const value = dice.chance(0.5) ? likely(dice) : hostileJson(dice, 2);
+    return `${key}: ${secret ? JSON.stringify(`${SECRET}${value}`) : value}`;
+  });
+  const bytes = Buffer.from(lines.join('\n'));
+  return dice.chance(0.3) ? damaged(dice, bytes) : bytes;
+}

@@ -1,0 +1,67 @@
+/** What a sender may put into a delivery to hurt the reader: each is answered as what it is, and the next is accepted. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Alert, Alerts } from '../../ops/alerts.js';
+import { startWebhook, type Webhook } from '../../webhook/server.js';
+import { attack } from '../support/attack.js';
+import { aDelivery, deliver, openParts } from '../webhook/a-delivery.js';
+
+const raised: string[] = [];
+let webhook: Webhook;
+
+beforeAll(async () => {
+  const alerts: Alerts = {
+    raise: ({ key }: Alert) => void raised.push(key),
+    resolve: () => undefined,
+    close: () => Promise.resolve(),
+  };
+  webhook = await startWebhook({ ...(await openParts()), alerts });
+});
+
+afterAll(() => webhook.close());
+
+/** A good delivery with one field more, whose value is JSON text. */
+function withAdded(json: string): string {
+  return aDelivery().body.replace('"payload":{', `"payload":{"added":${json},`);
+}
+
+const nested = (open: string, close: string, levels: number): string =>
+  `${open.repeat(levels)}1${close.repeat(levels)}`;
+
+describe('an added field', () => {
+  test('that nests deeper than any envelope needs is refused, not a fault of ours', async () => {
+    const bodies = [63, 1_750, 3_000, 6_000, 100_000].flatMap((levels) => [
+      withAdded(nested('[', ']', levels)),
+      withAdded(nested('{"a":', '}', levels)),
+      withAdded('['.repeat(levels)),
+      nested('[', ']', levels + 2),
+    ]);
+    const statuses: number[] = [];
+    for (const body of bodies) statuses.push((await deliver(webhook.url, body)).statusCode);
+    expect(raised).not.toContain('inbox/unwritable');
+    attack('deeply nested deliveries', {
+      tries: bodies.length,
+      held: statuses.filter((status) => status === 400).length,
+    });
+    expect((await deliver(webhook.url, withAdded(nested('[', ']', 62)))).statusCode).toBe(200);
+  });
+
+  test('that is huge in any other way is kept like every added field', async () => {
+    const values = [
+      JSON.stringify({ ['k'.repeat(500_000)]: 1 }),
+      `[${'1,'.repeat(200_000)}1]`,
+      `{${Array.from({ length: 50_000 }, (_, index) => `"k${index}":0`).join(',')}}`,
+      '9'.repeat(500_000),
+      `1e${'9'.repeat(10_000)}`,
+      `"${'\\u0000'.repeat(50_000)}"`,
+      `"${'['.repeat(100_000)}"`,
+      '{"__proto__":{"testEvent":true},"constructor":{"prototype":{"a":1}}}',
+    ];
+    const statuses: number[] = [];
+    for (const value of values) statuses.push((await deliver(webhook.url, withAdded(value))).statusCode);
+    attack('huge added fields', {
+      tries: values.length,
+      held: statuses.filter((status) => status === 200).length,
+    });
+  });
+});

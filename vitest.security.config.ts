@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config';
+import { AttackReporter } from './test/support/attack-reporter.js';
+import base from './vitest.config.js';
+
+/** `npm run test:security`: the tests of safety that `npm test` has as well, and the long ones, which it has not. */
+// biome-ignore lint/style/noDefaultExport: vitest reads its settings from the default export.
+export default defineConfig({
+  test: {
+    testTimeout: base.test?.testTimeout ?? 120_000,
+    hookTimeout: base.test?.hookTimeout ?? 120_000,
+    include: ['test/security/**/*.test.ts', 'test/security/**/*.long.ts', 'test/fuzz/*.test.ts'],
+    globalSetup: ['test/support/build-program.ts', 'test/support/global-setup.ts'],
+    reporters: ['default', new AttackReporter()],
+  },
+});
