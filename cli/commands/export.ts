@@ -77,8 +77,9 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
     const connection = await instance.connect();
     try {
       await attachBehind(database, (statement) => connection.run(statement));
+      await connection.run(await sqlOf('macros'));
       for (const what of PARTS) {
-        const sql = await readFile(new URL(`../sql/export-${what}-${format}.sql`, import.meta.url), 'utf8');
+        const sql = await sqlOf(`${what}-${format}`);
         const variable = await connection.prepare('set variable folder = $folder');
         variable.bind({ folder: join(draft, what) });
         await variable.run();
@@ -98,4 +99,8 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
+}
+
+function sqlOf(name: string): Promise<string> {
+  return readFile(new URL(`../sql/export-${name}.sql`, import.meta.url), 'utf8');
 }

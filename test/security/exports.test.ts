@@ -1,0 +1,47 @@
+/** A file that a person opens in a spreadsheet computes nothing that a tenant's name asks for. */
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { billsync } from '../support/billsync.js';
+import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+
+const FORMULAS = ['=1+1', '+cmd|calc', '-2+3', '@SUM(A1)', ' =hyperlink("x")', '\t=1', '\u200b=1', '%0A'];
+const folder = mkdtempSync(join(tmpdir(), 'billsync-export-'));
+let fixture: ReportsFixture;
+
+beforeAll(async () => {
+  const shipments = FORMULAS.map((text, at) =>
+    aShipment({ tracking: text, carrier: text, origin: text, service: text, cost: at === 0 ? '-1.5' : '2' }),
+  );
+  fixture = await reportsFixture([anInvoice(shipments, { number: '=2+2' })]);
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await fixture.remove();
+});
+
+test('export --format csv writes no live formula, and every figure as it is', async () => {
+  const target = join(folder, 'out');
+  const env = { BILLSYNC_DATA_DIR: fixture.folder };
+  const { exitCode, stderr } = await billsync(['export', '--format', 'csv', '--output', target], { env });
+  expect(stderr).toContain('Wrote');
+  expect(exitCode).toBe(0);
+  const rows = (what: string): Record<string, string>[] =>
+    readdirSync(join(target, what), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .flatMap((entry) =>
+        parse<Record<string, string>>(readFileSync(join(entry.parentPath, entry.name)), { columns: true }),
+      );
+  const shipments = rows('shipments');
+  expect(shipments.map((row) => row.tracking_number).sort()).toEqual(
+    FORMULAS.map((text) => `'${text}`).sort(),
+  );
+  expect(shipments.map((row) => row.billing_cost).sort()).toEqual(['-1.5000', ...Array(7).fill('2.0000')]);
+  const live = [...shipments, ...rows('invoices')]
+    .flatMap((row) => Object.values(row))
+    .filter((cell) => /^[\s\p{Cf}]*[=+\-@|%\t\r]/u.test(cell) && !/^-?\d+(\.\d+)?$/.test(cell));
+  expect(live).toEqual([]);
+});
