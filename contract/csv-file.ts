@@ -31,6 +31,11 @@ export interface CsvScan {
   readonly cuts?: readonly number[];
 }
 
+/** Whether all that is wrong with a file is that it has no rows: right where the invoice has no shipments. */
+export function isHeaderOnly({ findings, findingCount }: CsvScan): boolean {
+  return findingCount === 1 && findings[0]?.rule === 'no-rows';
+}
+
 /** A file that lies in the archive under its hash. */
 export interface ArchivedFile {
   /** Lower-case hex; also the file's name. */

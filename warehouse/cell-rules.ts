@@ -1,5 +1,6 @@
 /** The rules a row has to keep, in TypeScript: the second reading of what sql/session.sql checks, cell by cell. */
 
+import { isNothing } from '../contract/invisible.js';
 import { CSV_HEADERS, type CsvHeader } from '../contract/names.js';
 import { isCurrency } from './currencies.js';
 import { uuidOrNull } from './ledger-lines.js';
@@ -44,8 +45,8 @@ function brokenRule(
   cells: readonly string[],
   invoiceId: string | null,
 ): CellRule | null {
+  if (REQUIRED.has(column) && isNothing(value)) return 'required';
   if (value === '') {
-    if (REQUIRED.has(column)) return 'required';
     // A weight without its unit means nothing; a unit without a weight says nothing and is let be.
     return column === 'Billable Weight Unit' && cells[WEIGHT_INDEX] !== '' ? 'unit' : null;
   }

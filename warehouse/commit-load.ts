@@ -3,6 +3,7 @@
  * read back after the commit.
  */
 
+import { compareDecimals } from '../contract/decimal.js';
 import { isCurrency } from './currencies.js';
 import {
   contradictions,
@@ -98,7 +99,10 @@ export function judgeRows(load: FileLoad, totals: readonly Row[], lines: Invoice
   if (unknown !== undefined) {
     throw new MisreadError(load.invoiceId, `'${unknown.currency_code}' is no currency`);
   }
-  if (!load.isRepeated) refuseUnproved(load, line, lines);
+  if (!load.isRepeated) {
+    refuseUnprovedEmptiness(load, lines);
+    refuseUnproved(load, line, lines);
+  }
   return line;
 }
 
@@ -177,7 +181,7 @@ function lineOf(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): Ne
     tenant: sorted('tenant')[0] ?? null,
     shipments,
     billing_cost: main === undefined ? '0.0000' : String(main.billing_cost),
-    currency_code: main === undefined ? null : String(main.currency_code),
+    currency_code: main === undefined ? stated : String(main.currency_code),
     currencies: sorted('currency_code').join(','),
     first_ship_date: sorted('first_ship_date')[0] ?? null,
     last_ship_date: sorted('last_ship_date').at(-1) ?? null,
@@ -191,6 +195,19 @@ function byWeight(a: Row, b: Row): number {
   const order = Number(b.shipments) - Number(a.shipments);
   if (order !== 0) return order;
   return String(a.currency_code) < String(b.currency_code) ? -1 : 1;
+}
+
+/** A file without rows is what a failed export looks like too: it counts where the invoice states no shipments and no cost. */
+function refuseUnprovedEmptiness({ file, announcedSha256 }: FileLoad, lines: InvoiceLines): void {
+  if (file.scan.records > 0) return;
+  const header = deriveInvoice(lines)?.row;
+  const isStated =
+    header?.stated_shipments === 0 &&
+    header.stated_total !== null &&
+    compareDecimals(header.stated_total, '0') === 0;
+  if (isStated && (announcedSha256 === null || announcedSha256 === file.sha256)) return;
+  const { findings, findingCount } = file.scan;
+  throw new Refusal({ outcome: 'rejected', findings, findingCount });
 }
 
 /**
@@ -227,6 +244,7 @@ function expectRows(
       `the byte scan counted ${records} records, DuckDB read ${shipments} rows`,
     );
   }
+  if (records === 0) return;
   const first = Math.min(...totals.map((total) => Number(total.first_row)));
   const last = Math.max(...totals.map((total) => Number(total.last_row)));
   if (first !== 1 || last !== records) {

@@ -1,6 +1,6 @@
 /** What loading a file would come to, said without writing anything: the answer of a dry run. */
 
-import type { ArchivedFile } from '../contract/csv-file.js';
+import { type ArchivedFile, isHeaderOnly } from '../contract/csv-file.js';
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { WebhookStatus } from '../contract/names.js';
 import { judgeRows, loadedRows } from './commit-load.js';
@@ -37,6 +37,7 @@ export async function judgeFile(ledgers: Ledgers, asked: FileToJudge): Promise<J
   if (deriveInvoice(lines)?.row.state === 'voided') return { outcome: 'voided' };
   const known = await knownLoad(ledgers, { invoiceId, sha256: file.sha256 });
   if (known !== null) return known;
+  if (isHeaderOnly(file.scan)) return judgeTotals(asked, [], lines);
   if (file.scan.findingCount > 0) return refusedByScan({ file, csvPath, invoiceId });
   const read = await readBounded({ csvPath, invoiceId, skipsRagged: false }, judgingLimits(file.sizeBytes));
   if ('stopped' in read) throw new MisreadError(invoiceId, `judging it was stopped, ${read.stopped}`);

@@ -8,6 +8,7 @@
  */
 
 import { stat } from 'node:fs/promises';
+import { isHeaderOnly } from '../contract/csv-file.js';
 import { RECORDS_PER_CUT } from '../contract/csv-scanner.js';
 import { printable } from '../contract/printable.js';
 import { commitLoad, spanOf } from './commit-load.js';
@@ -36,7 +37,7 @@ export async function loadFile(
   const { size } = await stat(load.csvPath);
   if (size !== sizeBytes)
     throw new FileNotArchivedError(sha256, `${size} bytes lie there, ${sizeBytes} were archived`);
-  if (scan.findingCount > 0) return refusedByScan(load);
+  if (scan.findingCount > 0 && !isHeaderOnly(scan)) return refusedByScan(load);
   if (scan.records > RECORDS_PER_CUT) return attempt(load, () => loadStretches(database, load, places));
   return attempt(load, () =>
     database.use((session) =>

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import type { ArchivedFile } from '../../contract/csv-file.js';
 import { CsvScanner } from '../../contract/csv-scanner.js';
+import { isNothing } from '../../contract/invisible.js';
 import { CSV_HEADERS } from '../../contract/names.js';
 import { isCurrency } from '../../warehouse/currencies.js';
 import { Database } from '../../warehouse/database.js';
@@ -240,7 +241,10 @@ function anyFile(): fc.Arbitrary<Buffer> {
       { weight: 40, arbitrary: fc.constant(good) },
       { weight: 1, arbitrary: fc.constantFrom(...others) },
     );
-  const required = text.map((cell) => (cell === '' || cell === '""' ? 'T' : cell));
+  const required = fc.oneof(
+    { weight: 400, arbitrary: text.map((cell) => (isNothing(cell.replaceAll('"', '')) ? 'T' : cell)) },
+    { weight: 1, arbitrary: fc.constantFrom(' ', '"\r\n"', '"\ufeff"', '\u200b', '\u3000x') },
+  );
   const row = fc
     .tuple(
       required,

@@ -25,6 +25,14 @@ from read_csv(
 -- back as a year before Christ).
 create or replace temp macro is_day(cell) as strlen(cell) = 10 and cast(try_cast(cell as date) as varchar) = cell;
 
+-- Whether there is anything in a cell that a person sees (contract/invisible.ts says what is not). Nearly all begin with a
+-- letter or digit, which the comparison tells; only the others are searched.
+create or replace temp macro is_something(cell) as case
+    when cell >= '!' and cell < chr(127) then true
+    else regexp_matches(cell, '[^\x{0}-\x{20}\x{7F}-\x{A0}\x{AD}\x{34F}\x{61C}\x{115F}\x{1160}\x{1680}\x{17B4}\x{17B5}'
+        || '\x{180B}-\x{180F}\x{2000}-\x{200F}\x{2028}-\x{202F}\x{205F}-\x{206F}\x{2800}\x{3000}\x{3164}\x{FE00}-\x{FE0F}'
+        || '\x{FEFF}\x{FFA0}\x{FFF0}-\x{FFFB}\x{1BCA0}-\x{1BCA3}\x{1D173}-\x{1D17A}\x{E0000}-\x{E0FFF}]') end;
+
 -- Patterns first, casts after: a cast rounds a fifth decimal and takes 1e3. An empty cell is null here.
 -- row_is_good is never null. Whether a currency is one is asked once per currency of the file, not here per row; and an
 -- id is only brought to lower case when it differs, since nearly all are written as we write them.
@@ -45,7 +53,7 @@ select
     try_cast(carrier_invoice_date as date) as carrier_invoice_date,
     service_level,
     coalesce(
-        tenant is not null and tracking_number is not null and carrier is not null
+        is_something(tenant) and is_something(tracking_number) and is_something(carrier)
         and currency_code is not null
         and case when invoice_id_text = invoice then true else lower(invoice_id_text) = invoice end
         and is_day(invoice_generation_date) and is_day(ship_date)
