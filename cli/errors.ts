@@ -2,6 +2,7 @@
 
 import { CommanderError } from 'commander';
 import { NOT_SET, SettingsError } from '../config/settings-error.js';
+import { messageOf, type SystemError, systemErrorIn } from '../config/system-error.js';
 
 /** The exit codes that scripts rely on; never change one. */
 export const EXIT = {
@@ -164,32 +165,26 @@ function describeByName(error: Error): DescribedError {
   const own = typeof exitCode === 'number' && isExitCode(exitCode) ? exitCode : null;
   const addressTaken = errors(error).some((each) => each.code === 'EADDRINUSE') ? EXIT.locked : null;
   const network = typeof code === 'string' && BY_NETWORK_CODE.has(code) ? EXIT.unreachable : null;
-  const system =
-    typeof code === 'string' && /^(ENOENT|EACCES|EISDIR|ENOTDIR|EROFS)$/.test(code) ? EXIT.usage : null;
-  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-  const full = isFull ? EXIT.checkFailed : null;
-  const chosen = own ?? addressTaken ?? verdict?.exitCode ?? network ?? system ?? full ?? EXIT.bug;
+  const system = systemErrorIn(error);
+  const refused = system === null ? null : CHECKED.has(system.code) ? EXIT.checkFailed : EXIT.usage;
+  const chosen = own ?? addressTaken ?? verdict?.exitCode ?? network ?? refused ?? EXIT.bug;
   return {
     exitCode: chosen,
-    what: system === null ? error.message || error.name : systemMessage(error),
+    what: own === null && verdict === undefined ? told(error, system) : error.message || error.name,
     subject: typeof subject === 'string' ? subject : null,
     hint: typeof hint === 'string' ? hint : (verdict?.hint ?? (chosen === EXIT.bug ? BUG_HINT : null)),
   };
 }
 
-const SYSTEM_WORDS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or folder',
-  EACCES: 'it must not be read or written by this user',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of its path is no folder',
-  EROFS: 'the file system is read-only',
-};
-
-/** `ENOENT: no such file or directory, open '/x'` in words. */
-function systemMessage({ code, path, message }: NodeJS.ErrnoException): string {
-  const words = code === undefined ? undefined : SYSTEM_WORDS[code];
-  return words === undefined || path === undefined ? message : `${path}: ${words}`;
+/** What went wrong and, when the system refused something, which file it was and why. */
+function told(error: Error, system: SystemError | null): string {
+  if (system === null) return error.message || error.name;
+  const own = 'code' in error && error.code === system.code ? '' : `${error.message} `;
+  return `${own}${messageOf(error)}`;
 }
+
+/** The machine is in trouble; nothing that was typed is wrong. */
+const CHECKED = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE']);
 
 /** The error and its causes. */
 function errors(error: Error): readonly NodeJS.ErrnoException[] {

@@ -2,6 +2,7 @@
 
 import { Command, CommanderError } from 'commander';
 import { didYouMean } from '../config/did-you-mean.js';
+import { messageOf } from '../config/system-error.js';
 import { CliError, EXIT, printError } from './errors.js';
 import { endOnEarlySignal } from './roles/early-signal.js';
 import { VERBS, type Verb } from './verbs.js';
@@ -16,7 +17,11 @@ process.umask(0o077);
 // A reader that went away (`billsync report | head`) is no failure of ours, and nobody is left to be told.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT.done);
-  throw error;
+  process.exit(
+    printError(new CliError(EXIT.checkFailed, `The output cannot be written: ${messageOf(error)}`), {
+      verbose: false,
+    }),
+  );
 });
 process.stderr.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;

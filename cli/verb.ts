@@ -154,7 +154,9 @@ function collectSetting(text: string, before: readonly SettingPair[] | undefined
       SETTING_DEFINITIONS.flatMap(({ variable, fileKey }) => [variable, fileKey]),
     );
     throw new InvalidArgumentError(
-      `It must be NAME=VALUE of a setting.${near === null ? '' : ` Did you mean ${near}?`}`,
+      equals < 1
+        ? 'It must be NAME=VALUE.'
+        : `There is no setting "${name}"${near === null ? '; `billsync config show` lists them' : `; did you mean ${near}`}.`,
     );
   }
   if (definition.secret && definition.variable !== 'BILLSYNC_WAREHOUSE') {

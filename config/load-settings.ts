@@ -8,6 +8,7 @@ import * as values from './setting-values.js';
 import type { Settings } from './settings.js';
 import { NOT_SET, SettingsError, type SettingsProblem } from './settings-error.js';
 import { findSettingsFile, readSettingsFile, type SettingsFile } from './settings-file.js';
+import { messageOf } from './system-error.js';
 
 export interface SettingsSources {
   /** By variable name; beats everything. `BILLSYNC_CONFIG` names the file. */
@@ -127,7 +128,7 @@ function readSecret(definition: SettingDefinition, path: string, problems: Setti
     if (text !== '') return text;
     problems.push({ setting: `${definition.variable}_FILE`, message: `${path} is empty` });
   } catch (error) {
-    problems.push({ setting: `${definition.variable}_FILE`, message: (error as Error).message });
+    problems.push({ setting: `${definition.variable}_FILE`, message: messageOf(error) });
   }
   return null;
 }

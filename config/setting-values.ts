@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import type { EnvironmentName } from '../contract/names.js';
 import { ENVIRONMENTS } from '../contract/names.js';
+import { printable } from '../contract/printable.js';
 import type { Settings, WebhookCredentials } from './settings.js';
 
 type BasicAuth = WebhookCredentials['basicAuth'][number];
@@ -38,9 +39,9 @@ export function readHttpsUrl(text: string): string {
   try {
     url = new URL(text);
   } catch {
-    throw new Error('must be a URL such as https://api.example.com');
+    throw new Error(`must be a URL such as https://api.example.com, not ${withoutUserinfo(text)}`);
   }
-  if (url.protocol !== 'https:') throw new Error('must begin with https://');
+  if (url.protocol !== 'https:') throw new Error(`must begin with https://, not ${withoutUserinfo(text)}`);
   if (url.username !== '' || url.password !== '') throw new Error('must not carry a user or password');
   if (url.search !== '' || url.hash !== '') throw new Error('must not carry a query or fragment');
   return text.replace(/\/+$/, '');
@@ -52,7 +53,12 @@ export function readHttpUrl(text: string): string {
   } catch {
     // Said below, together with other schemes.
   }
-  throw new Error('must be an http or https URL');
+  throw new Error(`must be an http or https URL, not ${withoutUserinfo(text)}`);
+}
+
+/** As it was written, marks that do not belong there included; credentials in front of an @ are not shown. */
+function withoutUserinfo(text: string): string {
+  return `<${printable(text.replace(/\/\/[^/]*@/, '//***@'), 80)}>`;
 }
 
 /** HTTP Basic ends the user at the first colon, so such an id would arrive as another (spec 4.1). */

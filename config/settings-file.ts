@@ -7,6 +7,7 @@ import { didYouMean } from './did-you-mean.js';
 import { SETTING_DEFINITIONS, type SettingDefinition } from './setting-definitions.js';
 import { readUrlPath } from './setting-values.js';
 import type { SettingsProblem } from './settings-error.js';
+import { messageOf, systemErrorIn } from './system-error.js';
 
 export const DEFAULT_FILE_NAME = 'billsync.yaml';
 
@@ -46,7 +47,10 @@ export function readSettingsFile(path: string, problems: SettingsProblem[]): Set
   try {
     source = readFileSync(path, 'utf8');
   } catch (error) {
-    problems.push({ setting: path, message: `cannot be read: ${(error as Error).message}` });
+    problems.push({
+      setting: path,
+      message: `cannot be read: ${systemErrorIn(error)?.words ?? messageOf(error)}`,
+    });
     return empty;
   }
   const { parseDocument } = laterRequire('yaml') as typeof import('yaml');

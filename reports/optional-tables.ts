@@ -3,6 +3,7 @@
 import { createReadStream } from 'node:fs';
 import { DuckDBDecimalValue } from '@duckdb/node-api';
 import { parse } from 'csv-parse';
+import { messageOf, systemErrorIn } from '../config/system-error.js';
 import type { ReportDefinition } from './catalogue.js';
 import { ReportFilterError } from './errors.js';
 import type { PublishedFile } from './published-file.js';
@@ -80,7 +81,10 @@ async function appendCsv(file: PublishedFile, table: TableName, path: string): P
     }
   } catch (error) {
     if (error instanceof ReportFilterError) throw error;
-    throw new ReportFilterError(table, `${path} cannot be read as ${table}: ${messageOf(error)}`);
+    throw new ReportFilterError(
+      table,
+      `${path} cannot be read as ${table}: ${systemErrorIn(error)?.words ?? messageOf(error)}`,
+    );
   }
   appender.closeSync();
 }
@@ -103,8 +107,4 @@ function decimalOf(table: TableName, place: string, text: string): DuckDBDecimal
       `${place} is "${text}", which is no number with at most four decimals.`,
     );
   return new DuckDBDecimalValue(BigInt(`${match[1]}${match[2]}${(match[3] ?? '').padEnd(4, '0')}`), 18, 4);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -7,8 +7,10 @@
 
 import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Settings } from '../config/settings.js';
+import { systemErrorIn } from '../config/system-error.js';
 import type { DurablePoint } from '../inbox/durable-point.js';
 import { FsyncError, systemCode } from '../ops/durable-files.js';
 import type { Health } from '../ops/health.js';
@@ -202,13 +204,14 @@ function statusOf(error: unknown): number | null {
 
 async function loadPair(tls: TlsFiles): Promise<{ cert: Buffer; key: Buffer }> {
   try {
-    return await readTlsFiles(tls);
+    const pair = await readTlsFiles(tls);
+    createSecureContext(pair);
+    return pair;
   } catch (error) {
+    const what = systemErrorIn(error) === null ? 'do not belong together, or are no PEM' : 'cannot be read';
     throw new WebhookStartError(
-      `The certificate or key of the endpoint cannot be read: ${tls.certPath}, ${tls.keyPath}.`,
-      {
-        cause: error,
-      },
+      `The certificate and key of the endpoint ${what}: ${tls.certPath}, ${tls.keyPath}. Correct BILLSYNC_WEBHOOK_TLS_CERT and BILLSYNC_WEBHOOK_TLS_KEY.`,
+      { cause: error },
     );
   }
 }

@@ -44,7 +44,7 @@ export function importCommand(): Command {
         });
       }
       const paths = files.map((file) => resolve(file));
-      for (const path of paths) await stat(path);
+      for (const path of paths) await refuseFolder(path);
       const requests = paths.map((path) => ({
         path,
         invoiceId: flags.invoice ?? null,
@@ -54,6 +54,17 @@ export function importCommand(): Command {
       print(output, paths, imported);
     },
   );
+}
+
+async function refuseFolder(path: string): Promise<void> {
+  const found = await stat(path);
+  if (found.isFile()) return;
+  const isFolder = found.isDirectory();
+  throw new CliError(EXIT.usage, `${path} is ${isFolder ? 'a folder' : 'not a regular file'}`, {
+    hint: isFolder
+      ? 'name the CSV files in it, e.g. FOLDER/*.csv'
+      : 'save what it holds as a file and name that',
+  });
 }
 
 /** The first file is read while the warehouse opens, each further one while the one before is loaded. */

@@ -22,6 +22,12 @@ export async function checkEndpoint(settings: Settings): Promise<Finding> {
       'set BILLSYNC_WEBHOOK_BASIC_AUTH to the user:password that the service sends (or BILLSYNC_WEBHOOK_HEADERS)',
     );
   }
+  if (certificate !== null && Date.parse(certificate.validTo) < Date.now()) {
+    throw new CliError(EXIT.checkFailed, 'the certificate has expired: the service delivers nothing', {
+      subject: `it was valid until ${new Date(certificate.validTo).toISOString()}: ${tlsCert}`,
+      hint: 'renew it; a running endpoint reloads the files by itself',
+    });
+  }
   if (certificate !== null && Date.parse(certificate.validTo) - Date.now() < SOON_MS) {
     return note(
       `${state}, certificate ends ${new Date(certificate.validTo).toISOString()}`,

@@ -31,6 +31,21 @@ describe('describeError', () => {
     expect(describeError(error).exitCode).toBe(exitCode);
   });
 
+  test('says which file the system refused and why, whatever wrapped it', () => {
+    const refused = Object.assign(new Error("EISDIR: illegal operation on a directory, open '/x'"), {
+      code: 'EISDIR',
+      path: '/x',
+    });
+    expect(describeError(refused)).toMatchObject({ exitCode: EXIT.usage, what: '/x: it is a folder' });
+    const wrapped = new Error('The rates cannot be read.', { cause: refused });
+    expect(describeError(wrapped)).toMatchObject({
+      exitCode: EXIT.usage,
+      what: 'The rates cannot be read. /x: it is a folder',
+    });
+    const full = Object.assign(new Error('write'), { code: 'ENOSPC' });
+    expect(describeError(full)).toMatchObject({ exitCode: EXIT.checkFailed, what: 'the disk is full' });
+  });
+
   test('names the process that holds the warehouse', () => {
     expect(describeError(new WarehouseLockedError('/x', { pid: 42, role: 'worker' })).what).toMatch(
       /42.*worker/,

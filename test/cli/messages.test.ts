@@ -1,0 +1,117 @@
+/** Whatever a person names that cannot be used: the message says what, where and why, and no failure ends as a bug. */
+
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generate } from 'selfsigned';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BILLSYNC, billsync, cleanEnvironment } from '../support/billsync.js';
+import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'billsync-messages-'));
+const named = (name: string): string => join(folder, name);
+let fixture: ReportsFixture;
+
+beforeAll(async () => {
+  mkdirSync(named('folder'));
+  writeFileSync(named('empty'), '');
+  for (const name of ['one', 'other']) {
+    const made = await generate([{ name: 'commonName', value: name }], {
+      notAfterDate: new Date('2020-01-01'),
+      notBeforeDate: new Date('2019-01-01'),
+    });
+    writeFileSync(named(`${name}.crt`), made.cert);
+    writeFileSync(named(`${name}.key`), made.private);
+  }
+  fixture = await reportsFixture([anInvoice([aShipment()])]);
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await fixture.remove();
+});
+
+interface Wrong {
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly exitCode: number;
+  readonly says: RegExp;
+}
+
+const WRONG: Readonly<Record<string, Wrong>> = {
+  'import of a folder': {
+    args: ['import', named('folder')],
+    exitCode: 2,
+    says: /folder is a folder\n.*name the CSV files in it/,
+  },
+  'a setting that is none': {
+    args: ['invoices', 'list', '--setting', 'a=b'],
+    exitCode: 2,
+    says: /There is no setting "a"/,
+  },
+  'a secret whose file is missing': {
+    args: ['config', 'show'],
+    env: { BILLSYNC_CLIENT_SECRET_FILE: named('none') },
+    exitCode: 2,
+    says: /BILLSYNC_CLIENT_SECRET_FILE .*none: there is no such file or folder/,
+  },
+  'a URL in quotation marks': {
+    args: ['config', 'show'],
+    env: { BILLSYNC_BASE_URL: '"https://api.example.com"' },
+    exitCode: 2,
+    says: /BILLSYNC_BASE_URL must be a URL .* not <"https:\/\/api\.example\.com">/,
+  },
+  'a settings file that is a folder': {
+    args: ['report', '--config', named('folder')],
+    exitCode: 2,
+    says: /folder cannot be read: it is a folder/,
+  },
+  'rates that are not there': {
+    args: ['report', 'rate-variance', '--rates', named('none')],
+    exitCode: 2,
+    says: /none cannot be read as rates: there is no such file or folder/,
+  },
+  'an output folder below a file': {
+    args: ['report', 'tenants', '--format', 'html', '--output', named('empty/x.html')],
+    exitCode: 2,
+    says: /x\.html: a part of its path is not a folder/,
+  },
+  'a certificate and a key of two pairs': {
+    args: ['webhook', '--setting', `webhook_tls_cert=${named('one.crt')}`],
+    env: { BILLSYNC_WEBHOOK_TLS_KEY: named('other.key'), BILLSYNC_WEBHOOK_PORT: '0' },
+    exitCode: 2,
+    says: /certificate and key of the endpoint do not belong together/,
+  },
+};
+
+describe('billsync', () => {
+  test.each(Object.entries(WRONG))('tells of %s', async (_, { args, env = {}, exitCode, says }) => {
+    const finished = await billsync(args, { env: { BILLSYNC_DATA_DIR: fixture.folder, ...env } });
+    expect(finished.stderr).toMatch(says);
+    expect(finished.stderr.trim().split('\n').length).toBeLessThanOrEqual(8);
+    expect(finished.exitCode).toBe(exitCode);
+  });
+
+  test('tells that the output cannot be written, without a stack', async () => {
+    const env = cleanEnvironment({ BILLSYNC_DATA_DIR: fixture.folder });
+    const finished = await new Promise<{ code: unknown; stderr: string }>((done) => {
+      execFile('sh', ['-c', `${BILLSYNC} report tenants --quiet > /dev/full`], { env }, (error, _, stderr) =>
+        done({ code: error?.code, stderr }),
+      );
+    });
+    expect(finished.stderr).toBe('billsync: The output cannot be written: the disk is full\n');
+    expect(finished.code).toBe(1);
+  });
+
+  test('doctor calls an expired certificate a failure', async () => {
+    const { stdout } = await billsync(['doctor'], {
+      env: {
+        BILLSYNC_DATA_DIR: fixture.folder,
+        BILLSYNC_WEBHOOK_TLS_CERT: named('one.crt'),
+        BILLSYNC_WEBHOOK_TLS_KEY: named('one.key'),
+        BILLSYNC_WEBHOOK_BASIC_AUTH: 'hook:password',
+      },
+    });
+    expect(stdout).toMatch(/✗ endpoint .*has expired/);
+  });
+});
