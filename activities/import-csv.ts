@@ -6,6 +6,7 @@ import { type Imported, type ImportRequest, importFile } from '../warehouse/impo
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 import { attentionKey } from './park-invoice.js';
+import { tellAnnouncement } from './tell-announcement.js';
 
 const HEARTBEAT_MS = 5_000;
 
@@ -26,9 +27,11 @@ export function importCsv({
         const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now };
         const isServiceKnown = settings.service.baseUrl !== null;
         const imported = await importFile(isServiceKnown ? { ...deps, lookUp } : deps, request);
-        const { outcome } = imported.outcome;
-        if (imported.invoiceId !== null && (outcome === 'loaded' || outcome === 'already_loaded')) {
-          alerts.resolve(attentionKey(imported.invoiceId));
+        const { invoiceId, outcome } = imported;
+        const isLoaded = outcome.outcome === 'loaded' || outcome.outcome === 'already_loaded';
+        if (invoiceId !== null && isLoaded) {
+          alerts.resolve(attentionKey(invoiceId));
+          tellAnnouncement(alerts, invoiceId, outcome.discrepancies);
         }
         return imported;
       } finally {

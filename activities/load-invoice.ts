@@ -6,6 +6,7 @@ import type { Discrepancy, LoadOutcome, LoadRequest } from '../warehouse/warehou
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 import { attentionKey } from './park-invoice.js';
+import { tellAnnouncement } from './tell-announcement.js';
 
 export type LoadInvoiceResult =
   | { readonly outcome: 'loaded' | 'already_loaded'; readonly shipments: number }
@@ -31,15 +32,16 @@ export function loadInvoice({ warehouse, archive, quarantine, alerts, now }: War
           await holdRefused(quarantine, refused, { ...outcome, at: now().toISOString() });
         }
         const result = summary(outcome);
-        if ('shipments' in result) await settle(request.invoiceId);
+        if ('shipments' in outcome) await settle(request.invoiceId, outcome.discrepancies);
         return result;
       } finally {
         clearInterval(beat);
       }
     });
 
-  async function settle(invoiceId: string): Promise<void> {
+  async function settle(invoiceId: string, discrepancies: readonly Discrepancy[]): Promise<void> {
     alerts.resolve(attentionKey(invoiceId));
+    tellAnnouncement(alerts, invoiceId, discrepancies);
     await releaseRefused(quarantine, invoiceId);
   }
 }

@@ -3,9 +3,9 @@
 import { getClient, heartbeat } from '@temporalio/activity';
 import type { Settings } from '../config/settings.js';
 import { lookUpInvoice, retryInvoice, watchInvoice } from '../temporal/invoice-client.js';
+import type { DueInvoice } from '../warehouse/due-invoices.js';
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
-import type { DueInvoice } from './find-overdue.js';
 
 export interface LookAfterRequest {
   readonly how: 'watch' | 'recheck' | 'retry';
@@ -14,7 +14,7 @@ export interface LookAfterRequest {
 }
 
 /** Each call is harmless to repeat: an open run is not disturbed, a settled one answers and ends. */
-export function lookAfterInvoices({ settings }: WarehouseDependencies) {
+export function lookAfterInvoices({ settings, warehouse, now }: WarehouseDependencies) {
   return ({ how, invoices, queues }: LookAfterRequest): Promise<void> =>
     translated(async () => {
       const client = getClient();
@@ -25,6 +25,11 @@ export function lookAfterInvoices({ settings }: WarehouseDependencies) {
         else if (how === 'retry') await retryInvoice(client, route, invoice, 'reconcile');
         else await lookUpInvoice(client, route, invoice, { cause: 'reconcile' });
         heartbeat();
+      }
+      // What is watched has an open run from here on; what was asked or tried again is not due for a while.
+      if (how !== 'watch' && invoices.length > 0) {
+        const asked = invoices.map(({ invoiceId }) => invoiceId);
+        await warehouse.noteAsked(asked, now().toISOString());
       }
     });
 }

@@ -141,7 +141,6 @@ async function insertLoads(
     await ledger.all('insert-load', {
       ...line,
       invoice_id: load.invoiceId,
-      file_size_bytes: load.file.sizeBytes,
       file_source: load.source,
       event_id: load.eventId,
       workflow_run_id: load.workflowRunId,
@@ -178,6 +177,7 @@ function lineOf(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): Ne
     version: load.version ?? Math.max(0, ...lines.loads.map((line) => line.version)) + 1,
     file_sha256: load.file.sha256,
     announced_sha256: load.announcedSha256,
+    file_size_bytes: load.file.sizeBytes,
     tenant: sorted('tenant')[0] ?? null,
     shipments,
     billing_cost: main === undefined ? '0.0000' : String(main.billing_cost),

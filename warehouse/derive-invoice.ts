@@ -2,7 +2,7 @@
  * Makes an invoice's row from all that the ledgers say about it: a pure function, so any order of arrival ends alike.
  *
  * The state is a lattice, created < finalized < voided: the highest rank ever heard, never the latest clock. Which
- * header and which version count is decided by rank and by what was announced last, not by what came last.
+ * header and which version count is decided by rank and by what was stated last, not by what came last.
  */
 
 import { compareDecimals } from '../contract/decimal.js';
@@ -37,6 +37,7 @@ export interface Evidence extends HeaderCells {
   readonly invoice_status: string | null;
   readonly partner_id: string | null;
   readonly announced_sha256: string | null;
+  readonly announced_size_bytes: number | null;
 }
 
 /** A line of `read-loads.sql`: a version. */
@@ -45,6 +46,7 @@ export interface LoadLine {
   readonly version: number;
   readonly file_sha256: string;
   readonly announced_sha256: string | null;
+  readonly file_size_bytes: number;
   readonly shipments: number;
   readonly billing_cost: string;
   readonly currency_code: string | null;
@@ -89,6 +91,8 @@ export interface InvoiceRow extends HeaderCells {
   readonly attention_at: string | null;
   readonly resolved_at: string | null;
   readonly versions: number;
+  /** How many lines of the attention ledger it was made of. */
+  readonly notes: number;
 }
 
 export interface DiscrepancyLine {
@@ -137,10 +141,15 @@ export function deriveInvoice({ evidence, loads, attention }: InvoiceLines): Der
     attention_at: latest(attention.filter((line) => line.is_open).map((line) => line.noted_at)),
     resolved_at: latest(attention.filter((line) => !line.is_open).map((line) => line.noted_at)),
     versions: loads.length,
+    notes: attention.length,
   };
   return {
     row,
-    discrepancies: [...loadDiscrepancies(current, header.cells), ...statusDiscrepancies(evidence)],
+    discrepancies: [
+      ...announcedDiscrepancies(current, evidence),
+      ...loadDiscrepancies(current, header.cells),
+      ...statusDiscrepancies(evidence),
+    ],
   };
 }
 
@@ -220,7 +229,7 @@ function statusOf(line: Evidence): string | null {
   }
 }
 
-/** The finalized event's header is the one the file was billed under; then a void's, then the draft's. */
+/** What was stated once finalized is what the file was billed under; then a void's header, then the draft's. */
 const HEADER_RANK = [0, 1, 3, 2] as const;
 
 function deriveHeader(evidence: readonly Evidence[]): {
@@ -229,7 +238,11 @@ function deriveHeader(evidence: readonly Evidence[]): {
   readonly partnerId: string | null;
   readonly eventId: string | null;
 } {
-  const byHeader = evidence.toSorted((a, b) => compare(headerOrder(b), headerOrder(a)));
+  // Details that name no status that we know speak of the invoice as it is: they rank with the best of the others.
+  const unranked = Math.max(0, ...evidence.filter((line) => rankOf(line) !== 3).map(headerRank));
+  const order = (line: Evidence): string =>
+    `${rankOf(line) === 0 ? unranked : headerRank(line)}${line.stamp}${line.event_id ?? ''}`;
+  const byHeader = evidence.toSorted((a, b) => compare(order(b), order(a)));
   const byStatus = evidence.toSorted((a, b) => compare(statusOrder(b), statusOrder(a)));
   const told = (cell: HeaderCell): string | number | null =>
     byHeader.find((line) => line[cell] !== null)?.[cell] ?? null;
@@ -243,8 +256,8 @@ function deriveHeader(evidence: readonly Evidence[]): {
   };
 }
 
-function headerOrder(line: Evidence): string {
-  return `${HEADER_RANK[rankOf(line)]}${line.event_id === null ? 0 : 1}${line.stamp}${line.event_id ?? ''}`;
+function headerRank(line: Evidence): number {
+  return HEADER_RANK[rankOf(line)];
 }
 
 function statusOrder(line: Evidence): string {
@@ -306,6 +319,34 @@ function loadDiscrepancies(load: LoadLine | null, header: HeaderCells): readonly
   if (!load.ends_with_line_end)
     found.push({ rule: 'no-final-line-end', stated: 'CRLF', found: 'end of file' });
   return found.map((line) => ({ ...line, ...from }));
+}
+
+/**
+ * What the newest event announced against the file that counts, by whatever way it came: a URL that the service made
+ * later, its export and a person's file are all held against it.
+ */
+function announcedDiscrepancies(
+  load: LoadLine | null,
+  evidence: readonly Evidence[],
+): readonly DiscrepancyLine[] {
+  const announced = evidence
+    .filter((line) => line.announced_sha256 !== null)
+    .reduce<Evidence | null>((best, line) => {
+      if (best === null) return line;
+      return compare(line.stamp + line.event_id, best.stamp + best.event_id) > 0 ? line : best;
+    }, null);
+  if (load === null || announced === null) return [];
+  const { announced_sha256: hash, announced_size_bytes: size, event_id, noted_at } = announced;
+  const recorded_at = latest([load.loaded_at, noted_at]) ?? load.loaded_at;
+  const of = { file_sha256: load.file_sha256, event_id, recorded_at };
+  const found: DiscrepancyLine[] = [];
+  if (hash !== null && hash !== load.file_sha256) {
+    found.push({ rule: 'announced-hash', stated: hash, found: load.file_sha256, ...of });
+  }
+  if (size !== null && size !== load.file_size_bytes) {
+    found.push({ rule: 'announced-size', stated: `${size}`, found: `${load.file_size_bytes}`, ...of });
+  }
+  return found;
 }
 
 function statusDiscrepancies(evidence: readonly Evidence[]): readonly DiscrepancyLine[] {

@@ -14,7 +14,10 @@ export interface Explanation {
   readonly invoiceId: string;
   readonly invoiceNumber: string | null;
   readonly state: InvoiceState;
-  readonly proof: Proof | null;
+  /** Of this version. */
+  readonly proof: Proof;
+  /** Who announced the hash that the file has; null: nobody. */
+  readonly hashFrom: 'event' | 'regenerate' | null;
   readonly tenant: string;
   readonly carrier: string;
   readonly shipDate: string;
@@ -37,6 +40,8 @@ export interface Explanation {
   readonly eventId: string | null;
   readonly eventTimestamp: string | null;
   readonly eventReceivedAt: string | null;
+  /** The hash that this event announced, which need not be the file's. */
+  readonly eventSha256: string | null;
   readonly workflowRunId: string | null;
   readonly voidedAt: string | null;
 }
@@ -111,7 +116,8 @@ function toExplanation(trackingNumber: string, row: Row): Omit<Explanation, 'lin
     invoiceId: String(row.invoice_id),
     invoiceNumber: text(row.invoice_number),
     state: row.state as InvoiceState,
-    proof: row.proof as Proof | null,
+    proof: row.proof as Proof,
+    hashFrom: row.hash_from as Explanation['hashFrom'],
     tenant: String(row.tenant),
     carrier: String(row.carrier),
     shipDate: String(row.ship_date),
@@ -129,6 +135,7 @@ function toExplanation(trackingNumber: string, row: Row): Omit<Explanation, 'lin
     eventId: text(row.event_id),
     eventTimestamp: text(row.event_timestamp),
     eventReceivedAt: text(row.event_received_at),
+    eventSha256: text(row.event_sha256),
     workflowRunId: text(row.workflow_run_id),
     voidedAt: text(row.voided_at),
   };

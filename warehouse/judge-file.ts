@@ -82,6 +82,9 @@ async function linesOf(ledgers: Ledgers, { invoiceId, details, at }: FileToJudge
   const lines = found.get(invoiceId) ?? { evidence: [], loads: [], attention: [] };
   if (details === null) return lines;
   const [told] = factLines([{ kind: 'details', at, invoiceId, ...details }]).details;
-  const unsaid = { stamp: at, event_id: null, event_type: null, partner_id: null, announced_sha256: null };
+  const unsaid = {
+    ...{ stamp: at, event_id: null, event_type: null, partner_id: null },
+    ...{ announced_sha256: null, announced_size_bytes: null },
+  };
   return { ...lines, evidence: [...lines.evidence, { ...told, ...unsaid } as unknown as Evidence] };
 }

@@ -9,6 +9,7 @@ import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { InvoiceState, WebhookStatus } from '../contract/names.js';
 import type { Logger } from '../ops/log.js';
 import type { Database } from './database.js';
+import { type DueInvoices, type DueRequest, noteAsked, readDue } from './due-invoices.js';
 import { FileNotArchivedError, LoadedMeanwhileError } from './errors.js';
 import type { FileLoad } from './file-load.js';
 import { GroupCommit } from './group-commit.js';
@@ -183,6 +184,14 @@ export class LedgerWarehouse implements Warehouse {
 
   standings(invoiceIds: readonly string[]): Promise<readonly InvoiceStanding[]> {
     return readStandings(this.#store.ledgers, invoiceIds);
+  }
+
+  due(request: DueRequest): Promise<DueInvoices> {
+    return readDue(this.#store.ledgers, request);
+  }
+
+  noteAsked(invoiceIds: readonly string[], askedAt: string): Promise<void> {
+    return this.#open.shared(() => noteAsked(this.#store.ledgers, invoiceIds, askedAt));
   }
 
   async verify(options: {

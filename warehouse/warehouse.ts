@@ -4,6 +4,7 @@ import type { ArchivedEvent } from '../archive/archive.js';
 import type { CsvFinding } from '../contract/csv-file.js';
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { FileSource, InvoiceState, WebhookStatus } from '../contract/names.js';
+import type { DueInvoices, DueRequest } from './due-invoices.js';
 import type { FileToJudge } from './judge-file.js';
 
 export interface LoadRequest {
@@ -159,6 +160,10 @@ export interface Warehouse {
   invoices(filter?: { readonly states?: readonly InvoiceState[] }): Promise<readonly InvoiceSummary[]>;
   /** Of those that something is known of, by one look at the ledger; in no order. */
   standings(invoiceIds: readonly string[]): Promise<readonly InvoiceStanding[]>;
+  /** What reconciliation has to look after. */
+  due(request: DueRequest): Promise<DueInvoices>;
+  /** Asked at this instant (ISO 8601 UTC), these are due again a period later, not in the next run. */
+  noteAsked(invoiceIds: readonly string[], askedAt: string): Promise<void>;
   verify(options: {
     readonly full: boolean;
     readonly onProgress?: (done: number, of: number) => void;

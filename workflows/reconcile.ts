@@ -14,7 +14,7 @@ export interface ReconcileInput {
 }
 
 export interface ReconcileResult {
-  /** ISO 8601 UTC: up to which instant the next scheduled run need not look back. */
+  /** ISO 8601 UTC: what was due at this instant was looked after, up to the limit of a run. */
   readonly until: string;
   /** Invoices for which a workflow was started, was asked, was retried. */
   readonly watched: number;
@@ -32,8 +32,8 @@ export interface ReconcileResult {
   readonly proved: { readonly invoices: number; readonly shipments: number; readonly drift: number };
 }
 
+/** Of each kind in one run; what is left over stays due. */
 const LIMIT = 1_000;
-const LOOK_BACK_MS = 86_400_000;
 
 export async function reconcile(input: ReconcileInput): Promise<ReconcileResult> {
   const { taskQueue } = workflowInfo();
@@ -46,10 +46,9 @@ export async function reconcile(input: ReconcileInput): Promise<ReconcileResult>
   });
 
   const until = new Date().toISOString();
-  const since = lastUntil(until);
   const { forwarded, waiting } = await activities.forwardInbox({ queues });
   const { events: ingested } = await activities.ingestArchive();
-  const due = await activities.findOverdue({ since, until, limit: LIMIT });
+  const due = await activities.findOverdue({ until, limit: LIMIT });
   await activities.lookAfterInvoices({ how: 'watch', invoices: due.unwatched, queues });
   await activities.lookAfterInvoices({ how: 'recheck', invoices: due.toRecheck, queues });
   await activities.lookAfterInvoices({ how: 'retry', invoices: due.toRetry, queues });
@@ -62,13 +61,6 @@ export async function reconcile(input: ReconcileInput): Promise<ReconcileResult>
     ...{ watched: due.unwatched.length, rechecked: due.toRecheck.length, retried: due.toRetry.length },
     proved: { invoices, shipments, drift: drift.length },
   };
-}
-
-/** Where the last scheduled run stopped looking; a day back when there was none, or when it is longer ago. */
-function lastUntil(until: string): string {
-  const last = lastResult();
-  const dayBefore = new Date(Date.parse(until) - LOOK_BACK_MS).toISOString();
-  return last?.until !== undefined && last.until > dayBefore ? last.until : dayBefore;
 }
 
 /** Of the schedule's run before this one; a run that a person asked for has none before it. */

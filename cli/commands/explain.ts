@@ -47,6 +47,7 @@ function asJson(row: Explanation) {
     invoice_number: row.invoiceNumber,
     state: row.state,
     proof: row.proof,
+    hash_from: row.hashFrom,
     tenant: row.tenant,
     carrier: row.carrier,
     ship_date: row.shipDate,
@@ -65,16 +66,33 @@ function asJson(row: Explanation) {
     event_id: row.eventId,
     event_timestamp: row.eventTimestamp,
     event_received_at: row.eventReceivedAt,
+    event_sha256: row.eventSha256,
     workflow_run_id: row.workflowRunId,
     voided_at: row.voidedAt,
   };
 }
 
 const PROVED = {
-  hash: 'proved by the hash that was announced',
   header: 'proved by the count and sum that its invoice states',
   unproved: 'unproved: nobody told its hash, or its count and sum',
 } as const;
+
+const HASH_FROM = {
+  event: 'proved by the hash that its event announced',
+  regenerate: 'proved by the hash that the service told when it made a new URL',
+} as const;
+
+function provedBy({ proof, hashFrom }: Explanation): string {
+  if (proof !== 'hash') return PROVED[proof];
+  return HASH_FROM[hashFrom ?? 'regenerate'];
+}
+
+function eventOf({ eventId, eventReceivedAt, eventSha256, sha256 }: Explanation): string {
+  if (eventId === null) return 'none';
+  const other =
+    eventSha256 === null || eventSha256 === sha256 ? '' : `; it announced another file, ${eventSha256}`;
+  return `${eventId}, received ${eventReceivedAt ?? '–'}${other}`;
+}
 
 function describe(row: Explanation): string {
   const counts =
@@ -91,12 +109,12 @@ function describe(row: Explanation): string {
       `${row.invoiceNumber ?? '–'} (${row.invoiceId}), ${row.state}, version ${row.version}: ${counts}`,
     ],
     ['row', `${row.rowNumber} of the file, ${line}`],
-    ['file', `${row.sha256}, ${row.sizeBytes} bytes, ${PROVED[row.proof ?? 'unproved']}`],
+    ['file', `${row.sha256}, ${row.sizeBytes} bytes, ${provedBy(row)}`],
     [
       'came from',
       `${row.cameFrom ?? 'the export of the service'} (${row.source}) at ${row.fileHadAt ?? '–'}`,
     ],
-    ['event', row.eventId === null ? 'none' : `${row.eventId}, received ${row.eventReceivedAt ?? '–'}`],
+    ['event', eventOf(row)],
     ['loaded', `${row.loadedAt}, workflow run ${row.workflowRunId ?? 'none'}`],
   ];
   const title = paint('bold', printable(row.trackingNumber));

@@ -1,34 +1,125 @@
-/** When a loaded invoice is asked for again: daily for a week, then weekly, until its days are over. */
+/** When a loaded or a parked invoice is asked about again: what came due stays due until it was asked. */
 
-import { describe, expect, test } from 'vitest';
-import { isRecheckDue } from '../../activities/find-overdue.js';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createWarehouseActivities } from '../../activities/create-activities.js';
+import type { WarehouseDependencies } from '../../activities/dependencies.js';
+import type { FindOverdueResult } from '../../activities/find-overdue.js';
+import { aWarehouse, type TestWarehouse } from '../warehouse/support.js';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const loadedAt = Date.parse('2026-03-10T12:30:00Z');
-const invoice = { stateSince: '2026-03-10T12:30:00Z', header: { invoiceDate: '2026-03-09T00:00:00Z' } };
+const LOADED_AT = Date.parse('2026-03-10T12:30:00Z');
+const PARTNER_ID = '0b0b0b0b-0000-4000-8000-000000000001';
 
-/** The days after loading on which hourly runs found the invoice due. */
-function daysAsked(days: number, everyMs = HOUR): number[] {
+let t: TestWarehouse;
+afterEach(() => t.close());
+
+/** A warehouse with so many invoices of one instant, told by SQL: what they hold does not matter here. */
+async function aHouseOf(count: number, state: 'loaded' | 'needs_attention', code: string | null = null) {
+  t = await aWarehouse();
+  await t.warehouse.close();
+  const instance = await DuckDBInstance.create(`${t.dataDir}/warehouse.duckdb`);
+  const connection = await instance.connect();
+  await connection.run(
+    `insert into invoice_state (invoice_id, state, reason_code, state_since, partner_id, invoice_date, first_heard_at, versions)
+     select uuid(), $state, $code, '2026-03-10 12:30:00', $partner, '2026-03-09T00:00:00Z', '2026-03-10 12:30:00', 1
+     from range(${count})`,
+    { state, code, partner: PARTNER_ID },
+  );
+  connection.closeSync();
+  instance.closeSync();
+  await t.reopen();
+}
+
+function activities(recheckLoadedDays = 60) {
+  const settings = { environment: 'test', partnerId: null, recheckLoadedDays };
+  return createWarehouseActivities({
+    ...{ warehouse: t.warehouse, settings, metrics: { gauge: () => ({}) } },
+  } as unknown as WarehouseDependencies);
+}
+
+/** One scheduled run at an instant. @returns how many were asked and tried again */
+async function runAt(ms: number, { limit = 1_000, days = 60 } = {}) {
+  const due = await t.warehouse.due({
+    ...{ until: new Date(ms).toISOString(), limit, recheckDays: days },
+    ...{ partnerId: null, neverRetried: ['csv-rejected'] },
+  });
+  for (const invoices of [due.toRecheck, due.toRetry]) {
+    const asked = invoices.map(({ invoiceId }) => invoiceId);
+    await t.warehouse.noteAsked(asked, new Date(ms).toISOString());
+  }
+  return due;
+}
+
+/** The days after loading on which runs that far apart found the one invoice due. */
+async function daysAsked(everyMs: number, days = 60): Promise<number[]> {
   const asked: number[] = [];
-  for (let until = loadedAt; until < loadedAt + 80 * DAY; until += everyMs) {
-    if (isRecheckDue(invoice, { since: until - everyMs, until }, days)) {
-      asked.push(Math.floor((until - loadedAt) / DAY));
-    }
+  for (let ms = LOADED_AT; ms < LOADED_AT + 70 * DAY; ms += everyMs) {
+    const { toRecheck } = await runAt(ms, { days });
+    if (toRecheck.length > 0) asked.push(Math.floor((ms - LOADED_AT) / DAY));
   }
   return asked;
 }
 
-describe('isRecheckDue', () => {
-  test('asks daily for a week, then weekly, until 60 days after the invoice date', () => {
-    expect(daysAsked(60)).toEqual([1, 2, 3, 4, 5, 6, 7, 14, 21, 28, 35, 42, 49, 56]);
+describe('what reconciliation asks about', () => {
+  test('is asked daily for a week, then weekly, until 60 days after the invoice date', async () => {
+    await aHouseOf(1, 'loaded');
+    expect(await daysAsked(12 * HOUR)).toEqual([1, 2, 3, 4, 5, 6, 7, 14, 21, 28, 35, 42, 49, 56]);
   });
 
-  test('asks as often when the runs are further apart', () => {
-    expect(daysAsked(60, 6 * HOUR)).toEqual([1, 2, 3, 4, 5, 6, 7, 14, 21, 28, 35, 42, 49, 56]);
+  test('is never asked when nobody wants it', async () => {
+    await aHouseOf(1, 'loaded');
+    expect(await daysAsked(7 * DAY, 0)).toEqual([]);
   });
 
-  test('never asks when nobody wants it', () => {
-    expect(daysAsked(0)).toEqual([]);
+  test('stays due until it was asked, of 10,000 that were loaded in one hour each one daily', async () => {
+    await aHouseOf(10_000, 'loaded');
+    const asked = new Map<string, number>();
+    for (const day of [1, 2]) {
+      for (let hour = 0; hour <= 10; hour += 1) {
+        const { toRecheck } = await runAt(LOADED_AT + day * DAY + hour * HOUR);
+        expect(toRecheck).toHaveLength(hour < 10 ? 1_000 : 0);
+        for (const { invoiceId } of toRecheck) asked.set(invoiceId, (asked.get(invoiceId) ?? 0) + 1);
+      }
+    }
+    expect(asked.size).toBe(10_000);
+    expect(new Set(asked.values())).toEqual(new Set([2]));
+  });
+
+  test('stays due when the runs stood still for longer than its days', async () => {
+    await aHouseOf(1, 'loaded');
+    expect((await runAt(LOADED_AT + 90 * DAY)).toRecheck).toHaveLength(1);
+    expect((await runAt(LOADED_AT + 91 * DAY)).toRecheck).toEqual([]);
+  });
+
+  test('is tried again daily while it waits for a person, each one of 3,000', async () => {
+    await aHouseOf(3_000, 'needs_attention', 'unreachable');
+    const tried = new Set<string>();
+    for (let ms = LOADED_AT + DAY; ms < LOADED_AT + DAY + 3 * HOUR; ms += HOUR) {
+      const { toRetry, needAttention } = await runAt(ms);
+      expect(needAttention).toBe(3_000);
+      for (const { invoiceId } of toRetry) tried.add(invoiceId);
+    }
+    expect(tried.size).toBe(3_000);
+    expect((await runAt(LOADED_AT + DAY + 4 * HOUR)).toRetry).toEqual([]);
+  });
+
+  test('is not tried again while its file breaks a rule', async () => {
+    await aHouseOf(1, 'needs_attention', 'csv-rejected');
+    expect((await runAt(LOADED_AT + 2 * DAY)).toRetry).toEqual([]);
+  });
+
+  test('is what the activity of that name finds', async () => {
+    await aHouseOf(1, 'loaded');
+    const until = new Date(LOADED_AT + DAY).toISOString();
+    const { findOverdue } = activities();
+    const found: FindOverdueResult = await new MockActivityEnvironment().run(findOverdue, {
+      until,
+      limit: 10,
+    });
+    expect(found).toMatchObject({ unwatched: [], toRetry: [], needAttention: 0 });
+    expect(found.toRecheck).toEqual([{ partnerId: PARTNER_ID, invoiceId: expect.any(String) }]);
   });
 });

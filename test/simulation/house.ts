@@ -17,6 +17,7 @@ import type { Quarantine } from '../../contract/quarantine.js';
 import { type Inbox, openInbox } from '../../inbox/inbox.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import { createMetrics } from '../../ops/metrics.js';
+import type { DueInvoice } from '../../warehouse/due-invoices.js';
 import { openWarehouse } from '../../warehouse/open-warehouse.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 
@@ -67,11 +68,22 @@ export async function openHouse(): Promise<House> {
     const service = lazy(() => rented().service);
     const invoices: Warehouse['invoices'] = async (filter) =>
       (await warehouse.invoices(filter)).filter(({ invoiceId }) => rented().isOurs(invoiceId));
+    const due: Warehouse['due'] = async (request) => {
+      const { unfinished, toRecheck, toRetry, ...others } = await warehouse.due(request);
+      const ours = (invoices: readonly DueInvoice[]) =>
+        invoices.filter(({ invoiceId }) => rented().isOurs(invoiceId));
+      return {
+        ...others,
+        unfinished: ours(unfinished),
+        toRecheck: ours(toRecheck),
+        toRetry: ours(toRetry),
+      };
+    };
     return {
       ...createBillingActivities({ service, alerts, log }),
       ...createWarehouseActivities({
         ...{ archive, quarantine, service, alerts, log, settings, now, metrics: createMetrics('worker') },
-        warehouse: lazy(() => warehouse, { invoices }),
+        warehouse: lazy(() => warehouse, { invoices, due }),
         readGaps: async () => [],
         forwardWaiting: async () => ({ forwarded: 0, waiting: 0, oldestReceivedAt: null }),
       }),

@@ -220,11 +220,8 @@ class Simulation {
   private async reconcile(): Promise<void> {
     this.tell('reconciliation');
     const now = this.agenda.nowMs();
-    const request = {
-      since: new Date(now - DAY).toISOString(),
-      until: new Date(now).toISOString(),
-      limit: 1_000,
-    };
+    // Other seeds live in the house, and theirs come first.
+    const request = { until: new Date(now).toISOString(), limit: 1_000_000 };
     const { findOverdue, lookAfterInvoices, ingestArchive } = this.house.activities();
     const run = <T>(activity: unknown, input: unknown): Promise<T> => {
       const environment = new MockActivityEnvironment({}, { client: this.client as never });

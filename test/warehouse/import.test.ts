@@ -65,6 +65,18 @@ describe('importFile', () => {
     expect(result.outcome).toMatchObject({ outcome: 'loaded', proof: 'header' });
   });
 
+  test('takes what the service says now, not what an event said before', async () => {
+    const header = { invoiceTotalAmount: '8.16', totalTransactionCount: 1, currencyCode: 'USD' };
+    await t.warehouse.recordEvents([anEvent('invoice_created', { header })]);
+    const lookUp = async () => ({
+      status: 'finalized' as const,
+      header: { ...header, invoiceTotalAmount: '9.16' },
+    });
+    const now = () => new Date('2026-03-01T01:00:00Z');
+    const { outcome } = await imported(aCsv(), {}, { lookUp, now });
+    expect(outcome).toMatchObject({ outcome: 'loaded', proof: 'header', discrepancies: [] });
+  });
+
   test('refuses a file of another invoice than the one that was named', async () => {
     const other = '22222222-2222-4222-8222-222222222222';
     expect(await imported(aCsv(), { invoiceId: other })).toMatchObject({

@@ -13,6 +13,7 @@ import {
   INVOICE,
   loadArchived,
   loadCsv,
+  sha256,
   type TestWarehouse,
 } from './support.js';
 
@@ -148,7 +149,8 @@ describe('load', () => {
 
   test('records a header that differs as a discrepancy when the hash was announced', async () => {
     const header = { invoiceTotalAmount: '10.00', totalTransactionCount: 2, currencyCode: 'EUR' };
-    await t.warehouse.recordEvents([anEvent('invoice_finalized', { header })]);
+    const announced = { fileHashSha256: sha256(aCsv()), fileSizeBytes: aCsv().length };
+    await t.warehouse.recordEvents([anEvent('invoice_finalized', { header, ...announced })]);
     expect(await loadCsv(t, aCsv())).toMatchObject({
       outcome: 'loaded',
       proof: 'hash',
@@ -192,9 +194,7 @@ describe('load', () => {
   });
 
   test('takes the header for a proof when no hash was announced', async () => {
-    await t.warehouse.recordEvents([
-      anEvent('invoice_finalized', { header: { invoiceTotalAmount: '9.160' } }),
-    ]);
+    await t.warehouse.recordEvents([anEvent('invoice_created', { header: { invoiceTotalAmount: '9.160' } })]);
     const outcome = await loadCsv(t, aCsv(), { announcedSha256: null, source: 'export' });
     expect(outcome).toMatchObject({ outcome: 'loaded', proof: 'header', discrepancies: [] });
   });

@@ -28,6 +28,7 @@ function evidence(type: string, minute: number, cells: Partial<Evidence> = {}): 
     stated_total: '1.00',
     stated_shipments: 1,
     announced_sha256: null,
+    announced_size_bytes: null,
     ...cells,
   };
 }
@@ -37,6 +38,7 @@ const load = (loadId: number, minute: number, sha: string): InvoiceLines['loads'
   version: loadId,
   file_sha256: sha,
   announced_sha256: sha,
+  file_size_bytes: 1,
   shipments: 1,
   billing_cost: '1.0000',
   currency_code: 'USD',
@@ -71,7 +73,8 @@ describe('deriveInvoice', () => {
     expect(expected?.row).toMatchObject({
       state: 'loaded',
       current_load_id: 1,
-      invoice_number: 'N-invoice_finalized',
+      // The details spoke last.
+      invoice_number: 'D',
       service_status: 'finalized',
       proof: 'hash',
     });
@@ -90,6 +93,46 @@ describe('deriveInvoice', () => {
         },
       ),
     );
+  });
+
+  test('believes of an event and of details whichever spoke last', () => {
+    const details = (minute: number, cells: Partial<Evidence> = {}) =>
+      evidence('details', minute, {
+        ...{ event_id: null, event_type: null, invoice_status: 'finalized', stated_total: '95.04' },
+        ...cells,
+      });
+    const finalized = evidence('invoice_finalized', 5, { stated_total: '94.04' });
+    const total = (...lines: readonly Evidence[]) =>
+      deriveInvoice({ evidence: lines, loads: [], attention: [] })?.row.stated_total;
+    expect(total(finalized, details(6))).toBe('95.04');
+    expect(total(finalized, details(4))).toBe('94.04');
+    expect(total(finalized, details(6, { invoice_status: null }))).toBe('95.04');
+    expect(total(evidence('invoice_created', 1), details(6, { invoice_status: null }))).toBe('95.04');
+    // What a draft or a void states is not what the file was billed under.
+    expect(total(finalized, details(6, { invoice_status: 'draft' }))).toBe('94.04');
+    expect(total(finalized, evidence('invoice_voided', 9, { stated_total: '0' }))).toBe('94.04');
+  });
+
+  test('holds the file that counts against what the newest event announced', () => {
+    const announced = (minute: number, hash: string, size: number | null = null) =>
+      evidence('invoice_finalized', minute, { announced_sha256: hash, announced_size_bytes: size });
+    const found = (lines: InvoiceLines) =>
+      deriveInvoice(lines)?.discrepancies.map(({ rule, stated, found, event_id }) => [
+        rule,
+        stated,
+        found,
+        event_id,
+      ]);
+    const loads = [load(1, 4, 'b')];
+    expect(found({ evidence: [announced(1, 'b', 1)], loads, attention: [] })).toEqual([]);
+    expect(found({ evidence: [announced(1, 'a', 10)], loads, attention: [] })).toEqual([
+      ['announced-hash', 'a', 'b', 'e-invoice_finalized-1'],
+      ['announced-size', '10', '1', 'e-invoice_finalized-1'],
+    ]);
+    // A newer announcement takes an older one's place, whichever came first.
+    expect(found({ evidence: [announced(2, 'b'), announced(1, 'a')], loads, attention: [] })).toEqual([]);
+    expect(found({ evidence: [announced(1, 'b'), announced(2, 'a')], loads, attention: [] })).toHaveLength(1);
+    expect(found({ evidence: [announced(1, 'a')], loads: [], attention: [] })).toEqual([]);
   });
 
   test('lets a void win whatever else is known', () => {

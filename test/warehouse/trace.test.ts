@@ -12,6 +12,7 @@ import {
   type Cells,
   INVOICE,
   loadCsv,
+  sha256,
   type TestWarehouse,
 } from './support.js';
 
@@ -148,6 +149,30 @@ describe('explainTracking', () => {
       await explainTracking({ databasePath: path, archive: null, trackingNumber: "x' or 1=1 --" }),
     ).toEqual([]);
   });
+
+  test.each([
+    ['its event announced', { fileHashSha256: sha256(aCsv()) }, sha256(aCsv()), ['hash', 'event']],
+    [
+      'only the new URL came with',
+      { fileHashSha256: 'a'.repeat(64) },
+      sha256(aCsv()),
+      ['hash', 'regenerate'],
+    ],
+    ['nobody told', { fileHashSha256: 'a'.repeat(64) }, null, ['header', null]],
+  ])(
+    'says that a file has the hash that %s',
+    async (_whose, announced, announcedSha256, [proof, hashFrom]) => {
+      const event = anEvent('invoice_finalized', announced);
+      await t.warehouse.recordEvents([event]);
+      await loadCsv(t, aCsv(), { eventId: event.eventId, announcedSha256, source: 'regenerate' });
+      const { path: databasePath } = await t.warehouse.publish();
+      const [found] = await explainTracking({ databasePath, archive: null, trackingNumber: '1Z0' });
+      expect(found).toMatchObject({
+        ...{ proof, hashFrom, eventId: event.eventId },
+        ...{ eventReceivedAt: event.receivedAt, eventSha256: announced.fileHashSha256 },
+      });
+    },
+  );
 });
 
 describe('level_cross_check', () => {

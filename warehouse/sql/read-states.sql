@@ -5,6 +5,7 @@ select
     invoice_date, invoice_due_date, currency_code, stated_total, stated_shipments::double as stated_shipments, event_id,
     iso(first_heard_at) as first_heard_at, iso(created_at) as created_at, iso(finalized_at) as finalized_at,
     iso(first_loaded_at) as first_loaded_at, iso(loaded_at) as loaded_at, iso(voided_at) as voided_at,
-    iso(attention_at) as attention_at, iso(resolved_at) as resolved_at, versions
+    iso(attention_at) as attention_at, iso(resolved_at) as resolved_at, versions, notes, void_word,
+    iso(restored_at) as restored_at, past_voids
 from invoice_state
 order by invoice_id

@@ -139,6 +139,24 @@ describe('the warehouse over a lake', () => {
     expect([from?.version, to?.version, changes.length]).toEqual([1, 2, 2]);
   });
 
+  test('knows what is due to be asked about, and what was asked', async () => {
+    const request = {
+      until: '2026-03-03T00:00:00Z',
+      limit: 10,
+      recheckDays: 60,
+      neverRetried: ['csv-rejected'],
+    };
+    const due = await t.warehouse.due({ ...request, partnerId: 'p' });
+    expect(due.toRecheck.map(({ invoiceId }) => invoiceId)).toContain(INVOICE);
+    expect(due.toRetry).toEqual([]);
+    expect(due.toRecheck).toHaveLength(2);
+    const asked = due.toRecheck.map(({ invoiceId }) => invoiceId);
+    await t.warehouse.noteAsked(asked, request.until);
+    await t.warehouse.noteAsked([INVOICE], request.until);
+    expect((await t.warehouse.due({ ...request, partnerId: 'p' })).toRecheck).toEqual([]);
+    expect((await t.warehouse.due({ ...request, partnerId: null })).toRecheck).toEqual([]);
+  });
+
   test('refuses a broken file whole and leaves nothing of it', async () => {
     const invoiceId = '44444444-4444-4444-8444-444444444444';
     const outcome = await loadCsv(t, aCsv([{}, { 'Billing Cost': '1.23456' }], invoiceId), { invoiceId });

@@ -3,13 +3,13 @@ select
     invoice_id::text as invoice_id, iso(received_at) as noted_at, iso(coalesce(event_timestamp, received_at)) as stamp,
     event_id, event_type, invoice_status, partner_id, partner_invoice_id, invoice_level, tenant_id, partner_tenant_id,
     invoice_number, invoice_start_date, invoice_end_date, invoice_date, invoice_due_date, currency_code, stated_total,
-    stated_shipments::float8 as stated_shipments, announced_sha256
+    stated_shipments::float8 as stated_shipments, announced_sha256, announced_size_bytes::float8 as announced_size_bytes
 from event_ledger
 where invoice_id = any(list($invoice_ids)::uuid[]) and verdict = 'accepted' and not is_test_event
 union all
 select
     invoice_id::text, iso(noted_at), iso(noted_at), null, null, invoice_status, null, partner_invoice_id, invoice_level,
     tenant_id, partner_tenant_id, invoice_number, invoice_start_date, invoice_end_date, invoice_date, invoice_due_date,
-    currency_code, stated_total, stated_shipments::float8, null
+    currency_code, stated_total, stated_shipments::float8, null, null
 from details_ledger
 where invoice_id = any(list($invoice_ids)::uuid[])

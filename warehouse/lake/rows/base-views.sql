@@ -11,3 +11,4 @@ create or replace view discrepancy_lines as select * from ledger.discrepancy_lin
 create or replace view publication_log as select * from ledger.publication_log;
 create or replace view ingest_cursors as select * from ledger.ingest_cursors;
 create or replace view verification_log as select * from ledger.verification_log;
+create or replace view ask_log as select * from ledger.ask_log;

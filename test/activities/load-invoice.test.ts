@@ -1,0 +1,47 @@
+/** What a load tells people: an alert when the file is not the one that was announced, taken back once it is. */
+
+import { join } from 'node:path';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterEach, expect, test } from 'vitest';
+import type { WarehouseDependencies } from '../../activities/dependencies.js';
+import { type LoadInvoiceResult, loadInvoice } from '../../activities/load-invoice.js';
+import { openQuarantine } from '../../inbox/quarantine-folder.js';
+import type { Alert } from '../../ops/alerts.js';
+import { aCsv, anEvent, archiveCsv, aWarehouse, INVOICE, type TestWarehouse } from '../warehouse/support.js';
+
+let t: TestWarehouse;
+afterEach(() => t.close());
+
+test('tells of a file that another hash and size were announced for, by whatever way it came', async () => {
+  t = await aWarehouse();
+  const { warehouse, archive } = t;
+  const quarantine = await openQuarantine(join(t.dataDir, 'quarantine'));
+  const raised = new Map<string, Alert>();
+  const alerts = {
+    raise: (alert: Alert) => void raised.set(alert.key, alert),
+    resolve: (key: string) => void raised.delete(key),
+  };
+  const deps = { warehouse, archive, quarantine, alerts, now: () => new Date() };
+  const activity = loadInvoice(deps as unknown as WarehouseDependencies);
+  const load = async (bytes: Buffer): Promise<LoadInvoiceResult> => {
+    const { sha256 } = await archiveCsv(t, bytes);
+    const asked = { source: 'regenerate', announcedSha256: sha256, eventId: null, workflowRunId: null };
+    return new MockActivityEnvironment().run(activity as never, { invoiceId: INVOICE, sha256, ...asked });
+  };
+
+  await warehouse.recordEvents([
+    anEvent('invoice_finalized', { fileHashSha256: 'a'.repeat(64), fileSizeBytes: 10 }),
+  ]);
+  expect(await load(aCsv())).toMatchObject({ outcome: 'loaded' });
+  const { detail } = raised.get(`announcement/${INVOICE}`) ?? {};
+  expect(detail).toContain(`hash ${'a'.repeat(64)} announced`);
+  expect(detail).toContain(`size 10 announced, ${aCsv().length} came`);
+
+  const { sha256, sizeBytes } = await archiveCsv(t, aCsv());
+  const eventTimestamp = '2026-03-02T00:00:00Z';
+  await warehouse.recordEvents([
+    anEvent('invoice_finalized', { fileHashSha256: sha256, fileSizeBytes: sizeBytes, eventTimestamp }),
+  ]);
+  expect(await load(aCsv())).toMatchObject({ outcome: 'already_loaded' });
+  expect(raised.size).toBe(0);
+});
