@@ -36,7 +36,7 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'up',
-    summary: 'endpoint, worker, dashboard and Temporal in one process',
+    summary: 'endpoint, worker, dashboard and Temporal by one command',
     section: 'Run',
     load: async () => (await import('./commands/up.js')).upCommand(),
   },

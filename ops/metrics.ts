@@ -24,7 +24,11 @@ export interface Metrics {
     help: string,
     options?: { readonly labels?: readonly Label[]; readonly buckets?: readonly number[] },
   ): Histogram<Label>;
-  /** The text of `/metrics`. */
+  /** What another process of the same `up` counts, as its `ownText`; replaces what it said before. */
+  setNeighbour(name: string, text: string): void;
+  /** What this process counts. */
+  ownText(): Promise<string>;
+  /** The text of `/metrics`: what this process and its neighbours count. */
   text(): Promise<string>;
 }
 
@@ -35,6 +39,7 @@ export function createMetrics(role: string): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ role });
   collectDefaultMetrics({ register: registry });
+  const neighbours = new Map<string, string>();
   const made = new Map<string, Counter<string> | Gauge<string> | Histogram<string>>();
 
   function once<Metric extends Counter<string> | Gauge<string> | Histogram<string>>(
@@ -92,6 +97,20 @@ export function createMetrics(role: string): Metrics {
     counter,
     gauge,
     histogram,
-    text: () => registry.metrics(),
+    setNeighbour: (name, text) => void neighbours.set(name, text),
+    ownText: () => registry.metrics(),
+    text: async () => joined([await registry.metrics(), ...neighbours.values()]),
   };
+}
+
+/** A metric is described once, and all its lines follow (Prometheus); the label `role` keeps the processes apart. */
+function joined(texts: readonly string[]): string {
+  const metrics = new Map<string, string>();
+  for (const metric of texts.flatMap((text) => text.split(/^(?=# HELP )/m))) {
+    const name = /^# HELP (\S+)/.exec(metric)?.[1] ?? '';
+    const before = metrics.get(name);
+    const lines = `${metric.trim()}\n`;
+    metrics.set(name, before === undefined ? lines : before + lines.replace(/^#.*\n/gm, ''));
+  }
+  return [...metrics.values()].join('\n');
 }

@@ -1,4 +1,4 @@
-/** `billsync up`: endpoint, worker, dashboard and, when none is configured, Temporal, in one process. */
+/** `billsync up`: endpoint, worker, dashboard and, when none is configured, Temporal, by one command. */
 
 import type { Command } from 'commander';
 import { verb } from '../verb.js';
@@ -13,7 +13,7 @@ interface UpFlags {
 export function upCommand(): Command {
   return verb(
     'up',
-    'Runs everything in one process. Prints `ready` with the addresses on stderr; SIGTERM drains and ends with 0.',
+    'Runs everything: the endpoint and the worker as processes of their own, which it looks after. Prints `ready` with the addresses on stderr; SIGTERM drains and ends with 0.',
     'billsync up\nbillsync up --sandbox',
   )
     .option('--sandbox', 'play against a billing service of our own, started beside it')

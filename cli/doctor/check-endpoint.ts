@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'undici';
 import type { Settings } from '../../config/settings.js';
 import { CliError, EXIT } from '../errors.js';
-import { readRunFile } from '../roles/run-role.js';
+import { readRunFile } from '../roles/run-file.js';
 import { type Finding, note, ok } from './finding.js';
 
 const SOON_MS = 14 * 86_400_000;

@@ -1,6 +1,5 @@
 /** Runs a role until somebody stops it: says when it is ready, drains on SIGTERM, leaves its pid in the data folder. */
 
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Settings } from '../../config/settings.js';
@@ -14,6 +13,7 @@ import { checkEnvironment } from '../environment-check.js';
 import { EXIT, printError } from '../errors.js';
 import { contextOf } from '../verb.js';
 import { takeOverSignals } from './early-signal.js';
+import { writeRunFile } from './run-file.js';
 
 export interface RoleContext {
   /** Names the process in its log, its metrics and the warehouse's lock. */
@@ -46,9 +46,35 @@ export async function runRole(
 ): Promise<void> {
   const { settings, verbose } = contextOf(command, overrides);
   await checkEnvironment(settings);
+  takeOverSignals();
+  await serveRole({
+    ...{ settings, role, verbose, start },
+    stopping: new AbortController(),
+    onReady({ addresses }) {
+      const note = writeRunFile(settings, role, addresses);
+      const words = Object.entries(addresses).map(([name, address]) => `${name}=${address}`);
+      process.stderr.write(`${['ready', ...words].join(' ')}\n`);
+      return note.remove;
+    },
+  });
+}
+
+export interface ServeOptions {
+  readonly settings: Settings;
+  readonly role: string;
+  readonly verbose: boolean;
+  readonly start: (context: RoleContext) => Promise<RunningRole>;
+  /** Aborted by the first SIGTERM or SIGINT; whoever else aborts it has the role drain as well. */
+  readonly stopping: AbortController;
+  /** @returns what to do once all is drained */
+  readonly onReady: (running: RunningRole, context: RoleContext) => () => void;
+}
+
+/** From the start of a role to its end; returns when it has drained. @throws whatever keeps it from starting */
+export async function serveRole(options: ServeOptions): Promise<void> {
+  const { settings, role, verbose, stopping } = options;
   const log = createLogger(settings, role);
-  const stopping = new AbortController();
-  const stopped = untilSignal(stopping, log);
+  const stopped = untilStopped(stopping, log);
   const fatal = (error: unknown): void => {
     log.fatal({ err: error }, 'cannot go on');
     process.exit(printError(error, { verbose }));
@@ -57,19 +83,17 @@ export async function runRole(
   const context = createRoleContext({ settings, role, log, fatal, stopping: stopping.signal });
   let running: RunningRole;
   try {
-    running = await start(context);
+    running = await options.start(context);
   } catch (error) {
     // Asked to stop while starting: whatever gave up because of that is no failure.
     if (!stopping.signal.aborted) throw error;
     endSoon();
     return;
   }
-  const note = writeRunFile(settings, role, running.addresses);
-  const addresses = Object.entries(running.addresses).map(([name, address]) => `${name}=${address}`);
-  process.stderr.write(`${['ready', ...addresses].join(' ')}\n`);
+  const atTheEnd = options.onReady(running, context);
   await stopped;
   await drained(running, context, async () => tracing?.close());
-  note.remove();
+  atTheEnd();
 }
 
 /** What every role is given. */
@@ -106,51 +130,18 @@ function endSoon(): void {
 }
 
 /** The first signal asks to drain, the second does not wait. */
-function untilSignal(stopping: AbortController, log: Logger): Promise<void> {
-  takeOverSignals();
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(signal, () => {
-        if (stopping.signal.aborted) process.exit(EXIT.done);
-        log.info({ signal }, 'stopping');
-        stopping.abort(new Error('stopping'));
-        resolve();
-      });
-    }
-  });
-}
-
-interface RunFile {
-  readonly pid: number;
-  readonly role: string;
-  readonly since: string;
-  readonly addresses: Readonly<Record<string, string>>;
-}
-
-/** Lets other commands on this machine find the role. */
-function writeRunFile(settings: Settings, role: string, addresses: RunFile['addresses']): { remove(): void } {
-  const path = runFilePath(settings, role);
-  mkdirSync(join(settings.dataDir, 'run'), { recursive: true, mode: 0o700 });
-  const file: RunFile = { pid: process.pid, role, since: new Date().toISOString(), addresses };
-  const draft = `${path}.${process.pid}.tmp`;
-  writeFileSync(draft, `${JSON.stringify(file)}\n`, { mode: 0o600 });
-  renameSync(draft, path);
-  return {
-    remove() {
-      if (readRunFile(settings, role)?.pid === process.pid) rmSync(path, { force: true });
-    },
-  };
-}
-
-/** What a role left in the data folder; it may be gone since. */
-export function readRunFile(settings: Pick<Settings, 'dataDir'>, role: string): RunFile | null {
-  try {
-    return JSON.parse(readFileSync(runFilePath(settings, role), 'utf8')) as RunFile;
-  } catch {
-    return null;
+function untilStopped(stopping: AbortController, log: Logger): Promise<void> {
+  let isSignalled = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (isSignalled) process.exit(EXIT.done);
+      isSignalled = true;
+      log.info({ signal }, 'stopping');
+      stopping.abort(new Error('stopping'));
+    });
   }
-}
-
-function runFilePath({ dataDir }: Pick<Settings, 'dataDir'>, role: string): string {
-  return join(dataDir, 'run', `${role}.json`);
+  return new Promise((resolve) => {
+    if (stopping.signal.aborted) resolve();
+    stopping.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }

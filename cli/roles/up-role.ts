@@ -1,54 +1,93 @@
-/** Everything in one process: the endpoint first, since the service tells a thing only twice, then the rest. */
+/**
+ * `up` looks after two processes: the endpoint, and the worker with the admin port. It does no work of its own, so that
+ * nothing the worker meets (a damaged file, no memory, a fault of the engine) can take the endpoint with it: the
+ * service tells a thing only twice (ADR 15).
+ */
 
+import { realpath } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { requireService } from '../../config/load-settings.js';
-import { pause } from '../../temporal/connect.js';
+import type { Settings } from '../../config/settings.js';
+import { claimDataFolder } from '../../warehouse/data-folder.js';
 import { WarehouseLockedError } from '../../warehouse/errors.js';
 import { lockOwner } from '../../warehouse/lock-file.js';
 import { warehousePaths } from '../../warehouse/paths.js';
-import { startAdminRole } from './admin-role.js';
+import { startProcess } from './child-process.js';
 import { startParts } from './parts.js';
 import type { RoleContext, RunningRole } from './run-role.js';
-import { startTemporalRole } from './temporal-role.js';
-import { startWebhookRole } from './webhook-role.js';
-import { startWorkerRole } from './worker-role.js';
+import { endOrphans, takeUpLock } from './up-lock.js';
+import { watchProcesses } from './watch-processes.js';
 
 /** With our own Temporal `ready` means that work is taken; a configured one may be away, then it is waited for behind. */
 const READY_WITHIN_MS = 30_000;
 
-/** @throws WarehouseLockedError another `up` or `worker` has this data folder */
-export async function startUpRole(context: RoleContext): Promise<RunningRole> {
-  const { settings, log, stopping } = context;
-  requireService(settings);
-  await refuseSecond(context);
+/** @throws CliError (exit 8) another `up` or `worker` has this data folder; else what keeps a part from starting */
+export async function startUpRole(given: RoleContext): Promise<RunningRole> {
+  const { log, stopping } = given;
+  requireService(given.settings);
+  await claimDataFolder(given.settings.dataDir, given.settings.environment);
+  // Processes are found by the folder they were started for, however it was spelled.
+  const settings: Settings = { ...given.settings, dataDir: await realpath(given.settings.dataDir) };
+  const context: RoleContext = { ...given, settings };
   return startParts(log, async (parts) => {
-    const webhook = await startWebhookRole(context);
-    parts.add('webhook', () => webhook.close());
-    let addresses = { ...webhook.addresses };
-    if (!settings.temporalConfigured) {
-      const temporal = await startTemporalRole(context);
-      // The worker and the forwarder say goodbye to it, so it goes last.
-      parts.addLowest('temporal', () => temporal.close());
-      addresses = { ...addresses, ...temporal.addresses };
-    }
-    const admin = await startAdminRole(context);
-    parts.add('admin', () => admin.close());
-    const worker = await startWorkerRole(context);
+    const lock = await takeUpLock(settings);
+    parts.add('lock', () => lock.release());
+    await endOrphans(settings, log);
+    await refuseWriter(context);
+
+    // All at once: each takes a while to load, and waits for the others by itself.
+    const endpoint = startProcess({
+      ...{ role: 'webhook', context },
+      settings: ({ webhook }) => ({ ...settings, webhook: withPort(settings.webhook, webhook) }),
+    });
+    const worker = startProcess({
+      ...{ role: 'worker', context },
+      settings: ({ dashboard }) => ({ ...settings, admin: withPort(settings.admin, dashboard) }),
+    });
+    const temporal = settings.temporalConfigured ? null : startTemporal(context);
+    // The worker and the forwarder say goodbye to Temporal, so it goes last.
+    parts.add('temporal', async () => (await temporal?.catch(() => null))?.close());
+    parts.add('endpoint', () => endpoint.close());
     parts.add('worker', () => worker.close());
-    if (!settings.temporalConfigured) await Promise.race([worker.ready, pause(READY_WITHIN_MS, stopping)]);
-    return { addresses: { ...addresses, ...admin.addresses }, close: () => parts.close() };
+
+    const watching = watchProcesses({ endpoint, worker, context });
+    parts.add('watch', async () => watching.close());
+    await unlessStopped(stopping, [endpoint.started, worker.started, temporal]);
+    if (temporal !== null)
+      await Promise.race([worker.polling, sleep(READY_WITHIN_MS, undefined, { signal: stopping })]);
+    const addresses = { ...endpoint.addresses(), ...(await temporal)?.addresses, ...worker.addresses() };
+    return { addresses, close: () => parts.close() };
   });
+}
+
+async function startTemporal(context: RoleContext): Promise<RunningRole> {
+  const { startTemporalRole } = await import('./temporal-role.js');
+  return startTemporalRole(context);
+}
+
+/** Whoever found a free port keeps it, so that the service's registration stays right. */
+function withPort<T extends { readonly port: number }>(wanted: T, address: string | undefined): T {
+  return address === undefined ? wanted : { ...wanted, port: Number(new URL(address).port) || wanted.port };
+}
+
+function unlessStopped(stopping: AbortSignal, parts: readonly (Promise<unknown> | null)[]): Promise<unknown> {
+  const stopped = new Promise<never>((_, reject) => {
+    if (stopping.aborted) reject(stopping.reason);
+    stopping.addEventListener('abort', () => reject(stopping.reason), { once: true });
+  });
+  return Promise.race([Promise.all(parts), stopped]);
 }
 
 /** One that was killed while it wrote to disk takes a moment to be gone. */
 const DYING_WITHIN_MS = 2_000;
 
-/** Before anything listens, so that a second `up` says who is there and not that a port is taken. */
-async function refuseSecond({ settings, stopping }: RoleContext): Promise<void> {
+/** Before anything listens, so that the refusal says who is there and not that a port is taken. */
+async function refuseWriter({ settings, stopping }: RoleContext): Promise<void> {
   if (settings.warehouse.kind !== 'duckdb') return;
   const { lock, database } = warehousePaths(settings);
   const deadline = Date.now() + DYING_WITHIN_MS;
   for (let owner = await lockOwner(lock); owner !== null; owner = await lockOwner(lock)) {
     if (Date.now() > deadline) throw new WarehouseLockedError(database, owner);
-    await pause(100, stopping);
+    await sleep(100, undefined, { signal: stopping });
   }
 }

@@ -3,6 +3,7 @@
 import { startParts } from './parts.js';
 import { startProbesRole } from './probes-role.js';
 import type { RoleContext, RunningRole } from './run-role.js';
+import { tellOfDoor, watchDoor } from './watch-door.js';
 import { startWebhookRole } from './webhook-role.js';
 
 /** The endpoint first: what cannot be heard is lost, who asks how we are asks again. */
@@ -10,6 +11,8 @@ export function startWebhookAloneRole(context: RoleContext): Promise<RunningRole
   return startParts(context.log, async (parts) => {
     const webhook = await startWebhookRole(context);
     parts.add('webhook', () => webhook.close());
+    const door = watchDoor({ url: () => webhook.addresses.webhook ?? null, onState: tellOfDoor(context) });
+    parts.add('watch', async () => door.close());
     const probes = await startProbesRole(context);
     parts.add('probes', () => probes.close());
     return { addresses: { ...webhook.addresses, ...probes.addresses }, close: () => parts.close() };

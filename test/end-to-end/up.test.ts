@@ -4,10 +4,11 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { processesNaming } from '../../temporal/processes.js';
 import { billsync, eventually, type RunningRole, startRole } from '../support/billsync.js';
 import { differences } from '../support/exact-sums.js';
 import { type ForeignService, startForeignService } from '../support/foreign-service.js';
@@ -28,6 +29,10 @@ let logged = '';
 
 async function start(): Promise<void> {
   up = await startRole(['up'], { env, cwd: folder });
+  register();
+}
+
+function register(): void {
   service.register({
     url: up.addresses.webhook ?? '',
     headers: { authorization: `Basic ${Buffer.from(`service:${PASSWORD}`).toString('base64')}` },
@@ -51,6 +56,7 @@ beforeAll(async () => {
     BILLSYNC_WEBHOOK_BASIC_AUTH: `service:${PASSWORD}`,
     BILLSYNC_ADMIN_PORT: '0',
     BILLSYNC_OVERDUE_AFTER: '5s',
+    BILLSYNC_ALERT_FILE: join(folder, 'alerts.ndjson'),
   };
   await start();
 }, 90_000);
@@ -61,6 +67,18 @@ afterAll(async () => {
   await service?.close();
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** One of the two that `up` looks after. */
+function processOf(role: 'webhook' | 'worker'): number {
+  const [pid] = processesNaming([role, realpathSync(dataDir)]);
+  if (pid === undefined) throw new Error(`No ${role} runs.`);
+  return pid;
+}
+
+async function askReady(): Promise<{ isReady: boolean; components: Record<string, unknown> }> {
+  const answer = await fetch(new URL('/readyz', up.addresses.dashboard));
+  return (await answer.json()) as Awaited<ReturnType<typeof askReady>>;
+}
 
 /** A kill -9 of `up` leaves its Temporal server to the next start; the last one is ours to end. */
 function endTemporal(): void {
@@ -142,6 +160,36 @@ describe('billsync up', () => {
     );
   }, 90_000);
 
+  test('keeps its endpoint open while the worker dies, and starts either again on its port', async () => {
+    const { invoiceId } = await service.createInvoice({ tenant: 'Plain', rows: 5 });
+    register();
+    process.kill(processOf('worker'), 'SIGKILL');
+    await service.finalize(invoiceId);
+    for (const event of service.events.slice(-1)) expect(await service.deliver(event)).toBe(200);
+    const before = processOf('webhook');
+    process.kill(before, 'SIGKILL');
+    await eventually(
+      async () => processOf('webhook'),
+      (pid) => pid !== before,
+    );
+    const again = () => service.deliver(service.events.at(-1) ?? '').catch(() => 0);
+    await eventually(again, (status) => status === 200);
+    await eventually(states, (list) =>
+      list.some((one) => one.invoice_id === invoiceId && one.state === 'loaded'),
+    );
+    const ready = await eventually(askReady, ({ isReady }) => isReady);
+    expect(Object.keys(ready.components)).toEqual(expect.arrayContaining(['endpoint', 'inbox', 'warehouse']));
+    const metrics = await (await fetch(new URL('/metrics', up.addresses.dashboard))).text();
+    expect(metrics).toMatch(/^billsync_deliveries_total\{.*role="webhook".*\} [1-9]/m);
+    expect(metrics).toMatch(/^billsync_process_restarts_total\{process="worker",role="up"\} 1$/m);
+    expect(metrics.match(/^# TYPE billsync_deliveries_total/gm)).toHaveLength(1);
+    const alerts = readFileSync(join(folder, 'alerts.ndjson'), 'utf8');
+    for (const key of ['process/worker', 'process/webhook']) {
+      expect(alerts).toMatch(new RegExp(`"raised","key":"${key}"`));
+      expect(alerts).toMatch(new RegExp(`"resolved","key":"${key}"`));
+    }
+  }, 90_000);
+
   test('is killed with -9 amid deliveries and comes back at once: nothing lost, nothing double', async () => {
     await stop('SIGKILL');
     await start();
@@ -149,6 +197,8 @@ describe('billsync up', () => {
     for (let index = 0; index < 6; index += 1)
       invoices.push(await service.createInvoice({ tenant: 'Plain', rows: 30 }));
     const finalizing = invoices.map(({ invoiceId }) => service.finalize(invoiceId));
+    // One that is frozen cannot see that its `up` is gone: the next start ends it.
+    process.kill(processOf('worker'), 'SIGSTOP');
     await stop('SIGKILL');
     await Promise.allSettled(finalizing);
     await start();
@@ -156,7 +206,7 @@ describe('billsync up', () => {
     for (const event of service.events.slice(-12)) expect(await service.deliver(event)).toBe(200);
     await eventually(
       states,
-      (list) => list.length === 12 && list.every(({ state }) => ['loaded', 'voided'].includes(state)),
+      (list) => list.length === 13 && list.every(({ state }) => ['loaded', 'voided'].includes(state)),
       60_000,
     );
     await expectExact();
@@ -171,7 +221,10 @@ describe('billsync up', () => {
     expect(await stop('SIGTERM')).toBe(0);
     expect(Date.now() - begun).toBeLessThan(60_000);
     expect(isRunning(pid)).toBe(false);
-    expect(readdirSync(join(dataDir, 'run')).filter((name) => name.endsWith('.json'))).toEqual([]);
+    expect(processesNaming([realpathSync(dataDir)])).toEqual([]);
+    expect(readdirSync(join(dataDir, 'run')).filter((name) => /^[a-z]+\.(json|lock)$/.test(name))).toEqual(
+      [],
+    );
   }, 90_000);
 
   test('does writer work itself once nobody runs', async () => {

@@ -1,0 +1,46 @@
+/** What a role leaves in the data folder while it runs, so that other commands on this machine find it. */
+
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Settings } from '../../config/settings.js';
+
+export interface RunFile {
+  readonly pid: number;
+  readonly role: string;
+  /** ISO 8601 UTC. */
+  readonly since: string;
+  readonly addresses: Readonly<Record<string, string>>;
+}
+
+type Where = Pick<Settings, 'dataDir'>;
+
+export function writeRunFile(
+  settings: Where,
+  role: string,
+  addresses: RunFile['addresses'],
+): { remove(): void } {
+  const path = runFilePath(settings, role);
+  mkdirSync(join(settings.dataDir, 'run'), { recursive: true, mode: 0o700 });
+  const file: RunFile = { pid: process.pid, role, since: new Date().toISOString(), addresses };
+  const draft = `${path}.${process.pid}.tmp`;
+  writeFileSync(draft, `${JSON.stringify(file)}\n`, { mode: 0o600 });
+  renameSync(draft, path);
+  return {
+    remove() {
+      if (readRunFile(settings, role)?.pid === process.pid) rmSync(path, { force: true });
+    },
+  };
+}
+
+/** What a role left in the data folder; it may be gone since. */
+export function readRunFile(settings: Where, role: string): RunFile | null {
+  try {
+    return JSON.parse(readFileSync(runFilePath(settings, role), 'utf8')) as RunFile;
+  } catch {
+    return null;
+  }
+}
+
+function runFilePath({ dataDir }: Where, role: string): string {
+  return join(dataDir, 'run', `${role}.json`);
+}

@@ -1,0 +1,82 @@
+/** Tells the worker, whose admin port shows it, how the other processes of `up` are; and ends one that hears nothing. */
+
+import type { ComponentHealth } from '../../ops/health.js';
+import { createHealth } from '../../ops/health.js';
+import { NAMES, type UpProcess } from './child-process.js';
+import type { RoleContext } from './run-role.js';
+import { type DoorState, tellOfDoor, watchDoor } from './watch-door.js';
+
+const LOOK_EVERY_MS = 1_000;
+/** Each says every second how it is. */
+const SILENT_AFTER_MS = 15_000;
+/** The event loop of one that is silent for so long stands still for good; a kill -9 loses nothing acknowledged. */
+const KILLED_AFTER_MS = { webhook: 30_000, worker: 120_000 } as const;
+
+export interface WatchOptions {
+  readonly endpoint: UpProcess;
+  readonly worker: UpProcess;
+  readonly context: Pick<RoleContext, 'log' | 'alerts' | 'metrics'>;
+}
+
+export function watchProcesses({ endpoint, worker, context }: WatchOptions): { close(): void } {
+  const { log, alerts, metrics } = context;
+  const health = createHealth();
+  let door: DoorState = { isHealthy: true, detail: '' };
+  const tell = tellOfDoor({ health, alerts });
+  const doorWatch = watchDoor({
+    url: () => (endpoint.state() === null ? null : (endpoint.addresses().webhook ?? null)),
+    onState(state) {
+      door = state;
+      tell(state);
+    },
+  });
+
+  const timer = setInterval(() => void look(), LOOK_EVERY_MS).unref();
+  async function look(): Promise<void> {
+    for (const [role, child] of [
+      ['webhook', endpoint],
+      ['worker', worker],
+    ] as const) {
+      const silentMs = silenceOf(child);
+      const key = `process/${role}-silent`;
+      if (silentMs < SILENT_AFTER_MS) {
+        alerts.resolve(key);
+        continue;
+      }
+      const detail = `Nothing was heard of it for ${Math.round(silentMs / 1_000)} s; it is ended and started again when that goes on.`;
+      alerts.raise({ key, title: `The process of the ${NAMES[role]} stands still`, detail });
+      if (silentMs < KILLED_AFTER_MS[role]) continue;
+      log.error({ process: NAMES[role] }, 'a process stands still and is ended');
+      child.kill();
+    }
+    health.set('endpoint', doorNow());
+    const state = endpoint.state()?.state;
+    const components: Record<string, ComponentHealth> = {
+      ...state?.components,
+      ...health.report().components,
+    };
+    worker.tell({ kind: 'neighbour', name: 'webhook', state: { components, metrics: state?.metrics ?? '' } });
+    const own = { components: {}, metrics: await metrics.ownText() };
+    worker.tell({ kind: 'neighbour', name: 'up', state: own });
+  }
+
+  function doorNow(): DoorState {
+    if (endpoint.state() === null) return { isHealthy: false, detail: 'Its process is being started again.' };
+    if (silenceOf(endpoint) >= SILENT_AFTER_MS)
+      return { isHealthy: false, detail: 'Its process stands still.' };
+    return door;
+  }
+
+  return {
+    close() {
+      clearInterval(timer);
+      doorWatch.close();
+    },
+  };
+}
+
+/** 0 for one that is away: that is told by who starts it again. */
+function silenceOf(child: UpProcess): number {
+  const last = child.state();
+  return last === null ? 0 : performance.now() - last.atMs;
+}
