@@ -191,6 +191,11 @@ function buildSettings({ origins, file, sources, problems }: Building): Settings
         headers: must('BILLSYNC_WEBHOOK_HEADERS', [], values.readHeaders),
       },
       open: must('BILLSYNC_WEBHOOK_OPEN', false, values.readBoolean),
+      connectionLimits: {
+        connections: must('BILLSYNC_WEBHOOK_CONNECTIONS', 1, values.readCount),
+        connectionsPerAddress: must('BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS', 1, values.readCount),
+      },
+      trustedProxies: must('BILLSYNC_WEBHOOK_TRUSTED_PROXIES', [], values.readNetworks),
       paths: webhookPaths(file, problems),
     },
     admin: {

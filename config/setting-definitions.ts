@@ -64,6 +64,19 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
     'false',
     'let an endpoint without credentials be heard from other machines; anybody could then void invoices',
   ),
+  define('BILLSYNC_WEBHOOK_CONNECTIONS', 'webhook', '1024', 'most connections to the endpoint at once'),
+  define(
+    'BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS',
+    'webhook',
+    '512',
+    'most of them from one address on which no right credentials came yet',
+  ),
+  define(
+    'BILLSYNC_WEBHOOK_TRUSTED_PROXIES',
+    'webhook',
+    null,
+    'addresses or networks of proxies in front of the endpoint, e.g. `10.0.0.0/8`; their X-Forwarded-For is believed',
+  ),
 
   define('BILLSYNC_ADMIN_HOST', 'admin', '127.0.0.1', 'address of health, metrics and the dashboard'),
   define('BILLSYNC_ADMIN_PORT', 'admin', '9090', 'port of health, metrics and the dashboard'),

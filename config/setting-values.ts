@@ -1,5 +1,6 @@
 /** Reads the text of one setting into its value; each reader throws an Error whose message says what would be right. */
 
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { EnvironmentName } from '../contract/names.js';
 import { ENVIRONMENTS } from '../contract/names.js';
@@ -104,6 +105,27 @@ export function readHosts(text: string): readonly string[] {
     }
   }
   return hosts;
+}
+
+/** @returns each with its prefix length: `127.0.0.1` as `127.0.0.1/32` */
+export function readNetworks(text: string): readonly string[] {
+  return readList(text).map((network) => {
+    const [address = '', bits, ...more] = network.split('/');
+    const most = isIP(address) === 6 ? 128 : 32;
+    const length = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN;
+    if (isIP(address) === 0 || more.length > 0 || !(length <= most)) {
+      throw new Error(`"${network}" is not an address or network such as 10.0.0.7, 10.0.0.0/8 or fd00::/8`);
+    }
+    return `${address}/${length}`;
+  });
+}
+
+export function readCount(text: string): number {
+  const count = Number(text);
+  if (!/^\d{1,6}$/.test(text) || count < 1) {
+    throw new Error(`must be a whole number from 1 to 999999, not "${text}"`);
+  }
+  return count;
 }
 
 export function readUrlPath(text: string): string {

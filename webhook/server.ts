@@ -6,7 +6,7 @@
  */
 
 import { Server as HttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Settings } from '../config/settings.js';
@@ -15,9 +15,12 @@ import type { DurablePoint } from '../inbox/durable-point.js';
 import { FsyncError, systemCode } from '../ops/durable-files.js';
 import type { Health } from '../ops/health.js';
 import { isOpen } from './authorize.js';
+import { guardConnections } from './connection-guard.js';
 import { createDoors, pathnameOf } from './doors.js';
+import { createFailedLogins } from './failed-logins.js';
 import { answerBrokenRequest, createServer, LIMITS, type WebhookLimits } from './http-server.js';
 import { createReceiver, type ReceiveDeps } from './receive-delivery.js';
+import { createSenderAddresses, type SenderAddresses } from './sender-address.js';
 import { prepareTlsFiles, readTlsFiles, reloadTlsFiles, type TlsFiles } from './tls-files.js';
 
 export interface WebhookDeps extends Omit<ReceiveDeps, 'settings'> {
@@ -50,7 +53,9 @@ const METHODS = ['POST', 'PUT', 'PATCH'] as const;
 
 /** Opens the endpoint. @throws WebhookStartError the port is taken, or the certificate cannot be used */
 export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
-  const limits = { ...LIMITS, ...deps.limits };
+  const { webhook } = deps.settings;
+  const limits = { ...LIMITS, ...webhook.connectionLimits, ...deps.limits };
+  const senders = createSenderAddresses(webhook.trustedProxies ?? []);
   const tls = deps.settings.webhook.tls ? await prepareTlsFiles(deps.settings, deps.log) : null;
   const pair = tls === null ? null : await loadPair(tls);
   const app = fastify({
@@ -60,7 +65,12 @@ export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
     frameworkErrors: (_error, _request, reply) => void answer(reply, 400, { status: 'rejected' }),
   });
   const receiver = createReceiver(deps);
-  addDoors(app, deps);
+  const guard = guardConnections(app.server, {
+    ...deps,
+    senders,
+    limits: { total: limits.connections, perAddress: limits.connectionsPerAddress },
+  });
+  addDoors(app, deps, { senders, prove: guard.prove });
   addDeliveries(app, deps, receiver.receive);
   addHealth(app, deps);
 
@@ -83,8 +93,14 @@ export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
 }
 
 /** Judges everything that needs no body, before a byte of it is read. */
-function addDoors(app: FastifyInstance, { settings, metrics }: WebhookDeps): void {
+function addDoors(
+  app: FastifyInstance,
+  deps: WebhookDeps,
+  { senders, prove }: { readonly senders: SenderAddresses; readonly prove: (socket: Socket) => void },
+): void {
+  const { settings, metrics } = deps;
   const doorOf = createDoors(settings.webhook);
+  const logins = createFailedLogins(deps);
   app.addHook('onRequest', async (request, reply) => {
     const pathname = pathnameOf(request.raw.url);
     const door = pathname === null ? null : doorOf(pathname);
@@ -98,10 +114,15 @@ function addDoors(app: FastifyInstance, { settings, metrics }: WebhookDeps): voi
     }
     if (!door.authorize(request.headers)) {
       metrics.deliveries.inc({ status: 'unauthorized' });
+      if (!(await logins.failed(senders.of(request.raw)))) {
+        return answer(reply.header('retry-after', '60'), 429, { status: 'too many' });
+      }
       return answer(reply.header('www-authenticate', 'Basic realm="billsync", charset="UTF-8"'), 401, {
         status: 'unauthorized',
       });
     }
+    logins.succeeded(senders.of(request.raw));
+    prove(request.raw.socket);
     const encoding = request.headers['content-encoding'];
     if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
       return answer(reply, 415, { status: 'unsupported content encoding' });

@@ -1,0 +1,71 @@
+/** Strangers who only hold connections: theirs end, and who delivers is served; the long form is hostile-sockets.long.ts. */
+
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.js';
+import { deliverFrom } from '../chaos/hostile-sockets.js';
+import { attack } from '../support/attack.js';
+import { openHostileSockets } from '../support/hostile-sockets.js';
+import { aDelivery, deliver, openParts } from '../webhook/a-delivery.js';
+
+const open: Webhook[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((webhook) => webhook.close()));
+});
+
+async function start(limits: NonNullable<WebhookDeps['limits']>): Promise<Webhook> {
+  const webhook = await startWebhook({ ...(await openParts()), limits });
+  open.push(webhook);
+  return webhook;
+}
+
+test.each([
+  ['nothing at all', []],
+  ['half of a handshake', [0x16, 0x03, 0x01, 0x02, 0x00, 0x01]],
+  ['no TLS', [...Buffer.from('GET / HTTP/1.1\r\n\r\n')]],
+])('a connection that sends %s and stays half open is ended by the endpoint', async (name, bytes) => {
+  const { port } = await start({ handshakeMs: 200 });
+  const sockets = Array.from({ length: 20 }, () =>
+    connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined),
+  );
+  // Reads, but never closes its own side.
+  const ends = sockets.map(async (socket) => {
+    const closed = Promise.race([once(socket.resume(), 'end'), once(socket, 'close')]);
+    if (bytes.length > 0) socket.write(Buffer.from(bytes));
+    await closed;
+  });
+  await Promise.all(ends);
+  attack(`half open connections: ${name}`, { tries: sockets.length, held: ends.length });
+  for (const socket of sockets) socket.destroy();
+});
+
+test('beside strangers that hold all the room, deliveries of known and of new senders are accepted', async () => {
+  const { port, url } = await start({ connections: 24, connectionsPerAddress: 12 });
+  expect(await deliverFrom('127.0.0.2', url)).toBe(200);
+  const hostile = openHostileSockets({
+    port,
+    sockets: 120,
+    sources: ['127.0.0.11', '127.0.0.12', '127.0.0.13', '127.0.0.14'],
+  });
+  const statuses: number[] = [];
+  for (let nth = 0; nth < 12; nth += 1) {
+    statuses.push(await deliverFrom('127.0.0.2', url), await deliverFrom(`127.0.0.${100 + nth}`, url));
+  }
+  hostile.close();
+  attack('deliveries beside connections that hold room', {
+    tries: statuses.length,
+    held: statuses.filter((status) => status === 200).length,
+  });
+});
+
+test('the address behind a trusted proxy is the one that counts, and made-up ones do not', async () => {
+  const parts = await openParts({ trustedProxies: ['127.0.0.1/32'] });
+  const webhook = await startWebhook(parts);
+  open.push(webhook);
+  const wrong = { authorization: 'Basic eDp5', 'x-forwarded-for': '10.9.9.9, 203.0.113.7' };
+  expect((await deliver(webhook.url, aDelivery().body, { headers: wrong })).statusCode).toBe(401);
+  const line = parts.logged.find((text) => text.includes('wrong credentials'));
+  expect(JSON.parse(line ?? '{}')).toMatchObject({ address: '203.0.113.7' });
+});

@@ -1,0 +1,90 @@
+/** Wrong credentials cost time, a line and an alert; right ones cost nothing, from whatever address. */
+
+import { expect, test } from 'vitest';
+import type { Alert, Alerts } from '../../ops/alerts.js';
+import { createLogger } from '../../ops/log.js';
+import { createFailedLogins, type FailedLogins } from '../../webhook/failed-logins.js';
+import { startWebhook } from '../../webhook/server.js';
+import { attack } from '../support/attack.js';
+import { aDelivery, basic, deliver, eventually, openParts, testSettings } from '../webhook/a-delivery.js';
+
+interface Watched {
+  readonly logins: FailedLogins;
+  readonly waits: (() => void)[];
+  readonly waitedMs: number[];
+  readonly logged: string[];
+  readonly alerts: Alerts;
+  readonly raised: Alert[];
+  readonly resolved: string[];
+}
+
+function watched(): Watched {
+  const waits: (() => void)[] = [];
+  const waitedMs: number[] = [];
+  const logged: string[] = [];
+  const raised: Alert[] = [];
+  const resolved: string[] = [];
+  const alerts: Alerts = {
+    raise: (alert) => void raised.push(alert),
+    resolve: (key) => void resolved.push(key),
+    close: () => Promise.resolve(),
+  };
+  const log = createLogger(testSettings('/nowhere'), 'webhook', { write: (line) => logged.push(line) });
+  const wait = (ms: number): Promise<void> => {
+    waitedMs.push(ms);
+    return new Promise((resolve) => waits.push(resolve));
+  };
+  return {
+    logins: createFailedLogins({ log, alerts, wait, nowMs: () => 0 }),
+    waits,
+    waitedMs,
+    logged,
+    alerts,
+    raised,
+    resolved,
+  };
+}
+
+test('300 wrong passwords at once wait longer and longer, are one line and an alert, and hold no more than 100', async () => {
+  const { logins, waits, waitedMs, logged, raised } = watched();
+  const answers = Array.from({ length: 300 }, () => logins.failed('203.0.113.7'));
+  expect(waitedMs.slice(0, 6)).toEqual([100, 200, 400, 800, 1_600, 2_000]);
+  expect(waits).toHaveLength(100);
+  for (const wait of waits) wait();
+  const worthAnAnswer = await Promise.all(answers);
+  expect(worthAnAnswer.filter(Boolean)).toHaveLength(103);
+  expect(logged).toHaveLength(1);
+  expect(JSON.parse(logged[0] ?? '{}')).toMatchObject({ address: '203.0.113.7' });
+  expect(new Set(raised.map(({ key }) => key))).toEqual(new Set(['webhook/wrong-credentials']));
+  attack('wrong passwords in a row that are not answered at once', {
+    tries: 297,
+    held: waits.length + worthAnAnswer.filter((is) => !is).length,
+  });
+});
+
+test('a service that tries an event twice with an old password is an alert, and the right one ends it', async () => {
+  const { logins, raised, resolved } = watched();
+  await logins.failed('203.0.113.7');
+  expect(raised).toEqual([]);
+  await logins.failed('203.0.113.7');
+  expect(raised[0]?.detail).toContain('BILLSYNC_WEBHOOK_BASIC_AUTH');
+  logins.succeeded('203.0.113.8');
+  expect(resolved).toEqual([]);
+  logins.succeeded('203.0.113.7');
+  expect(resolved).toEqual(['webhook/wrong-credentials']);
+});
+
+test('right credentials are not held up by wrong ones from the same address', async () => {
+  const webhook = await startWebhook(await openParts());
+  let refused = 0;
+  const guesses = Array.from({ length: 12 }, async () => {
+    const reply = await deliver(webhook.url, '{}', { headers: { authorization: basic('hook', 'wrong') } });
+    refused += 1;
+    return reply.statusCode;
+  });
+  await eventually(() => refused >= 3);
+  expect((await deliver(webhook.url, aDelivery().body)).statusCode).toBe(200);
+  expect(refused).toBeLessThan(12);
+  expect(new Set(await Promise.all(guesses))).toEqual(new Set([401]));
+  await webhook.close();
+});

@@ -1,0 +1,96 @@
+/** Keeps the connections of a server within their shares: strangers cannot take the room of those who deliver. */
+
+import type { Server, Socket } from 'node:net';
+import type { Alerts } from '../ops/alerts.js';
+import type { Logger } from '../ops/log.js';
+import type { Metrics } from '../ops/metrics.js';
+import { type ConnectionLimits, createConnectionShare } from './connection-share.js';
+import { addressKey, type SenderAddresses } from './sender-address.js';
+
+export interface ConnectionGuard {
+  /** Right credentials came on the connection of this socket, raw or of TLS. */
+  prove(socket: Socket): void;
+}
+
+export interface ConnectionGuardDeps {
+  readonly limits: ConnectionLimits;
+  readonly senders: SenderAddresses;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly alerts?: Alerts;
+}
+
+const TOLD_EVERY_MS = 60_000;
+
+/**
+ * Stands in front of the server's own listeners, so that what is refused costs no handshake. Ended connections are
+ * reset: a peer that does not read would keep one that is only half closed for ever.
+ */
+export function guardConnections(server: Server, deps: ConnectionGuardDeps): ConnectionGuard {
+  const share = createConnectionShare<Socket>(deps.limits);
+  const ended = deps.metrics.counter(
+    'webhook_connections_ended_total',
+    'Connections without credentials that were refused or had to make room',
+    ['why'],
+  );
+  /** A socket of TLS and the raw one under it are two objects with one remote port. */
+  const byPeer = new Map<string, Socket>();
+  const tell = teller(deps);
+  const listeners = server.listeners('connection');
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) => {
+    const { remoteAddress } = socket;
+    const from = { address: addressKey(remoteAddress), isProxy: deps.senders.isProxy(remoteAddress) };
+    const verdict = share.admit(socket, from, performance.now());
+    if (verdict.kind === 'refuse') {
+      ended.inc({ why: 'refused' });
+      tell(from.address);
+      socket.on('error', () => undefined).resetAndDestroy();
+      return;
+    }
+    if (verdict.end !== null) {
+      ended.inc({ why: 'made room' });
+      tell(from.address);
+      verdict.end.destroy();
+    }
+    const peer = peerOf(socket);
+    byPeer.set(peer, socket);
+    socket.once('close', () => {
+      share.leave(socket);
+      if (byPeer.get(peer) === socket) byPeer.delete(peer);
+    });
+    for (const listener of listeners) listener.call(server, socket);
+  });
+  return {
+    prove(socket) {
+      const raw = byPeer.get(peerOf(socket));
+      if (raw !== undefined) share.prove(raw);
+    },
+  };
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+/** A flood is told once a minute in the log, and once per quiet window to a person. */
+function teller({ log, alerts, limits }: ConnectionGuardDeps): (address: string) => void {
+  let toldMs = Number.NEGATIVE_INFINITY;
+  let untold = 0;
+  return (address) => {
+    untold += 1;
+    if (performance.now() - toldMs < TOLD_EVERY_MS) return;
+    toldMs = performance.now();
+    log.warn(
+      { address, connections: untold },
+      'connections to the endpoint were refused or ended: too many without credentials are open',
+    );
+    untold = 0;
+    alerts?.raise({
+      key: 'webhook/connections',
+      title:
+        'More connections to the endpoint are open than it may have; those without credentials are ended.',
+      detail: `Most recently from ${address}. At most ${limits.total} in all (BILLSYNC_WEBHOOK_CONNECTIONS) and ${limits.perAddress} without credentials from one address (BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS). Behind a proxy set BILLSYNC_WEBHOOK_TRUSTED_PROXIES.`,
+    });
+  };
+}
