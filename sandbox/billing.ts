@@ -22,7 +22,7 @@ import type {
 import { makeInvoice, type NewInvoice } from './new-invoice.js';
 import { sourcesOf } from './partner-level.js';
 import { uuidFrom } from './randomness.js';
-import { RefusalError } from './refusal.js';
+import { RefusalError, requireBilling } from './refusal.js';
 import type { Registrations } from './registrations.js';
 import { stampOf } from './stamp.js';
 
@@ -32,6 +32,7 @@ export interface BillingOptions extends ExportsOptions {
   readonly registrations: Registrations;
   readonly partner: Partner;
   readonly wirePrefix: string;
+  readonly hasBilling: boolean;
 }
 
 export class Billing extends InvoiceBook {
@@ -46,7 +47,8 @@ export class Billing extends InvoiceBook {
 
   /** Generates an invoice in DRAFT, which emits invoice_created (spec 3). */
   async create(wanted: NewInvoice = {}): Promise<Invoice> {
-    const { store, seed, environment, partner, now } = this.#options;
+    const { store, seed, environment, partner, now, hasBilling } = this.#options;
+    requireBilling(hasBilling);
     const sequence = store.count('invoices');
     const sources = sourcesOf(wanted, this);
     const tenant = this.#tenantOf(wanted, sequence);

@@ -1,6 +1,6 @@
 /**
- * The partner's credentials for one environment (spec 5). They follow from the seed, so scripts can be written
- * against them, and hold the characters that clients get wrong: `+`, `/`, `=` and `:`.
+ * The partner's credentials for one environment (spec 5). They follow from a seed that was named, so scripts can be
+ * written against them, else from chance; and hold the characters that clients get wrong: `+`, `/`, `=` and `:`.
  */
 import type { Environment } from './model.js';
 import { bytesFrom, uuidFrom } from './randomness.js';
@@ -13,7 +13,7 @@ export interface Credentials {
   readonly userId: string;
 }
 
-export function seededCredentials(seed: number, environment: Environment): Credentials {
+export function seededCredentials(seed: number | string, environment: Environment): Credentials {
   const secret = bytesFrom(24, seed, environment, 'client secret').toString('base64');
   return {
     clientId: `${environment}-${bytesFrom(10, seed, environment, 'client id').toString('hex')}`,

@@ -2,6 +2,7 @@
  * What a data folder was made with. Credentials, ids and tenants follow from the seed, so a restart has to find the
  * one that its invoices were made with, whether it is named again or not.
  */
+import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PartnerKind } from './model.js';
@@ -10,6 +11,8 @@ export interface FolderSettings {
   readonly seed: number;
   readonly partnerKind: PartnerKind;
   readonly wirePrefix: string;
+  /** What the credentials follow from: the seed when it was named, else chance, so that no two machines share them. */
+  readonly credentialSeed: number | string;
 }
 
 export class FolderSettingsError extends Error {
@@ -17,14 +20,21 @@ export class FolderSettingsError extends Error {
   readonly code = 'folder_settings';
 }
 
-const DEFAULTS: FolderSettings = { seed: 1, partnerKind: '3pl', wirePrefix: 'shipium' };
+const DEFAULTS: Omit<FolderSettings, 'credentialSeed'> = {
+  seed: 1,
+  partnerKind: '3pl',
+  wirePrefix: 'shipium',
+};
 
 /**
  * What was asked for, else what the folder was made with, else the usual; kept for the next start.
  *
  * @throws FolderSettingsError when the folder was made with another seed or kind of partner
  */
-export function openFolderSettings(dataDir: string, wanted: Partial<FolderSettings>): FolderSettings {
+export function openFolderSettings(
+  dataDir: string,
+  wanted: Partial<Omit<FolderSettings, 'credentialSeed'>>,
+): FolderSettings {
   const path = join(dataDir, 'settings.json');
   const kept = existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as FolderSettings) : null;
   for (const [name, words] of [
@@ -37,8 +47,11 @@ export function openFolderSettings(dataDir: string, wanted: Partial<FolderSettin
       `The folder ${dataDir} was made with --${words} ${kept[name]}, not with ${asked}.`,
     );
   }
+  const seed = wanted.seed ?? kept?.seed ?? DEFAULTS.seed;
+  const isDrawn = kept === null && wanted.seed === undefined;
   const settings = {
-    seed: wanted.seed ?? kept?.seed ?? DEFAULTS.seed,
+    seed,
+    credentialSeed: kept?.credentialSeed ?? (isDrawn ? randomBytes(16).toString('hex') : seed),
     partnerKind: wanted.partnerKind ?? kept?.partnerKind ?? DEFAULTS.partnerKind,
     wirePrefix: wanted.wirePrefix ?? kept?.wirePrefix ?? DEFAULTS.wirePrefix,
   };

@@ -13,3 +13,8 @@ export class RefusalError extends Error {
     return this.code === 'invalid_request' ? 400 : 409;
   }
 }
+
+/** The billing application needs the feature enabled for the account (spec 1). @throws RefusalError */
+export function requireBilling(hasBilling: boolean): void {
+  if (!hasBilling) throw new RefusalError('conflict', 'The billing feature is not enabled for this account.');
+}

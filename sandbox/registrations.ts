@@ -1,7 +1,7 @@
 /** Webhook registrations and their rules (spec 2.3): HTTPS only, inactive at first, one or more event types. */
 import { type BillingEvent, EVENT_TYPES, type EventType, type Registration } from './model.js';
 import { uuidFrom } from './randomness.js';
-import { RefusalError } from './refusal.js';
+import { RefusalError, requireBilling } from './refusal.js';
 import type { Store } from './store.js';
 
 export interface NewRegistration {
@@ -19,6 +19,7 @@ export interface RegistrationsOptions {
   readonly seed: number;
   readonly now: () => Date;
   readonly hasTenants: boolean;
+  readonly hasBilling: boolean;
   readonly findTenantId: (word: string) => string;
 }
 
@@ -46,7 +47,8 @@ export class Registrations {
 
   /** A new registration is inactive, so that it can be tested first. @throws RefusalError with the setting */
   add(settings: NewRegistration): Registration {
-    const { store, seed, now } = this.#options;
+    const { store, seed, now, hasBilling } = this.#options;
+    requireBilling(hasBilling);
     const registration: Registration = {
       registrationId: uuidFrom(seed, 'registration', store.count('registrations')),
       active: false,

@@ -23,6 +23,10 @@ export interface SandboxOptions {
   readonly storagePort?: number;
   /** Address to listen at and name in URLs, `127.0.0.1` by default. */
   readonly host?: string;
+  /** Lets other machines work the admin API and the page, which show the credentials. */
+  readonly adminOpen?: boolean;
+  /** false: the account lacks the billing feature (spec 1); tokens and ping work, nothing of billing does. */
+  readonly hasBilling?: boolean;
   /** Left out, those that the folder was made with: 1 and `3pl` for a new one. */
   readonly seed?: number;
   readonly partnerKind?: PartnerKind;
@@ -47,6 +51,8 @@ export interface Sandbox extends SandboxAccount {
 
 const DEFAULTS = {
   host: '127.0.0.1',
+  adminOpen: false,
+  hasBilling: true,
   tokenLifetimeSeconds: 3_600,
   urlLifetimeSeconds: 24 * 3_600,
   retryDelayMs: 5_000,

@@ -17,7 +17,15 @@ export interface BilledShipment {
 /** What the rows of an invoice follow from. */
 export type InvoiceContent = Pick<
   Invoice,
-  'tenantId' | 'startDate' | 'endDate' | 'weightUnit' | 'contentSeed' | 'shipmentCount' | 'sources' | 'lines'
+  | 'tenantId'
+  | 'startDate'
+  | 'endDate'
+  | 'invoiceDate'
+  | 'weightUnit'
+  | 'contentSeed'
+  | 'shipmentCount'
+  | 'sources'
+  | 'lines'
 >;
 
 /**
@@ -96,7 +104,9 @@ function drawShipment({ random, days, shipDays, invoice, index }: Draw): BilledS
     carrierZone: emptyOr(random, 40, () =>
       awkward ? random.pick(AWKWARD_ZONES) : String(2 + random.below(7)),
     ),
-    carrierInvoiceDate: emptyOr(random, 25, () => days[day + 1 + random.below(9)] ?? invoice.endDate),
+    carrierInvoiceDate: emptyOr(random, 25, () =>
+      earlier(days[day + 1 + random.below(9)] ?? invoice.endDate, invoice.invoiceDate),
+    ),
     serviceLevel: emptyOr(random, 50, () => (awkward ? random.pick(AWKWARD_LEVELS) : random.pick(LEVELS))),
   };
   return { shipment, cost: BigInt(cost.tenThousandths), tenantId: invoice.tenantId };
@@ -108,6 +118,11 @@ function drawShipment({ random, days, shipDays, invoice, index }: Draw): BilledS
  */
 function digits(value: number, width: number): string {
   return value.toFixed(0).padStart(width, '0');
+}
+
+/** A carrier billed the service before the service billed the partner. */
+function earlier(one: string, other: string): string {
+  return one < other ? one : other;
 }
 
 function drawCost(random: Random): { text: string; tenThousandths: number } {

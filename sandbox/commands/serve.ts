@@ -19,6 +19,7 @@ interface ServeOptions extends SandboxOptions {
   readonly retryDelay?: number;
   readonly deliveryTimeout?: number;
   readonly partner?: SandboxOptions['partnerKind'];
+  readonly withoutBilling?: boolean;
 }
 
 export function serveCommand(): Command {
@@ -27,6 +28,8 @@ export function serveCommand(): Command {
     .option('--port <port>', 'port of API, admin and page; 0 takes a free one', wholeNumber)
     .option('--storage-port <port>', 'port of object storage; 0 takes a free one', wholeNumber)
     .option('--host <address>', 'address to listen at (127.0.0.1)')
+    .option('--admin-open', 'let other machines work the admin API and the page, which show the credentials')
+    .option('--without-billing', 'an account that lacks the billing feature: only tokens and ping work')
     .option('--data <dir>', 'where state and keys are kept (./sandbox-data, or SANDBOX_DATA_DIR)')
     .option(
       '--seed <number>',
@@ -58,6 +61,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const sandbox = await start(options);
   if (sandbox.invoices().length === 0 && options.invoices > 0) await sandbox.seedInvoices(options.invoices);
   announce(sandbox, options.json === true);
+  warnOfStrangers(options);
   await stopped;
   await sandbox.close();
 }
@@ -72,6 +76,8 @@ async function start(options: ServeOptions): Promise<Sandbox> {
     seed,
     wirePrefix,
     partnerKind: options.partner,
+    adminOpen: options.adminOpen,
+    hasBilling: options.withoutBilling === true ? false : undefined,
     tokenLifetimeSeconds: options.tokenLifetime,
     urlLifetimeSeconds: options.urlLifetime,
     retryDelayMs: milliseconds(options.retryDelay),
@@ -108,6 +114,16 @@ function announce(sandbox: Sandbox, json: boolean): void {
   process.stderr.write(
     `The sandbox is ready; Ctrl-C stops it. Its page: ${sandbox.pageUrl}\n` +
       'The production account: billsync sandbox connection --production\n',
+  );
+}
+
+/** Other machines reach the API and storage then, as they should; whoever opened that should know what it means. */
+function warnOfStrangers({ host = '127.0.0.1', adminOpen = false }: ServeOptions): void {
+  if (/^(127\.|localhost$|::1$)/.test(host)) return;
+  process.stderr.write(
+    adminOpen
+      ? `Other machines reach the sandbox at ${host}, its credentials and its admin API included.\n`
+      : `Other machines reach the API and storage at ${host}; the admin API and the page answer this machine only (--admin-open).\n`,
   );
 }
 

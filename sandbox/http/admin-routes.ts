@@ -1,6 +1,7 @@
 /**
  * The admin API: what a person does in the application, for commands, scripts and the page. It is for the
- * machine it runs on: pages of other origins are refused, so no website can work it through a browser.
+ * machine it runs on: other machines, other names and pages of other origins are refused, so no website can work it
+ * through a browser.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Account } from '../account.js';
@@ -10,14 +11,17 @@ import { RefusalError } from '../refusal.js';
 import { OPERATIONS } from './admin-operations.js';
 import { openapiDocument } from './openapi.js';
 import type { Call, QuerySchema } from './operations/operation.js';
+import { type AdminAccess, thisMachineOnly } from './this-machine-only.js';
 
 export interface AdminRoutesOptions {
   readonly account: Account;
   readonly connection: () => Connection;
+  readonly access: AdminAccess;
 }
 
-export function adminRoutes(app: FastifyInstance, { account, connection }: AdminRoutesOptions): void {
+export function adminRoutes(app: FastifyInstance, { account, connection, access }: AdminRoutesOptions): void {
   acceptJson(app);
+  app.addHook('onRequest', thisMachineOnly(access));
   app.addHook('onRequest', async (request, reply) => {
     const { origin, host } = request.headers;
     if (origin !== undefined && origin !== `https://${host}`) {

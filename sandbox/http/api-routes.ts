@@ -22,7 +22,6 @@ export interface ApiRoutesOptions {
 }
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export function apiRoutes(app: FastifyInstance, { account, wirePrefix }: ApiRoutesOptions): void {
   acceptAnyBody(app);
@@ -38,7 +37,9 @@ export function apiRoutes(app: FastifyInstance, { account, wirePrefix }: ApiRout
     (request, reply) => {
       const { invoiceId = '' } = request.params as { readonly invoiceId?: string };
       const moment = momentOf(account, place, invoiceId);
-      return answer({ account, moment, reply }, () => guarded(account, request, () => work(invoiceId)));
+      return answer({ account, moment, reply }, () =>
+        guarded(account, request, () => (account.hasBilling ? work(invoiceId) : withoutFeature())),
+      );
     };
   const invoice = '/api/v1/billing/invoices/:invoiceId';
   endpoint(app, 'POST', '/oauth/token', token);
@@ -162,7 +163,6 @@ function refuseCaller(account: Account, { headers }: FastifyRequest): string | n
 
 /** Spec 4.3, 7: 404 without invoice or export, 400 when there is one and no URL can be made for it. */
 function regenerate(account: Account, invoiceId: string): Answer {
-  if (!UUID.test(invoiceId)) return badRequest('invoiceId', 'is not a UUID');
   const invoice = find(account, invoiceId);
   if (invoice === null) return notFound('The invoice does not exist');
   if (invoice.exports.length === 0) return notFound('The export of the invoice does not exist');
@@ -225,6 +225,11 @@ function momentOf(account: Account, place: Place, invoiceId: string): Moment {
 
 function notFound(description: string): Answer {
   return json(404, errorBody('not_found', description));
+}
+
+/** Not shown in the document: what the billing endpoints say to an account without the feature (spec 1). */
+function withoutFeature(): Answer {
+  return json(403, errorBody('forbidden', 'The billing feature is not enabled for this account'));
 }
 
 function badRequest(field: string, issue: string): Answer {

@@ -22,6 +22,7 @@ export interface ListenersOptions {
   readonly dataDir: string;
   readonly accounts: { readonly test: Account; readonly production: Account };
   readonly keys: ServiceKeys;
+  readonly adminOpen: boolean;
 }
 
 export interface Listeners {
@@ -57,10 +58,9 @@ export async function startListeners(options: ListenersOptions): Promise<Listene
         await app.register(async (scope) => apiRoutes(scope, { account, wirePrefix }));
         const caFile = join(dataDir, 'ca.pem');
         const connection = () => connectionOf(account, { apiUrl: apiUrl + prefix, storageUrl, caFile });
-        await app.register(async (scope) => adminRoutes(scope, { account, connection }), {
-          prefix: '/admin',
-        });
-        await app.register(async (scope) => pageRoutes(scope, { account, connection }));
+        const forPeople = { account, connection, access: { host, isOpen: options.adminOpen } };
+        await app.register(async (scope) => adminRoutes(scope, forPeople), { prefix: '/admin' });
+        await app.register(async (scope) => pageRoutes(scope, forPeople));
       },
       { prefix },
     );

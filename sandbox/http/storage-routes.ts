@@ -23,6 +23,19 @@ export function storageRoutes(app: FastifyInstance, { account, signingSecret }: 
       return answer({ account, moment, reply }, () => readObject(account, signingSecret, request, object));
     },
   });
+  // The framework's own answer repeats the address, whose query is a key.
+  app.setNotFoundHandler((_request, reply) => {
+    const { status, headers, body } = storageError(
+      405,
+      'MethodNotAllowed',
+      'The specified method is not allowed against this resource.',
+      { allow: 'GET, HEAD' },
+    );
+    return reply
+      .code(status)
+      .headers(headers ?? {})
+      .send(body);
+  });
 }
 
 type StoredObject = { readonly invoice: Invoice; readonly file: ExportFile };

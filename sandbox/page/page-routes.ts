@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Account } from '../account.js';
 import type { Connection } from '../connection.js';
+import { type AdminAccess, thisMachineOnly } from '../http/this-machine-only.js';
 import { RefusalError } from '../refusal.js';
 import { Form } from './form.js';
 import { NOTICES } from './notices.js';
@@ -23,6 +24,7 @@ export interface PageRoutesOptions {
   readonly account: Account;
   /** What a client of this account has to know, for the overview. */
   readonly connection: () => Connection;
+  readonly access: AdminAccess;
 }
 
 /** What a page or a form was asked for. */
@@ -78,6 +80,7 @@ export function pageRoutes(app: FastifyInstance, options: PageRoutesOptions): vo
     { parseAs: 'string', bodyLimit: 1024 * 1024 },
     (_request, body, done) => done(null, body),
   );
+  app.addHook('onRequest', thisMachineOnly(options.access));
   app.addHook('onRequest', async (request, reply) => {
     secure(reply);
     if (request.method === 'POST') refuseForeignForm(request);

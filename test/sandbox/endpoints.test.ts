@@ -86,7 +86,7 @@ describe('regenerate presigned URL', () => {
   test('spec 7: is 400 with error details when no URL can be made', async () => {
     const invoiceId = await finalized();
     sandbox.cancel(invoiceId);
-    for (const id of [invoiceId, 'not-a-uuid']) {
+    for (const id of [invoiceId]) {
       const { status, text } = await client.invoice(id, 'regenerate');
       expect(status).toBe(400);
       expect(JSON.parse(text)).toMatchObject({
@@ -140,4 +140,39 @@ describe('export to CSV', () => {
 
 test('spec 9: paths without the version segment do not exist', async () => {
   expect((await client.send(`${sandbox.baseUrl}/api/v2/deliveryexperience/ping`)).status).toBe(404);
+});
+
+describe('what the document says of an id or an account', () => {
+  test('regenerate: an id that is no UUID is an invoice that does not exist (spec 7)', async () => {
+    const url = `${sandbox.baseUrl}/api/v1/billing/invoices/not-a-uuid/regenerate-presigned-url`;
+    const { status } = await client.send(url, { method: 'POST', headers: { 'x-api-key': sandbox.apiKey } });
+    expect(status).toBe(404);
+  });
+
+  test('an account without the billing feature has tokens and ping, and nothing of billing (spec 1)', async () => {
+    const without = await startSandbox({ hasBilling: false });
+    const caller = new SpecClient(without);
+    try {
+      const headers = { 'x-api-key': without.apiKey };
+      const ping = await caller.send(`${without.baseUrl}/api/v1/deliveryexperience/ping`, { headers });
+      const details = await caller.send(`${without.baseUrl}/api/v1/billing/invoices/${UNKNOWN}`, { headers });
+      expect([ping.status, details.status]).toEqual([200, 403]);
+      expect(() => without.registerWebhook({ name: 'mine', url: 'https://127.0.0.1:1/' })).toThrow(
+        /billing feature is not enabled/,
+      );
+      await expect(without.createInvoice({})).rejects.toThrow(/billing feature is not enabled/);
+    } finally {
+      await caller.close();
+      await without.close();
+    }
+  });
+
+  test('a carrier invoiced the service before the service invoiced the partner', async () => {
+    const invoiceId = await finalized();
+    const { invoiceDate } = sandbox.invoice(invoiceId);
+    const dates: string[] = [];
+    for await (const row of sandbox.billedShipments()) dates.push(row.carrierInvoiceDate ?? '');
+    expect(dates.filter((date) => date !== '').length).toBeGreaterThan(20);
+    expect(dates.filter((date) => date > invoiceDate)).toEqual([]);
+  });
 });

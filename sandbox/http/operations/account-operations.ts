@@ -1,5 +1,5 @@
 /** The account as a whole: how it stands, its keys, its activity, filling and emptying it. */
-import { type Operation, shape, text, whole } from './operation.js';
+import { atMost, MOST_AT_ONCE, type Operation, shape, text, whole } from './operation.js';
 
 export const ACCOUNT_OPERATIONS: readonly Operation[] = [
   {
@@ -78,7 +78,7 @@ export const ACCOUNT_OPERATIONS: readonly Operation[] = [
     method: 'POST',
     path: '/seed',
     summary: 'Generates invoices of every tenant in every status',
-    body: shape({ invoices: { type: 'integer', minimum: 1 }, shipments: whole }),
+    body: shape({ invoices: atMost(MOST_AT_ONCE), shipments: whole }),
     status: 201,
     run: async (account, { body }) => {
       const { invoices = 12, shipments } = body as { invoices?: number; shipments?: number };

@@ -4,8 +4,10 @@ import type { Account } from '../../account.js';
 import { EVENT_TYPES, type EventType, INTERNAL_STATUSES } from '../../model.js';
 import type { NewInvoice } from '../../new-invoice.js';
 import {
+  atMost,
   brief,
   flag,
+  MOST_AT_ONCE,
   type Operation,
   page,
   pageQuery,
@@ -99,7 +101,7 @@ export const INVOICE_OPERATIONS: readonly Operation[] = [
     body: shape(
       {
         eventType: { enum: EVENT_TYPES },
-        times: { type: 'integer', minimum: 1 },
+        times: atMost(MOST_AT_ONCE),
         invoice: shape(invoiceShape),
       },
       ['eventType'],
@@ -138,6 +140,7 @@ interface TriggerBody {
 async function trigger({ billing }: Account, { eventType, times = 1, invoice = {} }: TriggerBody) {
   const triggered: object[] = [];
   for (let made = 0; made < times; made += 1) {
+    if (made % MOVES_PER_TURN === 0) await setImmediate();
     const { invoiceId } = await billing.create(invoice);
     if (eventType === 'invoice_finalized') await billing.finalize(invoiceId);
     if (eventType === 'invoice_voided') billing.cancel(invoiceId);

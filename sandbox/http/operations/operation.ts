@@ -32,6 +32,9 @@ export interface Call {
 export const text = { type: 'string' } as const;
 export const flag = { type: 'boolean' };
 export const whole = { type: 'integer', minimum: 0 } as const;
+/** Of invoices that one call makes: a slip of the finger must not keep the sandbox busy for days. */
+export const MOST_AT_ONCE = 10_000;
+export const atMost = (maximum: number) => ({ type: 'integer', minimum: 1, maximum }) as const;
 export const texts = { type: 'array', items: text };
 export const textMap = { type: 'object', additionalProperties: text };
 

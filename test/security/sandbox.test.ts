@@ -1,0 +1,103 @@
+/** The sandbox holds credentials and does what a person may: only programs of this machine may ask it to. */
+
+import { request as httpsRequest } from 'node:https';
+import { networkInterfaces } from 'node:os';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Sandbox, startSandbox } from '../../sandbox/service.js';
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.close());
+
+interface Asked {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: object;
+}
+
+/** With any Host header, which a client library would not send. */
+function ask(url: string, { method = 'GET', headers = {}, body }: Asked = {}) {
+  return new Promise<{ readonly status: number; readonly text: string }>((resolve, reject) => {
+    const asking = httpsRequest(url, { method, headers, rejectUnauthorized: false }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (part: string) => {
+        text += part;
+      });
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }));
+    });
+    asking.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+describe('the admin API and the page', () => {
+  test.each(['attacker.example', 'attacker.example:443', '10.0.0.1', '127.0.0.1.attacker.example'])(
+    'refuse a website that resolves %s to this machine, secrets first',
+    async (host) => {
+      for (const url of [`${sandbox.adminUrl}/connection`, sandbox.pageUrl]) {
+        const { status, text } = await ask(url, { headers: { host } });
+        expect(status).toBe(403);
+        expect(text).not.toContain(sandbox.clientSecret);
+        expect(text).not.toContain(sandbox.apiKey);
+      }
+    },
+  );
+
+  test('answer by every name of this machine', async () => {
+    const { port } = new URL(sandbox.adminUrl);
+    for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`]) {
+      expect((await ask(`${sandbox.adminUrl}/status`, { headers: { host } })).status).toBe(200);
+    }
+  });
+
+  test('refuse other machines where every address is listened at, unless told; the API answers them', async () => {
+    const outside = Object.values(networkInterfaces())
+      .flat()
+      .find((address) => address?.family === 'IPv4' && !address.internal)?.address;
+    const everywhere = await startSandbox({ host: '0.0.0.0' });
+    try {
+      const { port } = new URL(everywhere.adminUrl);
+      expect((await ask(`https://127.0.0.1:${port}/admin/status`)).status).toBe(200);
+      // A machine without a network has no address of its own to come from.
+      if (outside !== undefined) {
+        expect((await ask(`https://${outside}:${port}/admin/connection`)).status).toBe(403);
+        expect((await ask(`https://${outside}:${port}/`)).status).toBe(403);
+        expect((await ask(`https://${outside}:${port}/api/v1/deliveryexperience/ping`)).status).toBe(401);
+      }
+    } finally {
+      await everywhere.close();
+    }
+  });
+});
+
+test('credentials differ from one folder to the next, unless a seed is named', async () => {
+  const other = await startSandbox();
+  const named = await Promise.all([startSandbox({ seed: 7 }), startSandbox({ seed: 7 })]);
+  expect(other.clientSecret).not.toBe(sandbox.clientSecret);
+  expect(other.apiKey).not.toBe(sandbox.apiKey);
+  expect(named[0].clientSecret).toBe(named[1].clientSecret);
+  await Promise.all([other, ...named].map((each) => each.close()));
+});
+
+test('a call that asks for a hundred million invoices is refused, and the next is answered', async () => {
+  const headers = { 'content-type': 'application/json' };
+  for (const [path, body] of [
+    ['/trigger', { eventType: 'invoice_created', times: 100_000_000 }],
+    ['/seed', { invoices: 100_000_000 }],
+  ] as const) {
+    const { status, text } = await ask(`${sandbox.adminUrl}${path}`, { method: 'POST', headers, body });
+    expect(status).toBe(400);
+    expect(text).toMatch(/10000/);
+  }
+  expect((await ask(`${sandbox.adminUrl}/status`)).status).toBe(200);
+});
+
+test('storage never repeats the signed query of an address', async () => {
+  const { status, text } = await ask(`${sandbox.storageUrl}/exports-test/x.csv?X-Amz-Signature=abcdef`, {
+    method: 'POST',
+  });
+  expect(status).toBe(405);
+  expect(text).toContain('<Code>MethodNotAllowed</Code>');
+  expect(text).not.toContain('abcdef');
+});
