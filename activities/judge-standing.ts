@@ -34,6 +34,7 @@ export function judgeDetails(standing: InvoiceStanding | null, details: InvoiceD
   if (standing === null) return details === null ? 'unknown' : 'work';
   // What is loaded stays loaded until somebody says that it is void: a 404 says nothing of the kind.
   if (details === null) return 'loaded';
+  if (details.unknownStatus !== null) return 'work';
   if (details.status !== null && details.status !== 'finalized') return 'work';
   return isAsStated(standing, details) ? 'loaded' : 'file-in-doubt';
 }

@@ -13,6 +13,8 @@ export type LookUpInvoiceResult =
       readonly outcome: 'found';
       /** null when the answer named no status that we know. */
       readonly status: WebhookStatus | null;
+      /** The status as the service wrote it when nobody knows the word; answers of older versions lack it. */
+      readonly unknownStatus?: string | null;
       readonly header: Partial<InvoiceHeader>;
     }
   | { readonly outcome: 'not-found' };
@@ -22,8 +24,7 @@ export function lookUpInvoice({ service, alerts }: BillingDependencies) {
     translated(async () => {
       try {
         const ask = () => service.lookUpInvoice(invoiceId, { signal: cancellationSignal() });
-        const { status, header } = await alertingRefusal(alerts, ask, { provesThem: true });
-        return { outcome: 'found', status, header };
+        return { outcome: 'found', ...(await alertingRefusal(alerts, ask, { provesThem: true })) };
       } catch (error) {
         if (error instanceof UnknownInvoiceError) return { outcome: 'not-found' };
         throw error;

@@ -8,9 +8,23 @@ import { translated } from './failures.js';
 export interface RecordDetailsRequest {
   readonly invoiceId: string;
   readonly status: WebhookStatus | null;
+  /** The status as the service wrote it when nobody knows the word. */
+  readonly unknownStatus?: string | null;
   readonly header: Partial<InvoiceHeader>;
 }
 
-export function recordDetails({ warehouse }: WarehouseDependencies) {
-  return (details: RecordDetailsRequest): Promise<void> => translated(() => warehouse.recordDetails(details));
+/** A status that nobody knows is kept and told to a person: it may be a void in other words. */
+export function recordDetails({ warehouse, alerts }: WarehouseDependencies) {
+  return (details: RecordDetailsRequest): Promise<void> =>
+    translated(async () => {
+      const { invoiceId, unknownStatus = null } = details;
+      await warehouse.recordDetails(details);
+      const key = `unknown-status/${invoiceId}`;
+      if (unknownStatus === null) return alerts.resolve(key);
+      alerts.raise({
+        key,
+        title: `Invoice ${invoiceId} has a status that is not known`,
+        detail: `The service says "${unknownStatus}". Nothing was changed: an invoice that was loaded stays in the totals, one that was not is not loaded because of it. Ask the service what the word means; a void arrives as an event or as one of the known words.`,
+      });
+    });
 }

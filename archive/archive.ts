@@ -59,6 +59,8 @@ export type Fact =
       readonly at: string;
       readonly invoiceId: string;
       readonly status: WebhookStatus | null;
+      /** The status as the service wrote it when nobody knows the word. */
+      readonly unknownStatus?: string | null;
       readonly header: Partial<InvoiceHeader>;
     }
   | {

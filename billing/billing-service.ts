@@ -7,6 +7,8 @@ import type { FileSource, WebhookStatus } from '../contract/names.js';
 /** The invoice details answer, read leniently, since its shape is not shown (spec 4.4). */
 export interface InvoiceDetails {
   readonly status: WebhookStatus | null;
+  /** The status as the service wrote it when nobody knows the word; null otherwise. */
+  readonly unknownStatus: string | null;
   /** Whatever of the header was recognised. */
   readonly header: Partial<InvoiceHeader>;
 }

@@ -7,7 +7,6 @@ import { parseExportLocation, parsePing } from '../contract/api.js';
 import type { ArchivedFile } from '../contract/csv-file.js';
 import type { ExportLocation } from '../contract/invoice-event.js';
 import type { FileSource } from '../contract/names.js';
-import { parseDetails } from '../contract/parse-details.js';
 import { withoutQuery } from '../contract/url-query.js';
 import { sweepLeftBehind } from '../ops/durable-files.js';
 import type { Logger } from '../ops/log.js';
@@ -23,10 +22,13 @@ import {
 } from './errors.js';
 import { isListedHost } from './host-list.js';
 import { createHttp, type Http, type HttpStream, hostOf } from './http.js';
+import { judgeAnnouncement } from './judge-announcement.js';
 import { createJudge, type Judge, judgedOpen } from './judge-answer.js';
 import { createLimiter, type Limiter } from './limiter.js';
-import { DOWNLOAD_LIMITS, type DownloadLimits, receiveFile } from './receive-file.js';
+import { readDetails } from './read-details.js';
+import { type ReceivedFile, receiveFile } from './receive-file.js';
 import { openStorage } from './storage.js';
+import { DOWNLOAD_LIMITS, type TransferLimits } from './transfer-watch.js';
 
 export interface BillingServiceOptions {
   readonly settings: Pick<Settings, 'service' | 'partnerId' | 'wirePrefix' | 'dataDir'>;
@@ -34,7 +36,7 @@ export interface BillingServiceOptions {
   readonly now?: () => Date;
   readonly log?: Pick<Logger, 'debug'>;
   /** Tests make them short. */
-  readonly limits?: Partial<DownloadLimits>;
+  readonly limits?: Partial<TransferLimits>;
 }
 
 type Watcher = {
@@ -49,8 +51,6 @@ const CONNECTIONS_PER_HOST = 16;
 const DOWNLOADS_PER_HOST = 6;
 const MIB = 1024 * 1024;
 const CALL_LIMITS = { deadlineMs: 20_000, maxBodyBytes: MIB };
-/** Details hold every line item (spec 4.4). */
-const DETAILS_LIMITS = { deadlineMs: 25_000, maxBodyBytes: 64 * MIB };
 const JSON_TYPE = 'application/json';
 
 /**
@@ -71,17 +71,19 @@ class Client implements BillingService {
   readonly #api: ApiConnection;
   readonly #limit: Limiter = createLimiter(DOWNLOADS_PER_HOST);
   /** What every transfer has in common. */
-  readonly #transfer: { readonly folder: string; readonly limits: DownloadLimits };
+  readonly #transfer: { readonly folder: string; readonly limits: TransferLimits };
+  readonly #limits: Partial<TransferLimits>;
   #partnerIds: readonly string[];
   #swept: Promise<void> | null = null;
 
-  constructor({ settings, archive, now = () => new Date(), log, limits }: BillingServiceOptions) {
+  constructor({ settings, archive, now = () => new Date(), log, limits = {} }: BillingServiceOptions) {
     const { caFile, allowPrivateHosts } = settings.service;
     this.#settings = settings;
     this.#archive = archive;
     this.#now = now;
     this.#http = createHttp({ caFile, allowPrivateHosts, connectionsPerHost: CONNECTIONS_PER_HOST });
     this.#judge = createJudge(this.#http, now);
+    this.#limits = limits;
     this.#transfer = { folder: join(settings.dataDir, 'tmp'), limits: { ...DOWNLOAD_LIMITS, ...limits } };
     this.#partnerIds = settings.partnerId === null ? [] : [settings.partnerId];
     this.#api = createApiConnection({
@@ -127,18 +129,19 @@ class Client implements BillingService {
   async lookUpInvoice(invoiceId: string, { signal }: CallOptions = {}): Promise<InvoiceDetails> {
     const path = invoicePath(invoiceId);
     const asked = { url: this.#api.url(path), endpoint: `details of ${invoiceId}` };
-    const answer = await this.#api.send(
-      { method: 'GET', path, ...asked, accept: JSON_TYPE, signal },
-      DETAILS_LIMITS,
-    );
-    if (answer.status === 404) throw new UnknownInvoiceError(invoiceId);
     const { wirePrefix } = this.#settings;
-    return this.#judge.json(answer, asked, (body) => parseDetails(body, { invoiceId, wirePrefix }));
+    const open = async (rule: AbortSignal): Promise<HttpStream> => {
+      const answer = await this.#api.open({ method: 'GET', path, ...asked, accept: JSON_TYPE, signal: rule });
+      if (answer.status === 404) throw new UnknownInvoiceError(invoiceId);
+      return judgedOpen(answer, () => this.#judge.api(answer, asked));
+    };
+    return readDetails({ ...asked, open, signal, limits: this.#limits }, { invoiceId, wirePrefix });
   }
 
   async downloadCsv(request: DownloadRequest, options: FetchFileOptions = {}): Promise<ArchivedFile> {
     const { invoiceId, location, source } = request;
     const { presignedUrl: url, fileHashSha256: sha256, fileSizeBytes: sizeBytes } = location;
+    await judgeAnnouncement(invoiceId, location, this.#transfer.folder);
     this.#allow(url, source);
     const known = await this.#archive.file(sha256);
     if (known !== null && known.sizeBytes !== sizeBytes) {
@@ -162,8 +165,8 @@ class Client implements BillingService {
     await this.#sweep();
     const file = await this.#inTurn(hostOf(asked.url), { signal, onProgress }, () =>
       receiveFile(
-        { ...this.#transfer, url: asked.url, open, expectedBytes: null, tooLong, signal, onProgress },
-        (partPath, received) => this.#archive.putFile(partPath, received),
+        { ...this.#transfer, ...asked, open, expectedBytes: null, tooLong, signal, onProgress },
+        (partPath, { onTheWire: _, ...file }) => this.#archive.putFile(partPath, file),
       ),
     );
     return this.#remember(file, { invoiceId, source: 'export', from: null });
@@ -197,12 +200,14 @@ class Client implements BillingService {
     await this.#sweep();
     return this.#inTurn(hostOf(url), { signal, onProgress }, () =>
       receiveFile(
-        { ...this.#transfer, url, open, expectedBytes, tooLong, signal, onProgress },
-        async (path, received) => {
-          const { sha256: actual, sizeBytes } = received;
-          if (sizeBytes !== expectedBytes) throw new SizeMismatchError(invoiceId, expectedBytes, sizeBytes);
-          if (actual !== expected) throw new HashMismatchError(invoiceId, { expected, actual });
-          return this.#archive.putFile(path, received);
+        { ...this.#transfer, url, endpoint: hostOf(url), open, expectedBytes, tooLong, signal, onProgress },
+        async (path, { onTheWire, ...file }) => {
+          // Storage that keeps a file encoded may have announced the hash of the bytes that it keeps.
+          const isAnnounced = [file, onTheWire].some(
+            ({ sha256, sizeBytes }) => sha256 === expected && sizeBytes === expectedBytes,
+          );
+          if (!isAnnounced) throw mismatch(invoiceId, { expected, expectedBytes }, file);
+          return this.#archive.putFile(path, file);
         },
       ),
     );
@@ -241,6 +246,15 @@ class Client implements BillingService {
     this.#swept ??= sweepLeftBehind(this.#transfer.folder);
     return this.#swept;
   }
+}
+
+function mismatch(
+  invoiceId: string,
+  { expected, expectedBytes }: { readonly expected: string; readonly expectedBytes: number },
+  { sha256: actual, sizeBytes }: Pick<ReceivedFile, 'sha256' | 'sizeBytes'>,
+): Error {
+  if (sizeBytes !== expectedBytes) return new SizeMismatchError(invoiceId, expectedBytes, sizeBytes);
+  return new HashMismatchError(invoiceId, { expected, actual });
 }
 
 function invoicePath(invoiceId: string): string {

@@ -164,6 +164,44 @@ export class UnexpectedAnswerError extends BillingError {
   }
 }
 
+/** A good answer whose bytes are something else than a CSV: a page, a notice, nothing at all. */
+export class NotCsvError extends BillingError {
+  override readonly name = 'NotCsvError';
+  readonly code = 'not-csv';
+
+  constructor(endpoint: string, problem: string) {
+    super(`${endpoint} sent no CSV: ${problem}.`);
+  }
+}
+
+/** 202, or 204: the service is still at work on what was asked for. */
+export class NotReadyError extends BillingError {
+  override readonly name = 'NotReadyError';
+  readonly code = 'not-ready';
+  readonly status: number;
+  /** What Retry-After asked for; null when it asked for nothing. */
+  readonly retryAfterSeconds: number | null;
+
+  constructor(endpoint: string, status: number, retryAfterSeconds: number | null) {
+    const wait = retryAfterSeconds === null ? '' : `, it asks to come back in ${retryAfterSeconds} s`;
+    super(`${endpoint} is not ready (HTTP ${status}${wait}).`);
+    this.status = status;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** What was announced of a file cannot be true of any: nothing is asked for, nothing is waited for. */
+export class ImpossibleAnnouncementError extends BillingError {
+  override readonly name = 'ImpossibleAnnouncementError';
+  readonly code = 'impossible-announcement';
+  readonly invoiceId: string;
+
+  constructor(invoiceId: string, problem: string) {
+    super(`Invoice ${invoiceId}: what was announced of its file cannot be true (${problem}).`);
+    this.invoiceId = invoiceId;
+  }
+}
+
 /** A name leads to an address inside, where a URL of a stranger must not reach (hazard 39). */
 export class AddressRefusedError extends BillingError {
   override readonly name = 'AddressRefusedError';
@@ -216,22 +254,13 @@ export class HashMismatchError extends BillingError {
   readonly code = 'hash-mismatch';
   readonly invoiceId: string;
   readonly expected: string;
-  /** null when the bytes were not read, because storage had encoded them. */
-  readonly actual: string | null;
+  readonly actual: string;
 
   constructor(
     invoiceId: string,
-    {
-      expected,
-      actual,
-      encoding,
-    }: { readonly expected: string; readonly actual: string | null; readonly encoding?: string },
+    { expected, actual }: { readonly expected: string; readonly actual: string },
   ) {
-    const found =
-      actual === null
-        ? `storage sent it with Content-Encoding ${encoding ?? 'unknown'}`
-        : `the bytes have ${actual}`;
-    super(`Invoice ${invoiceId}: SHA-256 ${expected} was announced, ${found}.`);
+    super(`Invoice ${invoiceId}: SHA-256 ${expected} was announced, the bytes have ${actual}.`);
     this.invoiceId = invoiceId;
     this.expected = expected;
     this.actual = actual;

@@ -1,16 +1,16 @@
-/** HTTPS as we speak it: no redirects, no decompression, deadlines on everything, guarded addresses, typed failures. */
+/** HTTPS as we speak it: no redirects, deadlines on everything, guarded addresses, typed failures. */
 
 import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createSecureContext, rootCertificates } from 'node:tls';
 import { Agent, type Dispatcher } from 'undici';
 import { guardedConnector } from './address-guard.js';
+import { decoded } from './decode-body.js';
 import {
   BillingError,
   DeadlineExceededError,
   HostNotAllowedError,
   OverloadedError,
-  UnexpectedAnswerError,
   UnreachableError,
 } from './errors.js';
 
@@ -42,12 +42,12 @@ export interface HttpStream {
 }
 
 export interface Http {
-  /** The whole answer, whatever its status. */
+  /** The whole answer, decoded, whatever its status. */
   send(
     request: HttpRequest,
     limits: { readonly deadlineMs: number; readonly maxBodyBytes: number },
   ): Promise<HttpAnswer>;
-  /** The answer's head, its body still to be read; the request's signal goes on ruling over it. */
+  /** The answer's head, its body still to be read and decoded; the request's signal goes on ruling over it. */
   open(request: HttpRequest): Promise<HttpStream>;
   /** Makes further requests to this host fail with OverloadedError until it has had its rest. */
   leaveAlone(url: string, asked: { readonly status: number; readonly seconds: number }): void;
@@ -114,7 +114,9 @@ export function createHttp({ caFile, allowPrivateHosts, connectionsPerHost }: Ht
     const signal = request.signal === undefined ? deadline : AbortSignal.any([request.signal, deadline]);
     try {
       const { status, headers, body } = await open({ ...request, signal });
-      return { status, headers, body: await readWhole(body, maxBodyBytes, request) };
+      const limits = { endpoint: hostOf(request.url), maxBytes: maxBodyBytes };
+      const bytes = decoded(body as AsyncIterable<Uint8Array>, headers, limits);
+      return { status, headers, body: await readWhole(bytes) };
     } catch (error) {
       request.signal?.throwIfAborted();
       if (deadline.aborted) {
@@ -195,19 +197,9 @@ function trust(caFile: string | null) {
   };
 }
 
-async function readWhole(
-  body: HttpStream['body'],
-  maxBytes: number,
-  { url }: HttpRequest,
-): Promise<Uint8Array> {
+async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    sizeBytes += chunk.length;
-    if (sizeBytes > maxBytes)
-      throw new UnexpectedAnswerError(hostOf(url), `the answer is over ${maxBytes} bytes.`);
-    chunks.push(chunk);
-  }
+  for await (const chunk of body) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 

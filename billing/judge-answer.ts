@@ -2,7 +2,9 @@
 
 import { MalformedAnswerError } from '../contract/answer-json.js';
 import { parseErrorBody } from '../contract/api.js';
+import { decoded } from './decode-body.js';
 import {
+  NotReadyError,
   OverloadedError,
   RedirectError,
   RefusedError,
@@ -30,7 +32,7 @@ interface Asked {
 }
 
 export interface Judge {
-  /** @throws unless the API answered 2xx, not encoded */
+  /** @throws unless the API answered 2xx with something in it */
   api(answer: Judged, asked: Asked): void;
   /** @throws unless storage answered 200 */
   storage(answer: Judged, url: string): void;
@@ -54,14 +56,10 @@ export function createJudge(http: Pick<Http, 'leaveAlone'>, now: () => Date): Ju
 
   function api(answer: Judged, asked: Asked): void {
     const { status, headers } = answer;
-    if (status >= 200 && status < 300) {
-      const encoding = contentEncoding(headers);
-      if (encoding === null) return;
-      throw new UnexpectedAnswerError(
-        asked.endpoint,
-        `the answer is encoded (${encoding}), which nobody asked for.`,
-      );
+    if (status === 202 || status === 204) {
+      throw new NotReadyError(asked.endpoint, status, readRetryAfter(headers['retry-after'], now()));
     }
+    if (status >= 200 && status < 300) return;
     common(answer, asked);
     const reason = reasonOf(answer);
     if (status >= 500) throw new ServerFaultError(asked.endpoint, status, reason);
@@ -80,21 +78,17 @@ export function createJudge(http: Pick<Http, 'leaveAlone'>, now: () => Date): Ju
       throw new UnexpectedAnswerError(host, `HTTP ${answer.status} instead of the file.`);
     },
     json(answer, asked, parse) {
-      api(answer, asked);
+      // Some say 202 and have done it all the same.
+      if (answer.status !== 202 || answer.body.length === 0) api(answer, asked);
       try {
         return parse(answer.body);
       } catch (error) {
         if (!(error instanceof MalformedAnswerError)) throw error;
+        api(answer, asked);
         throw new UnexpectedAnswerError(asked.endpoint, error.message, error);
       }
     },
   };
-}
-
-/** A Content-Encoding other than none; null when the bytes are what they are. */
-export function contentEncoding(headers: HttpAnswer['headers']): string | null {
-  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
-  return encoding === '' || encoding === 'identity' ? null : encoding;
 }
 
 /** The beginning of a refusal's body; the rest is not read. */
@@ -104,15 +98,17 @@ export async function readAnswer(
 ): Promise<HttpAnswer> {
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;
+  const limits = { endpoint: hostOf(request.url), maxBytes: 100 * ERROR_BODY_BYTES };
   try {
-    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    for await (const chunk of decoded(body as AsyncIterable<Uint8Array>, headers, limits)) {
       chunks.push(chunk);
       sizeBytes += chunk.length;
       // Leaving the loop destroys the body.
       if (sizeBytes >= ERROR_BODY_BYTES) break;
     }
   } catch (error) {
-    throw asBillingError(error, request);
+    // The status says enough when the words behind it cannot be read.
+    if (!(error instanceof UnexpectedAnswerError)) throw asBillingError(error, request);
   }
   return { status, headers, body: Buffer.concat(chunks).subarray(0, ERROR_BODY_BYTES) };
 }

@@ -4,27 +4,12 @@ import { createHash } from 'node:crypto';
 import type { CsvScan } from '../contract/csv-file.js';
 import { CsvScanner } from '../contract/csv-scanner.js';
 import type { DownloadProgress } from './billing-service.js';
-import { DeadlineExceededError } from './errors.js';
-import { asBillingError, type HttpStream, hostOf } from './http.js';
+import { decoded, encodingsOf } from './decode-body.js';
+import { NotCsvError } from './errors.js';
+import { asBillingError, type HttpStream } from './http.js';
+import { HEAD_BYTES, whyNoCsv } from './looks-like-csv.js';
 import { createPartFile, type PartFile } from './part-file.js';
-
-/** How long a download may take; a drip that never stops would outlive every timeout between two chunks (hazard 35). */
-export interface DownloadLimits {
-  readonly totalDeadlineMs: number;
-  /** Fewer bytes than this within the window mean that the server drips. */
-  readonly leastBytesPerSecond: number;
-  readonly throughputWindowMs: number;
-  /** Of a file whose size nobody announced. */
-  readonly maxUnannouncedBytes: number;
-}
-
-/** The activity around a download ends at 15 minutes; ours comes first, and says why. */
-export const DOWNLOAD_LIMITS: DownloadLimits = {
-  totalDeadlineMs: 14 * 60_000,
-  leastBytesPerSecond: 8 * 1024,
-  throughputWindowMs: 20_000,
-  maxUnannouncedBytes: 20 * 1024 ** 3,
-};
+import { type TransferLimits, type TransferWatch, watchTransfer } from './transfer-watch.js';
 
 /** Chunks come off TLS in 16 KiB; gathered they cost a third less to hash, scan and write. */
 const BLOCK_BYTES = 512 * 1024;
@@ -33,6 +18,8 @@ export interface ReceivedFile {
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly scan: CsvScan;
+  /** Of the bytes on the wire, when HTTP had encoded them: what was announced may be either. */
+  readonly onTheWire: { readonly sha256: string; readonly sizeBytes: number };
 }
 
 export interface ReceiveRequest {
@@ -41,10 +28,12 @@ export interface ReceiveRequest {
   readonly open: (signal: AbortSignal) => Promise<HttpStream>;
   /** null when the size was not announced. */
   readonly expectedBytes: number | null;
-  /** What to throw for a byte too many. */
+  /** What to throw for a byte too many on the wire. */
   readonly tooLong: (bytesDone: number) => Error;
+  /** What a person calls the sender. */
+  readonly endpoint: string;
   readonly folder: string;
-  readonly limits: DownloadLimits;
+  readonly limits: TransferLimits;
   readonly signal: AbortSignal | undefined;
   readonly onProgress: ((progress: DownloadProgress) => void) | undefined;
 }
@@ -61,12 +50,12 @@ export async function receiveFile<T>(
   try {
     // Before anything is asked for: a full disk is found out without a byte on the wire.
     part = await createPartFile(request.folder, request.expectedBytes);
-    const { body } = await request.open(rule);
+    const stream = await request.open(rule);
     try {
-      const file = await copy(body, { part, watch, request });
+      const file = await copy(stream, { part, watch, request });
       return await keep(part.path, file);
     } catch (error) {
-      body.on('error', ignored).destroy();
+      stream.body.on('error', ignored).destroy();
       throw error;
     }
   } catch (error) {
@@ -79,22 +68,24 @@ export async function receiveFile<T>(
   }
 }
 
-async function copy(
-  body: HttpStream['body'],
-  {
-    part,
-    watch,
-    request,
-  }: { readonly part: PartFile; readonly watch: TransferWatch; readonly request: ReceiveRequest },
-): Promise<ReceivedFile> {
+interface Copying {
+  readonly part: PartFile;
+  readonly watch: TransferWatch;
+  readonly request: ReceiveRequest;
+}
+
+async function copy(stream: HttpStream, { part, watch, request }: Copying): Promise<ReceivedFile> {
   const hash = createHash('sha256');
+  const wire = wireOf(stream, { watch, request });
   const scanner = new CsvScanner();
-  const mostBytes = request.expectedBytes ?? request.limits.maxUnannouncedBytes;
+  let sizeBytes = 0;
   let block: Uint8Array[] = [];
   let blockBytes = 0;
 
   async function take(): Promise<void> {
     const bytes = Buffer.concat(block, blockBytes);
+    if (sizeBytes === 0) judgeHead(bytes, stream, request);
+    sizeBytes += bytes.length;
     block = [];
     blockBytes = 0;
     // The disk works while this thread hashes and scans.
@@ -105,9 +96,11 @@ async function copy(
     await written;
   }
 
-  for await (const chunk of bytesOf(body, request)) {
-    watch.bytesDone += chunk.length;
-    if (watch.bytesDone > mostBytes) throw request.tooLong(watch.bytesDone);
+  const { endpoint, limits } = request;
+  for await (const chunk of decoded(wire.bytes, stream.headers, {
+    endpoint,
+    maxBytes: mostBytes(request, limits),
+  })) {
     block.push(chunk);
     blockBytes += chunk.length;
     if (blockBytes >= BLOCK_BYTES) await take();
@@ -115,50 +108,39 @@ async function copy(
   await take();
   watch.isComplete = true;
   await part.finish();
-  return { sha256: hash.digest('hex'), sizeBytes: watch.bytesDone, scan: scanner.end() };
+  const sha256 = hash.digest('hex');
+  return { sha256, sizeBytes, scan: scanner.end(), onTheWire: wire.digest() ?? { sha256, sizeBytes } };
 }
 
-interface TransferWatch {
-  bytesDone: number;
-  /** Nothing more is to come; what follows is the archive's time. */
-  isComplete: boolean;
-  readonly signal: AbortSignal;
-  stop(): void;
+/** What was announced may be the size of the encoded file: text rarely shrinks to less than a hundredth. */
+function mostBytes({ expectedBytes }: ReceiveRequest, { maxUnannouncedBytes }: TransferLimits): number {
+  return expectedBytes === null ? maxUnannouncedBytes : Math.max(100 * expectedBytes, 1024 * 1024);
 }
 
-/** Ends a transfer that takes too long or too little, and tells of progress once a second even when none is made. */
-function watchTransfer({ url, expectedBytes, limits, onProgress }: ReceiveRequest): TransferWatch {
-  const controller = new AbortController();
-  const startedAtMs = performance.now();
-  let windowStartMs = startedAtMs;
-  let windowStartBytes = 0;
-  const watch = {
-    bytesDone: 0,
-    isComplete: false,
-    signal: controller.signal,
-    stop: () => clearInterval(timer),
-  };
-  const tick = (): void => {
-    const nowMs = performance.now();
-    onProgress?.({ bytesDone: watch.bytesDone, bytesTotal: expectedBytes });
-    if (watch.isComplete) return;
-    if (nowMs - startedAtMs > limits.totalDeadlineMs) {
-      const minutes = limits.totalDeadlineMs / 60_000;
-      controller.abort(
-        new DeadlineExceededError(hostOf(url), `took longer than ${minutes} minutes for the file`),
-      );
+/** The bytes as they come, counted; hashed as well when they are not yet the file's. */
+function wireOf(stream: HttpStream, { watch, request }: Omit<Copying, 'part'>) {
+  const hash = createHash('sha256');
+  let isEncoded = encodingsOf(stream.headers).length > 0;
+  const mostOnTheWire = request.expectedBytes ?? request.limits.maxUnannouncedBytes;
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of bytesOf(stream.body, request)) {
+      // Gzip that no header tells of, see decode-body.ts.
+      if (watch.bytesDone === 0) isEncoded ||= chunk[0] === 0x1f;
+      watch.bytesDone += chunk.length;
+      // An encoding adds a few bytes to what does not shrink.
+      if (watch.bytesDone > mostOnTheWire + (isEncoded ? 1_024 : 0)) throw request.tooLong(watch.bytesDone);
+      if (isEncoded) hash.update(chunk);
+      yield chunk;
     }
-    if (nowMs - windowStartMs < limits.throughputWindowMs) return;
-    const bytesPerSecond = ((watch.bytesDone - windowStartBytes) * 1_000) / (nowMs - windowStartMs);
-    if (bytesPerSecond < limits.leastBytesPerSecond) {
-      const rate = `sent ${Math.round(bytesPerSecond)} bytes a second, at least ${limits.leastBytesPerSecond} are asked for`;
-      controller.abort(new DeadlineExceededError(hostOf(url), rate));
-    }
-    windowStartMs = nowMs;
-    windowStartBytes = watch.bytesDone;
-  };
-  const timer = setInterval(tick, Math.min(1_000, limits.throughputWindowMs, limits.totalDeadlineMs));
-  return watch;
+  }
+  const digest = () => (isEncoded ? { sha256: hash.digest('hex'), sizeBytes: watch.bytesDone } : null);
+  return { bytes: bytes(), digest };
+}
+
+/** Only a CSV becomes evidence: what a service sends in its place is refused before anything is kept. */
+function judgeHead(bytes: Uint8Array, { headers }: HttpStream, { endpoint }: ReceiveRequest): void {
+  const problem = whyNoCsv(bytes.subarray(0, HEAD_BYTES), headers['content-type']);
+  if (problem !== null) throw new NotCsvError(endpoint, problem);
 }
 
 /** Only what the wire does is the network's fault: errors of the disk and the archive pass as they are. */

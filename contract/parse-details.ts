@@ -2,74 +2,155 @@
 
 import { isLosslessNumber } from 'lossless-json';
 import { z } from 'zod';
-import { jsonOf, MalformedAnswerError } from './answer-json.js';
+import { MalformedAnswerError } from './answer-json.js';
 import { plainDecimal } from './decimal.js';
 import type { InvoiceHeader } from './invoice-event.js';
+import { JsonSkeleton } from './json-skeleton.js';
 import { readIds } from './maker-prefix.js';
 import type { WebhookStatus } from './names.js';
+import { printable } from './printable.js';
 import { readStatus } from './status-words.js';
-import { Count, CurrencyCode, DayOrInstant, Id, isJsonObject } from './wire.js';
+import { Count, CurrencyCode, DayOrInstant, Id, isJsonObject, NotJsonError } from './wire.js';
 
 /** Shape as `InvoiceDetails` of the billing port: whatever was recognised (spec 4.4 shows no shape). */
 export interface DetailsAnswer {
   readonly status: WebhookStatus | null;
+  /** The status as the service wrote it when nobody knows the word; null otherwise. */
+  readonly unknownStatus: string | null;
   readonly header: Partial<InvoiceHeader>;
 }
 
-/**
- * Reads details leniently: the invoice may be wrapped in any object, its status be called `status` or
- * `invoiceStatus`, in either vocabulary; fields of an unexpected type are left out.
- *
- * @throws MalformedAnswerError not JSON, no invoice in it, or another invoice's
- */
-export function parseDetails(
-  body: Uint8Array,
-  options: { readonly invoiceId: string; readonly wirePrefix: string },
-): DetailsAnswer {
-  const json = jsonOf(body, 'details answer');
-  const invoice = findInvoice(json, options.wirePrefix);
-  if (invoice === null) throw new MalformedAnswerError('The details answer holds no invoice.');
-  const header = recognisedHeader(invoice, options.wirePrefix);
-  if (header.invoiceId !== undefined && !sameId(header.invoiceId, options.invoiceId)) {
-    throw new MalformedAnswerError(
-      `The details answer is about ${header.invoiceId}, not ${options.invoiceId}.`,
-    );
-  }
-  return { status: header.invoiceStatus ?? null, header };
+export interface DetailsOptions {
+  readonly invoiceId: string;
+  readonly wirePrefix: string;
+  /** As the content type names it; UTF-8 unless it does. */
+  readonly charset?: string;
 }
+
+/**
+ * Reads details leniently and in bounded memory, however many line items they carry: the invoice may be wrapped in any
+ * object, its fields be spelled in camel, Pascal or snake case, its status be called `status` or `invoiceStatus`, in
+ * either vocabulary; fields of an unexpected type are left out.
+ */
+export class DetailsReader {
+  readonly #options: DetailsOptions;
+  readonly #skeleton: JsonSkeleton;
+
+  constructor(options: DetailsOptions) {
+    this.#options = options;
+    this.#skeleton = new JsonSkeleton(options.charset);
+  }
+
+  /** @throws MalformedAnswerError not JSON */
+  push(bytes: Uint8Array): void {
+    asAnswer(() => this.#skeleton.push(bytes));
+  }
+
+  /** @throws MalformedAnswerError not JSON, no invoice in it, or another invoice's */
+  end(): DetailsAnswer {
+    const json = asAnswer(() => this.#skeleton.end());
+    const invoice = findInvoice(json, this.#options);
+    if (invoice === null) throw new MalformedAnswerError('The details answer holds no invoice.');
+    const { invoiceId, wirePrefix } = this.#options;
+    const header = recognisedHeader(invoice, wirePrefix, invoiceId);
+    if (header.invoiceId !== undefined && !sameId(header.invoiceId, invoiceId)) {
+      throw new MalformedAnswerError(`The details answer is about ${header.invoiceId}, not ${invoiceId}.`);
+    }
+    const status = header.invoiceStatus ?? null;
+    return { status, unknownStatus: status === null ? unknownWordOf(invoice) : null, header };
+  }
+}
+
+/** The same of an answer that is at hand as a whole. @throws MalformedAnswerError */
+export function parseDetails(body: Uint8Array, options: DetailsOptions): DetailsAnswer {
+  const reader = new DetailsReader(options);
+  reader.push(body);
+  return reader.end();
+}
+
+function asAnswer<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof NotJsonError)) throw error;
+    const problem = error.message.replace(/^The body/, 'The details answer');
+    throw new MalformedAnswerError(problem, { cause: error });
+  }
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
 
 const ID_KEYS = ['invoiceId', 'id'] as const;
 
-/** Breadth first, so that an invoice's own fields win over those of what it contains. */
-function findInvoice(json: unknown, wirePrefix: string): Readonly<Record<string, unknown>> | null {
-  let level: readonly unknown[] = [json];
-  let byStatus: Readonly<Record<string, unknown>> | null = null;
-  for (let depth = 0; depth < 5 && level.length > 0; depth++) {
-    const objects = level.filter(isJsonObject);
-    const byId = objects.find((object) => invoiceIdOf(object, wirePrefix) !== undefined);
-    if (byId !== undefined) return byId;
+/**
+ * Breadth first, so that an invoice's own fields win over those of what it contains; the one that was asked for wins over
+ * any other, such as the parent invoice that it names.
+ */
+function findInvoice(json: unknown, { invoiceId, wirePrefix }: DetailsOptions): JsonObject | null {
+  let level = unwrapped([json]);
+  let other: JsonObject | null = null;
+  let byStatus: JsonObject | null = null;
+  for (let depth = 0; depth < 6 && level.length > 0; depth++) {
+    const objects = level.filter(isJsonObject).map(withCamelKeys);
+    const idOf = (object: JsonObject) => invoiceIdOf(object, wirePrefix, invoiceId);
+    const wanted = objects.find((object) => sameId(idOf(object) ?? '', invoiceId));
+    if (wanted !== undefined) return wanted;
+    other ??= objects.find((object) => idOf(object) !== undefined) ?? null;
     byStatus ??= objects.find((object) => statusOf(object) !== null) ?? null;
-    // A list of one is a wrapper; a longer list is line items.
-    level = objects.flatMap((object) =>
-      Object.values(object).flatMap((value) =>
-        Array.isArray(value) && value.length === 1 ? value : [value],
-      ),
-    );
+    level = unwrapped(objects.flatMap((object) => Object.values(object)));
   }
-  return byStatus;
+  return other ?? byStatus;
 }
 
-function invoiceIdOf(object: Readonly<Record<string, unknown>>, wirePrefix: string): string | undefined {
+/** A list of one is a wrapper; of a longer list, which is line items, nothing was kept. */
+function unwrapped(values: readonly unknown[]): readonly unknown[] {
+  return values.flatMap((value) => (Array.isArray(value) ? value : [value]));
+}
+
+/** `invoice_id`, `InvoiceId`, `invoice-id` and `invoiceID` are `invoiceId`; a key that is so spelled wins over the others. */
+function withCamelKeys(object: JsonObject): JsonObject {
+  const named = Object.entries(object).map(([key, value]) => [camelCase(key), key, value] as const);
+  const respelled = named.filter(([camel, key]) => camel !== key && !Object.hasOwn(object, camel));
+  return { ...object, ...Object.fromEntries(respelled.map(([camel, , value]) => [camel, value])) };
+}
+
+function camelCase(key: string): string {
+  if (key.startsWith('__')) return key;
+  const joined = key.replace(/[_-]+(\p{L})/gu, (_, letter: string) => letter.toUpperCase());
+  return joined.replace(/^\p{Lu}/u, (letter) => letter.toLowerCase()).replace(/ID$/, 'Id');
+}
+
+function invoiceIdOf(object: JsonObject, wirePrefix: string, wantedId: string): string | undefined {
   const reading = readIds(object, wirePrefix);
   const spelled = reading.ok ? reading.ids.invoiceId : undefined;
   const candidates = [spelled, ...ID_KEYS.map((key) => object[key])];
-  // A bare `id` may be anything's: it counts only beside a status.
+  const found = candidates.find((id): id is string => Id.safeParse(id).success);
+  // A bare `id` may be anything's: it counts only beside a status, or when it is the one that was asked for.
   const isInvoice = spelled !== undefined || object.invoiceId !== undefined || statusOf(object) !== null;
-  return isInvoice ? candidates.find((id): id is string => Id.safeParse(id).success) : undefined;
+  return isInvoice || sameId(found ?? '', wantedId) ? found : undefined;
 }
 
-function statusOf(object: Readonly<Record<string, unknown>>): WebhookStatus | null {
-  return readStatus(object.invoiceStatus) ?? readStatus(object.status);
+/** Of two fields the one named after the invoice counts, unless the other says that it is void: no void may be missed. */
+function statusOf(object: JsonObject): WebhookStatus | null {
+  const read = wordsOf(object).map(readStatus);
+  return read.includes('voided') ? 'voided' : (read[0] ?? null);
+}
+
+function unknownWordOf(object: JsonObject): string | null {
+  const [word] = wordsOf(object);
+  return word === undefined ? null : printable(word, 60);
+}
+
+function wordsOf({ invoiceStatus, status }: JsonObject): readonly string[] {
+  return [wordIn(invoiceStatus), wordIn(status)].filter((word) => word !== '');
+}
+
+/** A status may be an object of its own: `{"code":"CANCELED","label":"…"}`; a number is a word that nobody knows. */
+function wordIn(status: unknown): string {
+  if (typeof status === 'string') return status.trim();
+  if (isLosslessNumber(status)) return status.value;
+  if (!isJsonObject(status)) return '';
+  return wordIn([status.code, status.name, status.value].find((word) => typeof word === 'string'));
 }
 
 const Amount = z.unknown().transform((value, context) => {
@@ -91,13 +172,16 @@ const RECOGNISED = {
   invoiceDueDate: DayOrInstant,
   currencyCode: CurrencyCode,
   invoiceTotalAmount: Amount,
-  totalTransactionCount: Count,
+  totalTransactionCount: z.union([
+    Count,
+    z
+      .string()
+      .regex(/^\d{1,15}$/)
+      .transform(Number),
+  ]),
 } satisfies { readonly [Field in keyof InvoiceHeader]?: z.ZodType<InvoiceHeader[Field]> };
 
-function recognisedHeader(
-  object: Readonly<Record<string, unknown>>,
-  wirePrefix: string,
-): Partial<InvoiceHeader> {
+function recognisedHeader(object: JsonObject, wirePrefix: string, wantedId: string): Partial<InvoiceHeader> {
   const header: Record<string, unknown> = {};
   for (const [field, schema] of Object.entries(RECOGNISED)) {
     const reading = schema.safeParse(object[field]);
@@ -106,7 +190,7 @@ function recognisedHeader(
   const ids = readIds(object, wirePrefix);
   const tenantId = Id.nullable().safeParse(ids.ok ? ids.ids.tenantId : undefined);
   if (tenantId.success) header.tenantId = tenantId.data;
-  const invoiceId = invoiceIdOf(object, wirePrefix);
+  const invoiceId = invoiceIdOf(object, wirePrefix, wantedId);
   if (invoiceId !== undefined) header.invoiceId = invoiceId;
   const status = statusOf(object);
   if (status !== null) header.invoiceStatus = status;

@@ -1,14 +1,26 @@
-/** Reads a status in either of the service's two vocabularies as the webhook's word (spec 3). */
+/** Reads a status in either of the service's two vocabularies, however it is spelled, as the webhook's word (spec 3). */
 
-import { INTERNAL_STATUSES, WEBHOOK_STATUSES, type WebhookStatus } from './names.js';
+import type { WebhookStatus } from './names.js';
 
-/** `APPROVED`, `Finalized` → `finalized`; null for a word of neither vocabulary, or no word at all. */
+/** The stems of both vocabularies, without case and separators, and the spellings that mean the same. */
+const WORDS: Readonly<Record<WebhookStatus, readonly string[]>> = {
+  draft: ['draft', 'drafted', 'created'],
+  pending: ['pending', 'pendingapproval', 'awaitingapproval'],
+  finalized: ['finalized', 'finalised', 'final', 'approved'],
+  voided: ['voided', 'void', 'cancelled', 'canceled', 'cancel', 'annulled'],
+};
+
+const STATUS_OF = new Map(
+  Object.entries(WORDS).flatMap(([status, words]) => words.map((word) => [word, status as WebhookStatus])),
+);
+
+/**
+ * `APPROVED`, `Finalized` → `finalized`; `VOID`, `Cancelled`, `INVOICE_STATUS_CANCELED` → `voided`.
+ *
+ * @returns null for a word that nobody knows, or no word at all: who reads the first as "no change" loses a void
+ */
 export function readStatus(word: unknown): WebhookStatus | null {
   if (typeof word !== 'string') return null;
-  const webhookWord = WEBHOOK_STATUSES.find((status) => status === word.toLowerCase());
-  if (webhookWord !== undefined) return webhookWord;
-  // The two lists are in the same order: DRAFT is draft, PENDING_APPROVAL is pending (spec 3).
-  const internalWords: readonly string[] = INTERNAL_STATUSES;
-  const rank = internalWords.indexOf(word.toUpperCase());
-  return rank === -1 ? null : (WEBHOOK_STATUSES[rank] ?? null);
+  const letters = word.toLowerCase().replace(/[^\p{L}]/gu, '');
+  return STATUS_OF.get(letters.replace(/^(?:invoice)?(?:status)?/, '')) ?? null;
 }

@@ -6,7 +6,7 @@
  */
 
 import { compareDecimals } from '../contract/decimal.js';
-import type { InvoiceState } from '../contract/names.js';
+import { type InvoiceState, WEBHOOK_STATUSES } from '../contract/names.js';
 import type { Proof } from './warehouse.js';
 
 const HEADER_CELLS = [
@@ -149,6 +149,7 @@ export function deriveInvoice({ evidence, loads, attention }: InvoiceLines): Der
       ...announcedDiscrepancies(current, evidence),
       ...loadDiscrepancies(current, header.cells),
       ...statusDiscrepancies(evidence),
+      ...unknownStatus(evidence),
     ],
   };
 }
@@ -360,6 +361,25 @@ function statusDiscrepancies(evidence: readonly Evidence[]): readonly Discrepanc
       event_id: line.event_id,
       recorded_at: line.noted_at,
     }));
+}
+
+/** The newest details answer names a status that nobody knows: it may mean a void, so a person has to read it. */
+function unknownStatus(evidence: readonly Evidence[]): readonly DiscrepancyLine[] {
+  const details = evidence.filter((line) => line.event_id === null && line.invoice_status !== null);
+  const newest = details.toSorted((a, b) => compare(b.noted_at, a.noted_at))[0];
+  const word = newest?.invoice_status ?? null;
+  if (newest === undefined || word === null || WEBHOOK_STATUSES.some((known) => known === word)) return [];
+  const found = `none of ${WEBHOOK_STATUSES.join(', ')}`;
+  return [
+    {
+      rule: 'unknown-status',
+      stated: word,
+      found,
+      file_sha256: null,
+      event_id: null,
+      recorded_at: newest.noted_at,
+    },
+  ];
 }
 
 /** Instants are ISO 8601 UTC of one form, so their text sorts as their time. */

@@ -59,7 +59,8 @@ export function factLines(facts: readonly Fact[]): FactLines {
         came_from: fact.from?.split('?')[0] ?? null,
       });
     } else if (fact.kind === 'details') {
-      lines.details.push({ noted_at, invoice_id, ...headerCells(fact.header), invoice_status: fact.status });
+      const invoice_status = fact.status ?? fact.unknownStatus ?? null;
+      lines.details.push({ noted_at, invoice_id, ...headerCells(fact.header), invoice_status });
     } else if (fact.kind === 'attention') {
       lines.attention.push({ noted_at, invoice_id, is_open: true, code: fact.code, reason: fact.reason });
     } else if (fact.kind === 'resolved') {

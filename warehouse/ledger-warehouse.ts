@@ -125,6 +125,7 @@ export class LedgerWarehouse implements Warehouse {
   async recordDetails(details: {
     readonly invoiceId: string;
     readonly status: WebhookStatus | null;
+    readonly unknownStatus?: string | null;
     readonly header: Partial<InvoiceHeader>;
   }): Promise<void> {
     await this.#tell({ kind: 'details', at: this.#at(), ...details });

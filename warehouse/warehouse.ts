@@ -142,6 +142,7 @@ export interface Warehouse {
   recordDetails(details: {
     readonly invoiceId: string;
     readonly status: WebhookStatus | null;
+    readonly unknownStatus?: string | null;
     readonly header: Partial<InvoiceHeader>;
   }): Promise<void>;
   load(request: LoadRequest): Promise<LoadOutcome>;

@@ -23,9 +23,10 @@ export async function askService(activities: InvoiceActivities, invoiceId: strin
   await activities.fetchToken();
   const { details, error } = await lookUp(activities, invoiceId);
   if (details.outcome === 'found') {
-    const { status, header } = details;
-    await activities.recordDetails({ invoiceId, status, header });
-    if (status !== null) return { isKnown: true, status, location: null };
+    const { status, unknownStatus = null, header } = details;
+    await activities.recordDetails({ invoiceId, status, unknownStatus, header });
+    // A word that nobody knows may mean a void, so the file that still exists must not be taken for an approval.
+    if (status !== null || unknownStatus !== null) return { isKnown: true, status, location: null };
   }
   // The details' shape is not shown (spec 4.4). A file that exists says as much as a status: it is finalized.
   const answer = await activities.regenerateUrl({ invoiceId });

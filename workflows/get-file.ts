@@ -1,11 +1,13 @@
 /**
- * Gets a finalized invoice's CSV into the archive: one series of attempts, from the event's URL to the last resort.
+ * Gets a finalized invoice's CSV into the archive: one series of attempts, by one way and then by the other.
  *
- * A round is one URL, and there are at most three to a series. A URL that storage refuses is regenerated; bytes that
- * are not the announced ones are downloaded once more, then regenerated, then downloaded once more, then exported
- * (spec 4.5, which has no announced hash). What is left after that either backs off (`later`) or is for a person.
+ * The first way is a URL of the storage. A round is one URL, and there are at most three to a series: one that storage
+ * refuses is regenerated; bytes that are not the announced ones are downloaded once more, then regenerated, then
+ * downloaded once more; what cannot be true of any file is regenerated once. When that way fails for good, the second is
+ * export-csv (spec 4.5), which has no announced hash. What is left after both either backs off (`later`) or is for a person.
  */
 
+import { patched } from '@temporalio/workflow';
 import type { DownloadCsvRequest } from '../activities/download-csv.js';
 import type { ExportLocation } from '../contract/invoice-event.js';
 import type { FileSource } from '../contract/names.js';
@@ -27,6 +29,8 @@ export interface MissingFile {
   readonly outcome: 'later' | 'person';
   readonly code: string;
   readonly message: string;
+  /** Whose failure it is; missing when no way is left. */
+  readonly activity?: string;
 }
 
 export interface FileRequest {
@@ -35,31 +39,75 @@ export interface FileRequest {
   readonly announced: ExportLocation | null;
   /** A URL the service has just made, when there is one. */
   readonly regenerated: ExportLocation | null;
+  /** How many series before this one brought nothing. */
+  readonly failedSeries: number;
+}
+
+/** The way over the storage is at its end, as the specification foresees it: the next is export-csv. */
+interface WayEnded {
+  readonly outcome: 'ended';
+  /** Why the announced bytes were given up; null when there are none. */
+  readonly mismatch: string | null;
 }
 
 const ROUNDS = 3;
 /** What only a person can change: settings, or a storage that sends us where a stranger must not. */
 const HOPELESS = new Set(['not-configured', 'address-refused', 'redirect']);
+/** What the one way failed with while the other may be open. Where the API itself is away there is nothing to try. */
+const OTHER_WAY_AFTER: Readonly<Record<string, ReadonlySet<string>>> = {
+  regenerateUrl: new Set(['forbidden', 'redirect', 'server-fault', 'unexpected-answer', 'not-ready']),
+  downloadCsv: new Set([
+    ...['url-refused', 'host-not-allowed', 'address-refused', 'redirect', 'impossible-announcement'],
+    ...['unexpected-answer', 'not-csv', 'not-ready'],
+  ]),
+};
+/** The same after a second series: it may pass, and the announced hash is worth a pause. */
+const OTHER_WAY_IF_IT_LASTS: Readonly<Record<string, ReadonlySet<string>>> = {
+  regenerateUrl: new Set(['deadline-exceeded', 'timeout']),
+  downloadCsv: new Set(['server-fault', 'overloaded', 'unreachable', 'deadline-exceeded', 'timeout']),
+};
 
 export async function getFile(
   activities: InvoiceActivities,
   request: FileRequest,
 ): Promise<ArrivedFile | MissingFile> {
+  const { invoiceId } = request;
+  const stored = await outcomeOf(fromStorage(activities, request));
+  if (stored.outcome === 'arrived') return stored;
+  if (stored.outcome === 'ended') return outcomeOf(exported(activities, invoiceId, stored));
+  if (!isOtherWayOpen(stored, request.failedSeries) || !patched('two-ways')) return stored;
+  const made = await outcomeOf(exported(activities, invoiceId, { mismatch: null }));
+  if (made.outcome === 'arrived') return made;
+  // A person is asked at once only when there is nothing to wait for on either way.
+  const isHopeless =
+    stored.outcome === 'person' && (made.outcome === 'person' || made.code === 'not-exported');
+  const message = `${stored.message} The other way, export-csv, failed too: ${made.message}`;
+  return { outcome: isHopeless ? 'person' : 'later', code: stored.code, message };
+}
+
+function isOtherWayOpen({ activity = '', code }: MissingFile, failedSeries: number): boolean {
+  const isAtOnce = OTHER_WAY_AFTER[activity]?.has(code) ?? false;
+  return isAtOnce || (failedSeries > 0 && (OTHER_WAY_IF_IT_LASTS[activity]?.has(code) ?? false));
+}
+
+/** What an activity failed with, as an outcome. */
+async function outcomeOf<T>(way: Promise<T>): Promise<T | MissingFile> {
   try {
-    return await series(activities, request);
+    return await way;
   } catch (error) {
     const failure = failureOf(error);
     return { outcome: HOPELESS.has(failure.code) ? 'person' : 'later', ...failure };
   }
 }
 
-async function series(
+async function fromStorage(
   activities: InvoiceActivities,
   { invoiceId, announced, regenerated }: FileRequest,
-): Promise<ArrivedFile | MissingFile> {
+): Promise<ArrivedFile | MissingFile | WayEnded> {
   let url = regenerated ?? liveUrl(announced);
   let source: 'event' | 'regenerate' = regenerated === null ? 'event' : 'regenerate';
   let mismatchedUrls = 0;
+  let impossibleUrls = 0;
   let refusal = '';
 
   for (let round = 0; round < ROUNDS; ) {
@@ -75,12 +123,15 @@ async function series(
       case 'fetched':
         return {
           ...{ outcome: 'arrived', sha256: result.sha256, source },
-          ...{ announcedSha256: url.fileHashSha256, mismatch: null },
+          ...{ announcedSha256: result.announcedSha256 ?? url.fileHashSha256, mismatch: null },
         };
       case 'host-not-allowed':
         // Nothing was asked of storage, so this was no round; only an event's URL can be judged so.
-        if (source === 'regenerate')
-          return { outcome: 'person', code: result.outcome, message: result.message };
+        if (source === 'regenerate') return failed('person', result.outcome, result.message);
+        break;
+      case 'impossible-announcement':
+        impossibleUrls += 1;
+        if (impossibleUrls === 2) return failed('person', result.outcome, result.message);
         break;
       case 'url-refused':
         round += 1;
@@ -89,18 +140,22 @@ async function series(
       case 'mismatch':
         round += 1;
         mismatchedUrls += 1;
-        if (mismatchedUrls === 2) return exported(activities, invoiceId, { mismatch: result.message });
+        if (mismatchedUrls === 2) return { outcome: 'ended', mismatch: result.message };
     }
     url = null;
   }
-  return { outcome: 'later', code: 'url-refused', message: refusal };
+  return failed('later', 'url-refused', refusal);
+}
+
+function failed(outcome: MissingFile['outcome'], code: string, message: string): MissingFile {
+  return { outcome, code, message, activity: 'downloadCsv' };
 }
 
 /** A URL from the service, or what to do without one. */
 async function freshUrl(
   activities: InvoiceActivities,
   invoiceId: string,
-): Promise<ExportLocation | ArrivedFile | MissingFile> {
+): Promise<ExportLocation | MissingFile | WayEnded> {
   await activities.fetchToken();
   const answer = await activities.regenerateUrl({ invoiceId });
   switch (answer.outcome) {
@@ -109,9 +164,9 @@ async function freshUrl(
     case 'not-exported':
     case 'refused':
       // Known to be finalized, yet no file: the export to storage failed (spec 6, rule 6).
-      return exported(activities, invoiceId, { mismatch: null });
+      return { outcome: 'ended', mismatch: null };
     case 'forbidden':
-      return { outcome: 'person', code: 'forbidden', message: answer.message };
+      return { outcome: 'person', code: 'forbidden', message: answer.message, activity: 'regenerateUrl' };
   }
 }
 
@@ -128,18 +183,22 @@ async function downloadTwice(activities: InvoiceActivities, request: DownloadCsv
 async function exported(
   activities: InvoiceActivities,
   invoiceId: string,
-  { mismatch }: { readonly mismatch: string | null },
+  { mismatch }: Pick<WayEnded, 'mismatch'>,
 ): Promise<ArrivedFile | MissingFile> {
   const answer = await activities.exportCsv({ invoiceId }).catch((error: unknown) => {
     if (mismatch === null) throw error;
-    failureOf(error); // Throws on what is not an activity's failure: a cancellation.
-    return { outcome: 'not-found' } as const;
+    const failure = failureOf(error); // Throws on what is not an activity's failure: a cancellation.
+    return { outcome: 'failed', failure } as const;
   });
   if (answer.outcome === 'fetched') {
     const { sha256 } = answer;
     return { outcome: 'arrived', sha256, source: 'export', announcedSha256: null, mismatch };
   }
-  if (mismatch !== null) return { outcome: 'person', code: 'hash-mismatch', message: mismatch };
+  if (mismatch !== null) {
+    // A service that is still at work on the export may well end it.
+    const isOpen = answer.outcome === 'failed' && !HOPELESS.has(answer.failure.code) && patched('two-ways');
+    return { outcome: isOpen ? 'later' : 'person', code: 'hash-mismatch', message: mismatch };
+  }
   return { outcome: 'later', code: 'not-exported', message: 'The service has no file for this invoice.' };
 }
 

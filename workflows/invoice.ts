@@ -179,7 +179,8 @@ class InvoiceRun {
     this.doing = 'getting the file';
     const location = announcement?.location ?? null;
     const isRefused = location !== null && location.fileHashSha256 === this.refusedSha256;
-    const request = { invoiceId, announced: isRefused ? null : location, regenerated: this.freshUrl };
+    const { freshUrl: regenerated, failedSeries } = this;
+    const request = { invoiceId, announced: isRefused ? null : location, regenerated, failedSeries };
     this.freshUrl = null;
     const file = await getFile(this.activities, request);
     if (file.outcome === 'arrived') return this.load(file, announcement);

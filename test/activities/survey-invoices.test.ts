@@ -23,6 +23,7 @@ const details = (
   status: InvoiceDetails['status'],
   header: InvoiceDetails['header'] = {},
 ): InvoiceDetails => ({
+  unknownStatus: null,
   status,
   header,
 });

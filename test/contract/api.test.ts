@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { MalformedAnswerError } from '../../contract/answer-json.js';
 import { parseErrorBody, parseExportLocation, parsePing, parseToken } from '../../contract/api.js';
-import { parseDetails } from '../../contract/parse-details.js';
+import { DetailsReader, parseDetails } from '../../contract/parse-details.js';
 
 const INVOICE = '7f3a1111-1111-1111-1111-111111111111';
 const PARTNER = '33333333-3333-3333-3333-333333333333';
@@ -83,15 +83,108 @@ describe('parseDetails (spec 4.4, shape not shown)', () => {
     expect(parseDetails(bytes(body), options).status).toBe('finalized');
   });
 
-  test.each([
+  test.each<readonly [string, string | null]>([
     ['DRAFT', 'draft'],
     ['PENDING_APPROVAL', 'pending'],
     ['pending', 'pending'],
     ['CANCELED', 'voided'],
     ['voided', 'voided'],
+    ...[
+      'CANCELLED',
+      'VOID',
+      'VOIDED',
+      'Cancelled',
+      'canceled',
+      'cancelled',
+      ' Void ',
+      'INVOICE_STATUS_CANCELED',
+    ].map((word) => [word, 'voided'] as const),
+    ['Pending Approval', 'pending'],
+    ['pending-approval', 'pending'],
+    ['FINALISED', 'finalized'],
+    ['invoice_finalized', 'finalized'],
+    ['Created', 'draft'],
     ['PAID', null],
+    ['notvoided', null],
   ])('reads %s as %s', (word, status) => {
     expect(parseDetails(bytes({ acmeInvoiceId: INVOICE, status: word }), options).status).toBe(status);
+  });
+
+  test.each([
+    [{ status: 'REVERSED' }, 'REVERSED'],
+    [{ status: { code: 'REVERSED', label: 'Reversed' } }, 'REVERSED'],
+    [{ invoiceStatus: 'REVERSED', status: 'APPROVED' }, 'REVERSED'],
+    [{ status: 4 }, '4'],
+    [{ status: `${'x'.repeat(80)}\u202e` }, `${'x'.repeat(59)}…`],
+    [{ status: null }, null],
+    [{ status: '' }, null],
+    [{}, null],
+  ])('keeps a word that nobody knows: %j', (fields, unknownStatus) => {
+    const read = parseDetails(bytes({ acmeInvoiceId: INVOICE, ...fields }), options);
+    expect(read).toMatchObject({ status: null, unknownStatus });
+  });
+
+  test.each([
+    ['snake case', { acme_invoice_id: INVOICE, invoice_status: 'VOID', invoice_total_amount: '9.10' }],
+    ['Pascal case', { AcmeInvoiceId: INVOICE, InvoiceStatus: 'VOID', InvoiceTotalAmount: 9.1 }],
+    ['invoiceID', { invoiceID: INVOICE, status: { name: 'VOID' } }],
+    ['a bare id and a word of its own', { data: [{ id: INVOICE, status: 'VOID', meta: { status: 'ok' } }] }],
+    ['a list at the top', [{ id: INVOICE, status: 'VOID' }]],
+    [
+      'the parent beside it',
+      { parentInvoice: { id: OTHER, status: 'APPROVED' }, invoice: { id: INVOICE, status: 'VOID' } },
+    ],
+    [
+      'one word says void, the other does not',
+      { id: INVOICE, invoiceStatus: 'finalized', status: 'CANCELLED' },
+    ],
+    [
+      'items under their names',
+      {
+        id: INVOICE,
+        status: 'VOID',
+        items: Object.fromEntries(
+          Array.from({ length: 9_000 }, (_, i) => [`i${i}`, { id: OTHER, status: 'APPROVED' }]),
+        ),
+      },
+    ],
+    ['deep items', { lines: [[[[[[[[[[[[[[1]]]]]]]]]]]]]], id: INVOICE, status: 'VOID' }],
+  ])('finds the void: %s', (_, body) => {
+    expect(parseDetails(bytes(body), options).status).toBe('voided');
+  });
+
+  test.each([
+    ['a byte order mark', Buffer.from(`\ufeff{"id":"${INVOICE}","status":"VOID"}`), {}],
+    ['UTF-16', Buffer.from(`\ufeff{"id":"${INVOICE}","status":"VOID"}`, 'utf16le'), { charset: 'utf-16' }],
+    ['Latin-1', Buffer.from(`{"name":"Südwind","id":"${INVOICE}","status":"VOID"}`, 'latin1'), {}],
+  ])('reads %s', (_, body, more) => {
+    expect(parseDetails(body, { ...options, ...more }).status).toBe('voided');
+  });
+
+  test('reads the same from any two pieces', () => {
+    const body = bytes({
+      a: 'Übernacht 🚚 \\ud83d',
+      invoice: { id: INVOICE, status: 'VOID', invoiceTotalAmount: -12.5e-3 },
+    });
+    const whole = parseDetails(body, options);
+    expect(whole.header.invoiceTotalAmount).toBe('-0.0125');
+    for (let cut = 0; cut <= body.length; cut++) {
+      const reader = new DetailsReader(options);
+      reader.push(body.subarray(0, cut));
+      reader.push(body.subarray(cut));
+      expect(reader.end()).toEqual(whole);
+    }
+  });
+
+  test.each([
+    ['an early end', `{"id":"${INVOICE}","status":"VOID"`],
+    ['a key twice', `{"id":"${INVOICE}","status":"VOID","status":"APPROVED"}`],
+    ['two answers', `{"id":"${INVOICE}","status":"VOID"}{"id":"${INVOICE}","status":"APPROVED"}`],
+    ['depth', '['.repeat(100_000)],
+    ['nothing', ''],
+    ['a page', '<html>'],
+  ])('refuses %s', (_, body) => {
+    expect(() => parseDetails(bytes(body), options)).toThrow(MalformedAnswerError);
   });
 
   test('keeps the header fields it recognises, digits exact, and leaves out the rest', () => {
@@ -100,6 +193,7 @@ describe('parseDetails (spec 4.4, shape not shown)', () => {
       '"totalTransactionCount":"seven","currencyCode":"USD","invoiceDate":"2026-11-01","lineItems":[{"cost":1}]}';
     expect(parseDetails(bytes(body), options)).toEqual({
       status: null,
+      unknownStatus: null,
       header: {
         invoiceId: INVOICE,
         tenantId: null,

@@ -188,7 +188,7 @@ export function createVirtualService(options: VirtualServiceOptions) {
       meetTrouble();
       const { status, hasDetails } = known(invoiceId);
       if (!hasDetails) throw new UnknownInvoiceError(invoiceId);
-      return { status, header: {} };
+      return { status, unknownStatus: null, header: {} };
     },
     async downloadCsv({ invoiceId, location, source }) {
       meetTrouble();

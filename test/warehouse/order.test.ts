@@ -306,4 +306,20 @@ describe('recordDetails', () => {
     });
     await t.close();
   });
+
+  test('keeps a status that nobody knows on the invoice until a known one is answered', async () => {
+    const t = await aWarehouse();
+    const noted = async () =>
+      ask((await t.warehouse.publish()).path, 'select rule, stated from discrepancies');
+    await t.warehouse.recordDetails({
+      invoiceId: INVOICE,
+      status: null,
+      unknownStatus: 'REVERSED',
+      header: {},
+    });
+    expect(await noted()).toEqual([{ rule: 'unknown-status', stated: 'REVERSED' }]);
+    await t.warehouse.recordDetails({ invoiceId: INVOICE, status: 'finalized', header: {} });
+    expect(await noted()).toEqual([]);
+    await t.close();
+  });
 });

@@ -1,9 +1,9 @@
 /** The invoice workflow on a real server: every order of events, every way in which a file refuses to come. */
 
+import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import type { DownloadCsvResult } from '../../activities/download-csv.js';
 import { eventually } from '../support/eventually.js';
-import { anInvoiceRoute } from '../support/quick-route.js';
+import { anInvoiceRoute, QUICK_PACE } from '../support/quick-route.js';
 import { openHouse } from './house.js';
 import { aLocation, anEvent } from './invoice-builders.js';
 import { aWorld, inTurn, unreachable, untilCancelled, type World } from './scripted-world.js';
@@ -123,25 +123,82 @@ describe.concurrent('invoice', () => {
     });
   });
 
-  test('regenerates a refused URL, at most three URLs to a round of attempts, then backs off', async () => {
-    const refuse = { outcome: 'url-refused', message: 'Storage answered 403.' } as const;
-    const fetched = { outcome: 'fetched', sha256: 'a'.repeat(64), sizeBytes: 1 } as const;
+  test('regenerates a refused URL, at most three URLs to a series, then has the file exported', async () => {
     const world = aWorld({
-      downloadCsv: inTurn<DownloadCsvResult>(refuse, refuse, refuse, refuse, fetched),
+      downloadCsv: async () => ({ outcome: 'url-refused', message: 'Storage answered 403.' }),
     });
     await play(world, async (stage) => {
       await stage.send(finalized());
       expect(await stage.result()).toMatchObject({ state: 'loaded' });
     });
-    const tries = world.calls.filter((name) => name === 'downloadCsv' || name === 'regenerateUrl');
-    expect(tries.slice(0, 5)).toEqual([
-      'downloadCsv',
-      'regenerateUrl',
-      'downloadCsv',
-      'regenerateUrl',
-      'downloadCsv',
+    expect(world.calls.filter((name) => name !== 'fetchToken')).toEqual([
+      ...['recordEvent', 'downloadCsv', 'regenerateUrl', 'downloadCsv', 'regenerateUrl', 'downloadCsv'],
+      ...['exportCsv', 'loadInvoice'],
     ]);
-    expect(world.calls.filter((name) => name === 'downloadCsv')).toHaveLength(5);
+  });
+
+  const storageFails = (type: string) => async () => {
+    throw ApplicationFailure.create({ type, message: 'What storage said.', nonRetryable: true });
+  };
+  test.each<[string, Parameters<typeof aWorld>[0], typeof expired]>([
+    ['regenerate answers something else', { regenerateUrl: storageFails('unexpected-answer') }, expired],
+    ['regenerate redirects', { regenerateUrl: storageFails('redirect') }, expired],
+    [
+      'regenerate is forbidden',
+      { regenerateUrl: async () => ({ outcome: 'forbidden', message: 'no' }) },
+      expired,
+    ],
+    ['storage redirects', { downloadCsv: storageFails('redirect') }, aLocation],
+    ['storage sends a page', { downloadCsv: storageFails('not-csv') }, aLocation],
+    ['storage leads inside', { downloadCsv: storageFails('address-refused') }, aLocation],
+  ])('goes the other way when %s', async (_, answers, location) => {
+    const world = aWorld(answers);
+    await play(world, async (stage) => {
+      await stage.send(finalized(location()));
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    });
+    expect(world.loads).toMatchObject([{ source: 'export', announcedSha256: null }]);
+  });
+
+  test('goes the other way when storage stays away, though not at once: its file has an announced hash', async () => {
+    const world = aWorld({ downloadCsv: unreachable });
+    await play(world, async (stage) => {
+      await stage.send(finalized());
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    });
+    const downloads = world.calls.slice(0, world.calls.indexOf('exportCsv'));
+    expect(downloads.filter((name) => name === 'downloadCsv').length).toBeGreaterThan(
+      QUICK_PACE.retryAttempts ?? 0,
+    );
+  });
+
+  test('regenerates once what cannot be true, tries the other way, then needs attention', async () => {
+    const world = aWorld({
+      downloadCsv: async () => ({ outcome: 'impossible-announcement', message: 'A size of 10000000000000.' }),
+      exportCsv: async () => ({ outcome: 'not-found' }),
+    });
+    await play(world, async (stage) => {
+      await stage.send(finalized());
+      await stage.until('needs_attention');
+    });
+    expect(world.calls.filter((name) => name !== 'fetchToken')).toEqual([
+      ...['recordEvent', 'downloadCsv', 'regenerateUrl', 'downloadCsv', 'exportCsv', 'parkInvoice'],
+    ]);
+    expect(world.parked).toMatchObject([
+      { code: 'impossible-announcement', reason: expect.stringContaining('10000000000000') },
+    ]);
+  });
+
+  test('does not take a file for an approval when the status is a word that nobody knows', async () => {
+    const world = aWorld({
+      lookUpInvoice: async () => ({ outcome: 'found', status: null, unknownStatus: 'REVERSED', header: {} }),
+    });
+    await play(world, async (stage) => {
+      await stage.lookUp();
+      await eventually(() => world.calls.includes('recordDetails'));
+      expect(await stage.status()).toMatchObject({ state: 'draft' });
+    });
+    expect(world.calls).not.toContain('regenerateUrl');
   });
 
   test('downloads wrong bytes again, regenerates, downloads again, then exports (spec 6, rule 8)', async () => {
@@ -299,9 +356,10 @@ describe.concurrent('invoice', () => {
     });
   });
 
-  test('needs attention at once when the client may not regenerate', async () => {
+  test('needs attention at once when the client may not regenerate, and there is nothing to export', async () => {
     const world = aWorld({
       regenerateUrl: async () => ({ outcome: 'forbidden', message: 'The scope is missing.' }),
+      exportCsv: async () => ({ outcome: 'not-found' }),
     });
     await play(world, async (stage) => {
       await stage.send(finalized(expired()));

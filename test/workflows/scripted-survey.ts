@@ -19,7 +19,7 @@ export function surveyOf(worldOf: WorldOf) {
     async lookUpInvoice(invoiceId) {
       const answer = await worldOf(invoiceId).activities.lookUpInvoice({ invoiceId }).catch(asOfBilling);
       if (answer.outcome === 'not-found') throw new UnknownInvoiceError(invoiceId);
-      return answer;
+      return { ...answer, unknownStatus: answer.unknownStatus ?? null };
     },
     async regenerateUrl(invoiceId) {
       const answer = await worldOf(invoiceId).activities.regenerateUrl({ invoiceId }).catch(asOfBilling);

@@ -1,0 +1,33 @@
+/** Finds out before anything is asked for that no file can be as announced: waiting for such a one would never end. */
+
+import { statfs } from 'node:fs/promises';
+import type { ExportLocation } from '../contract/invoice-event.js';
+import { makeFolder } from '../ops/durable-files.js';
+import { ImpossibleAnnouncementError } from './errors.js';
+
+const SHA256_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+
+/**
+ * A disk that is merely full is not judged here: room can be made.
+ *
+ * @param folder where the file would be written first
+ * @throws ImpossibleAnnouncementError
+ */
+export async function judgeAnnouncement(
+  invoiceId: string,
+  { presignedUrl, fileHashSha256, fileSizeBytes }: ExportLocation,
+  folder: string,
+): Promise<void> {
+  const refuse = (problem: string): never => {
+    throw new ImpossibleAnnouncementError(invoiceId, problem);
+  };
+  if (!URL.canParse(presignedUrl)) refuse('its address is no URL');
+  if (!/^[0-9a-f]{64}$/.test(fileHashSha256)) refuse('its hash is no SHA-256');
+  if (fileHashSha256 === SHA256_OF_NOTHING) refuse('its hash is that of an empty file');
+  if (!Number.isSafeInteger(fileSizeBytes) || fileSizeBytes < 1) refuse(`a size of ${fileSizeBytes} bytes`);
+  await makeFolder(folder);
+  const { blocks, bsize } = await statfs(folder);
+  if (fileSizeBytes > blocks * bsize) {
+    refuse(`${fileSizeBytes} bytes are more than the whole disk of ${folder} holds, ${blocks * bsize}`);
+  }
+}

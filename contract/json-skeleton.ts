@@ -1,0 +1,186 @@
+/**
+ * Reads JSON of any length in bounded memory and keeps what stands around its long lists: an invoice's header out of
+ * details that carry every shipment (spec 4.4).
+ *
+ * What is kept is small by construction: objects near the top, of a list only its one element (a list of several is line
+ * items, and so is an object of hundreds of fields), no text longer than a header has. Numbers keep their digits (hazard 36).
+ */
+
+import { isLosslessNumber, LosslessNumber } from 'lossless-json';
+import { getManyValues, isMany, none } from 'stream-chain/defs.js';
+import { jsonParser, type Token } from 'stream-json/core/parser.js';
+import { DEEPEST_JSON } from './json-depth.js';
+import { wellFormed } from './well-formed.js';
+import { NotJsonError } from './wire.js';
+
+/** Objects and lists within each other: below this nothing is kept, below `DEEPEST_JSON` nothing is read. */
+const KEPT_DEPTH = 10;
+const LONGEST_TEXT = 4_096;
+/** Of one object: with more it is a list of things by their names. */
+const MOST_FIELDS = 500;
+/** Of all that is kept: no header has so many, and whoever sends them wants our memory. */
+const MOST_FIELDS_IN_ALL = 20_000;
+
+type Fields = Record<string, unknown>;
+type Container =
+  | { readonly kind: 'object'; fields: Fields | null; key: string | null; count: number }
+  | { readonly kind: 'list'; readonly elements: unknown[]; count: number };
+
+export class JsonSkeleton {
+  readonly #decoder: InstanceType<typeof TextDecoder>;
+  /** `none` ends the text. */
+  readonly #parse = jsonParser({ packValues: false }) as (text: string | typeof none) => unknown;
+  /** The kept containers that are open. */
+  readonly #open: Container[] = [];
+  /** How many that are not kept are open within them. */
+  #passedOver = 0;
+  #fieldCount = 0;
+  /** The text, number or key that is being read; null once it is too long to be kept. */
+  #text: string | null = '';
+  #root: unknown;
+
+  /** @param charset as the content type names it; UTF-8 unless it does, with or without a byte order mark */
+  constructor(charset = 'utf-8') {
+    // What is structure is ASCII; a name in another charset than was said must not keep the status from us.
+    this.#decoder = new TextDecoder(charset);
+  }
+
+  /** @throws NotJsonError */
+  push(bytes: Uint8Array): void {
+    this.#take(() => this.#decoder.decode(bytes, { stream: true }));
+  }
+
+  /** @throws NotJsonError */
+  end(): unknown {
+    this.#take(() => this.#decoder.decode());
+    this.#take(() => none);
+    if (this.#root === undefined || this.#open.length > 0 || this.#passedOver > 0)
+      throw new NotJsonError('The body ends too early.');
+    return this.#root;
+  }
+
+  #take(next: () => string | typeof none): void {
+    let read: unknown;
+    try {
+      read = this.#parse(next());
+    } catch (error) {
+      // What the parser and the decoder say of it quotes nothing and places nothing.
+      throw new NotJsonError('The body is not JSON.', { cause: error });
+    }
+    if (isMany(read)) for (const token of getManyValues(read)) this.#hear(token as Token);
+  }
+
+  #hear(token: Token): void {
+    switch (token.name) {
+      case 'startObject':
+        this.#enter({ kind: 'object', fields: emptyFields(), key: null, count: 0 });
+        break;
+      case 'startArray':
+        this.#enter({ kind: 'list', elements: [], count: 0 });
+        break;
+      case 'endObject':
+      case 'endArray':
+        this.#leave();
+        break;
+      case 'startKey':
+      case 'startString':
+      case 'startNumber':
+        // Of what is passed over nothing is put together.
+        this.#text = this.#passedOver > 0 ? null : '';
+        break;
+      case 'stringChunk':
+      case 'numberChunk':
+        this.#grow(token.value);
+        break;
+      case 'endKey':
+        this.#name();
+        break;
+      case 'endString':
+        this.#keep(this.#text === null ? undefined : wellFormed(this.#text));
+        break;
+      case 'endNumber':
+        this.#keep(this.#text === null ? undefined : new LosslessNumber(this.#text));
+        break;
+      case 'nullValue':
+      case 'trueValue':
+      case 'falseValue':
+        this.#keep(token.value);
+    }
+  }
+
+  #grow(chunk: string): void {
+    if (this.#text === null) return;
+    this.#text = this.#text.length + chunk.length > LONGEST_TEXT ? null : this.#text + chunk;
+  }
+
+  #enter(container: Container): void {
+    if (this.#open.length + this.#passedOver >= DEEPEST_JSON) {
+      throw new NotJsonError(`The body nests objects or arrays more than ${DEEPEST_JSON} deep.`);
+    }
+    const parent = this.#open.at(-1);
+    const isOneOfMany = parent?.kind === 'list' ? parent.count > 0 : parent?.fields === null;
+    if (this.#passedOver > 0 || isOneOfMany || this.#open.length >= KEPT_DEPTH) {
+      if (this.#passedOver === 0) this.#keep(undefined);
+      this.#passedOver += 1;
+      return;
+    }
+    this.#keep(container.kind === 'object' ? container.fields : container.elements);
+    this.#open.push(container);
+  }
+
+  #leave(): void {
+    if (this.#passedOver > 0) this.#passedOver -= 1;
+    else this.#open.pop();
+  }
+
+  #name(): void {
+    const object = this.#open.at(-1);
+    if (this.#passedOver > 0 || object?.kind !== 'object') return;
+    object.key = this.#text === null ? null : wellFormed(this.#text);
+  }
+
+  /** @param value undefined: there is one, which is not kept */
+  #keep(value: unknown): void {
+    if (this.#passedOver > 0) return;
+    const parent = this.#open.at(-1);
+    if (parent === undefined) {
+      this.#root = value ?? null;
+    } else if (parent.kind === 'object') {
+      this.#set(parent, value);
+    } else {
+      parent.count += 1;
+      if (parent.count === 1) parent.elements.push(value);
+      // Two elements say that it is a list of things, not a wrapper around the one.
+      else parent.elements.length = 0;
+    }
+  }
+
+  #set(object: Container & { readonly kind: 'object' }, value: unknown): void {
+    const { fields, key } = object;
+    if (fields === null) return;
+    object.count += 1;
+    this.#fieldCount += 1;
+    if (this.#fieldCount > MOST_FIELDS_IN_ALL) throw new NotJsonError('The body has too many fields.');
+    if (object.count > MOST_FIELDS) {
+      for (const each of Object.keys(fields)) delete fields[each];
+      object.fields = null;
+      return;
+    }
+    if (key === null || value === undefined) return;
+    // Two readers would see two invoices.
+    if (key in fields && !isSame(fields[key], value)) {
+      throw new NotJsonError('The body has one key twice, with different values.');
+    }
+    fields[key] = value;
+  }
+}
+
+function emptyFields(): Fields {
+  // Without a prototype: `__proto__` is a name like any other.
+  return Object.create(null) as Fields;
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  if (isLosslessNumber(one) && isLosslessNumber(other)) return one.value === other.value;
+  return one === other;
+}

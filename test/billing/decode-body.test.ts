@@ -1,0 +1,95 @@
+/** What HTTP did to a body is undone, within bounds; and what is no CSV is told from one by its first bytes. */
+
+import * as zlib from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { decoded } from '../../billing/decode-body.js';
+import { whyNoCsv } from '../../billing/looks-like-csv.js';
+import { CSV_HEADERS } from '../../contract/names.js';
+
+const PLAIN = Buffer.from('Tenant,Origin\r\nNordwind,00501\r\n'.repeat(500));
+
+async function read(body: Uint8Array, encoding: string | undefined, { maxBytes = 1e6, pieces = 7 } = {}) {
+  async function* bytes() {
+    for (let at = 0; at < body.length; at += pieces) yield body.subarray(at, at + pieces);
+  }
+  const headers = encoding === undefined ? {} : { 'content-encoding': encoding };
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of decoded(bytes(), headers, { endpoint: 'storage.test', maxBytes }))
+    chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+describe('decoded', () => {
+  test.each([
+    ['nothing', PLAIN, undefined],
+    ['identity', PLAIN, 'identity'],
+    ['a charset in the wrong place', PLAIN, 'UTF-8'],
+    ['gzip', zlib.gzipSync(PLAIN), 'gzip'],
+    ['x-gzip', zlib.gzipSync(PLAIN), 'X-GZIP'],
+    [
+      'gzip in two members',
+      Buffer.concat([zlib.gzipSync(PLAIN.subarray(0, 99)), zlib.gzipSync(PLAIN.subarray(99))]),
+      'gzip',
+    ],
+    ['deflate in its envelope', zlib.deflateSync(PLAIN), 'deflate'],
+    ['deflate bare', zlib.deflateRawSync(PLAIN), 'deflate'],
+    ['brotli', zlib.brotliCompressSync(PLAIN), 'br'],
+    ['two layers', zlib.brotliCompressSync(zlib.gzipSync(PLAIN)), 'gzip, br'],
+    ['gzip that no header tells of', zlib.gzipSync(PLAIN), undefined],
+    ['a header that outlived its gzip', PLAIN, 'gzip'],
+  ])('undoes %s', async (_, body, encoding) => {
+    expect((await read(body, encoding, { pieces: 1 })).equals(PLAIN)).toBe(true);
+    expect((await read(body, encoding, { pieces: 1e6 })).equals(PLAIN)).toBe(true);
+  });
+
+  test('an empty body is empty in any encoding that says nothing', async () => {
+    expect(await read(Buffer.alloc(0), 'gzip')).toHaveLength(0);
+  });
+
+  test.each([
+    ['a torn stream', zlib.gzipSync(PLAIN).subarray(0, 40), 'gzip', 'not the gzip'],
+    ['a broken one', zlib.brotliCompressSync(PLAIN).fill(255, 4), 'br', 'not the br'],
+    ['an encoding nobody knows', PLAIN, 'compress', 'compress'],
+    ['more layers than anybody applies', PLAIN, 'gzip,gzip,gzip,gzip', '4 times'],
+    ['a bomb', zlib.gzipSync(Buffer.alloc(50e6)), 'gzip', 'over 1000000 bytes'],
+    [
+      'a bomb within a bomb',
+      zlib.gzipSync(zlib.gzipSync(Buffer.alloc(50e6))),
+      'gzip,gzip',
+      'over 1000000 bytes',
+    ],
+  ])('refuses %s', async (_, body, encoding, problem) => {
+    await expect(read(body, encoding)).rejects.toMatchObject({
+      code: 'unexpected-answer',
+      message: expect.stringContaining(problem),
+    });
+  });
+});
+
+describe('whyNoCsv', () => {
+  const header = CSV_HEADERS.join(',');
+  test.each([
+    ['the header', header, 'text/csv'],
+    ['the header under a lie', `${header}\r\n`, 'text/html'],
+    ['a byte order mark', `\ufeff${header}`, undefined],
+    ['quoted names', CSV_HEADERS.map((name) => `"${name}"`).join(','), 'application/json'],
+    ['another order with semicolons', CSV_HEADERS.toReversed().join(';'), undefined],
+    ['a header of other names, which the scanner refuses', 'a,b,c\r\n1,2,3', 'application/octet-stream'],
+  ])('lets %s pass', (_, text, type) => {
+    expect(whyNoCsv(Buffer.from(text), type)).toBeNull();
+  });
+
+  test.each([
+    ['nothing', '', 'text/csv', /empty/],
+    ['blanks', ' \r\n ', 'text/csv', /blank/],
+    ['a page', ' <!doctype html><p>Tenant, Origin, Carrier', 'text/csv', /<!doctype html>/],
+    ['a notice', '{"status":"processing"}', 'text/csv', /processing/],
+    ['a list', '[]', undefined, /\[\]/],
+    ['an archive', 'PK\u0003\u0004', 'text/csv', /PK/],
+    ['a document', '%PDF-1.7', 'text/csv', /%PDF/],
+    ['text that is called a page', 'Please wait', 'text/html; charset=utf-8', /text\/html/],
+    ['text that is called JSON', 'null', 'application/problem+json', /problem/],
+  ])('refuses %s', (_, text, type, problem) => {
+    expect(whyNoCsv(Buffer.from(text), type)).toMatch(problem);
+  });
+});

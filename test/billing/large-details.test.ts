@@ -1,0 +1,97 @@
+/** Details carry every line item (spec 4.4): what an invoice of any size costs to be asked about. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { createGzip } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openFolderArchive } from '../../archive/folder-archive.js';
+import type { BillingService } from '../../billing/billing-service.js';
+import { createBillingService } from '../../billing/client.js';
+import { type ForeignAsk, type ForeignService, startForeignService } from '../support/foreign-service.js';
+import { serviceSettings } from './service-settings.js';
+
+const SHIPMENTS = 300_000;
+/** What the service holds in its memory and ours together may grow by so much, a fifth of what is sent. */
+const MOST_GROWTH_BYTES = 160 * 1024 ** 2;
+
+let service: ForeignService;
+let billing: BillingService;
+let folder: string;
+
+beforeAll(async () => {
+  service = await startForeignService();
+  folder = await mkdtemp(join(tmpdir(), 'billing-details-'));
+  const archive = await openFolderArchive(join(folder, 'archive'));
+  const settings = serviceSettings(service, { dataDir: folder });
+  billing = createBillingService({
+    ...{ settings, archive },
+    limits: { throughputWindowMs: 300, leastBytesPerSecond: 100 },
+  });
+});
+afterAll(async () => {
+  await billing.close();
+  await service.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The invoice in front of its items, its status behind them: only who reads to the end knows it. */
+function* detailsOf({ invoice }: ForeignAsk, shipments: number): Generator<string> {
+  yield `{"result":{"invoice":{"id":"${invoice?.invoiceId}","invoiceTotalAmount":12345678901234.5600,"lineItems":[`;
+  const item = `{"shipmentId":"11111111-1111-1111-1111-111111111111","shipDate":"2026-10-01","origin":"00501","currencyCode":"USD","billingCost":12.3456,"billableWeight":1.25,"billableWeightUnit":"LB","trackingNumber":"1Z999AA10123456784","carrier":"UPS","zone":"Zone 4","status":"APPROVED","serviceLevel":"Übernacht"}`;
+  const hundred = Array.from({ length: 100 }, () => item).join(',');
+  for (let sent = 100; sent < shipments; sent += 100) yield `${hundred},`;
+  yield `${hundred}],"invoiceStatus":"CANCELLED"}}}`;
+}
+
+test('a void is read behind 300,000 line items, in memory that does not grow with them', async () => {
+  const { invoiceId } = await service.createInvoice();
+  let sentBytes = 0;
+  service.play('details', (ask) => {
+    const body = Readable.from(detailsOf(ask, SHIPMENTS));
+    body.on('data', (text: string) => {
+      sentBytes += Buffer.byteLength(text);
+    });
+    body.pipe(ask.response.writeHead(200, { 'content-type': 'application/json' }));
+  });
+  const held = () => {
+    const { heapUsed, external } = process.memoryUsage();
+    return heapUsed + external;
+  };
+  const before = held();
+  let most = 0;
+  const watch = setInterval(() => {
+    most = Math.max(most, held() - before);
+  }, 20);
+  const details = await billing.lookUpInvoice(invoiceId).finally(() => clearInterval(watch));
+  expect(details).toMatchObject({
+    status: 'voided',
+    header: { invoiceId, invoiceTotalAmount: '12345678901234.5600' },
+  });
+  expect(sentBytes).toBeGreaterThan(80e6);
+  expect(most).toBeLessThan(MOST_GROWTH_BYTES);
+});
+
+test('what is sent packed is read packed, and what gets on is waited for', async () => {
+  const { invoiceId } = await service.createInvoice();
+  service.play('details', (ask) => {
+    ask.response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+    Readable.from(detailsOf(ask, 1_000)).pipe(createGzip()).pipe(ask.response);
+  });
+  expect(await billing.lookUpInvoice(invoiceId)).toMatchObject({ status: 'voided' });
+});
+
+test('an answer that does not get on is given up, as is one that ends in the middle', async () => {
+  const { invoiceId } = await service.createInvoice();
+  service.play('details', (ask) => {
+    ask.response.writeHead(200, { 'content-type': 'application/json' });
+    ask.response.write('{"result":{"invoice":{');
+  });
+  await expect(billing.lookUpInvoice(invoiceId)).rejects.toMatchObject({ code: 'deadline-exceeded' });
+  service.play('details', (ask) => {
+    ask.response.writeHead(200, { 'content-type': 'application/json' });
+    ask.response.end('{"result":{"invoice":{');
+  });
+  await expect(billing.lookUpInvoice(invoiceId)).rejects.toMatchObject({ code: 'unexpected-answer' });
+});
