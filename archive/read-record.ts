@@ -19,15 +19,15 @@ export type RecordReading<T> =
   | { readonly ok: false; readonly why: string };
 
 export function readEvent(bytes: Uint8Array | string): RecordReading<ArchivedEvent> {
-  return read<ArchivedEvent>(Event, bytes);
+  return read<ArchivedEvent>(() => Event, bytes);
 }
 
 export function readFact(bytes: Uint8Array | string): RecordReading<Fact> {
-  return read<Fact>(AnyFact, bytes);
+  return read<Fact>(schemaOfFact, bytes);
 }
 
 export function readDescription(bytes: Uint8Array | string): RecordReading<ArchivedFile> {
-  return read<ArchivedFile>(Description, bytes);
+  return read<ArchivedFile>(() => Description, bytes);
 }
 
 const Text = z.string().nullish();
@@ -59,10 +59,10 @@ const Event = z.looseObject({
     .nullable(),
 });
 
-const AnyFact = z.discriminatedUnion('kind', [
-  z.looseObject({ kind: z.literal('duplicate'), at: Instant, eventId: z.string() }),
-  z.looseObject({
-    kind: z.literal('file'),
+/** Each kind once: the type sees to it that none is missing. */
+const FACTS = {
+  duplicate: z.looseObject({ at: Instant, eventId: z.string() }),
+  file: z.looseObject({
     at: Instant,
     invoiceId: z.string(),
     sha256: z.string(),
@@ -70,8 +70,7 @@ const AnyFact = z.discriminatedUnion('kind', [
     source: z.string(),
     from: Text,
   }),
-  z.looseObject({
-    kind: z.literal('load'),
+  load: z.looseObject({
     at: Instant,
     invoiceId: Guid,
     sha256: Sha256,
@@ -84,23 +83,13 @@ const AnyFact = z.discriminatedUnion('kind', [
     eventId: Text,
     workflowRunId: Text,
   }),
-  z.looseObject({
-    kind: z.literal('details'),
-    at: Instant,
-    invoiceId: z.string(),
-    status: Text,
-    header: Cells,
-  }),
-  z.looseObject({
-    kind: z.literal('attention'),
-    at: Instant,
-    invoiceId: z.string(),
-    code: z.string(),
-    reason: z.string(),
-  }),
-  z.looseObject({ kind: z.literal('resolved'), at: Instant, invoiceId: z.string() }),
-  z.looseObject({ kind: z.literal('discard'), at: Instant, quarantineId: z.string(), note: z.string() }),
-]);
+  details: z.looseObject({ at: Instant, invoiceId: z.string(), status: Text, header: Cells }),
+  attention: z.looseObject({ at: Instant, invoiceId: z.string(), code: z.string(), reason: z.string() }),
+  resolved: z.looseObject({ at: Instant, invoiceId: z.string() }),
+  discard: z.looseObject({ at: Instant, quarantineId: z.string(), note: z.string() }),
+} satisfies Readonly<Record<Fact['kind'], z.ZodType>>;
+const KINDS = Object.keys(FACTS) as Fact['kind'][];
+const KnownKind = z.looseObject({ kind: z.enum(KINDS) });
 
 const Description = z.looseObject({
   sha256: Sha256,
@@ -123,11 +112,16 @@ const Description = z.looseObject({
   }),
 });
 
-/** The value is the one that was parsed, whole: `schema` only checks. */
-function read<T>(schema: z.ZodType, bytes: Uint8Array | string): RecordReading<T> {
+function schemaOfFact(json: unknown): z.ZodType {
+  const known = KnownKind.safeParse(json);
+  return known.success ? FACTS[known.data.kind] : KnownKind;
+}
+
+/** The value is the one that was parsed, whole: a schema only checks. */
+function read<T>(schemaOf: (json: unknown) => z.ZodType, bytes: Uint8Array | string): RecordReading<T> {
   const value = parsed(bytes);
   if (typeof value === 'string') return { ok: false, why: value };
-  const checked = schema.safeParse(value.json);
+  const checked = schemaOf(value.json).safeParse(value.json);
   if (!checked.success) return { ok: false, why: describeIssues(checked.error, '', value.json) };
   return { ok: true, value: value.json as T };
 }

@@ -62,9 +62,8 @@ export async function openS3Archive(
     const before = options.after ?? '';
     const { keys, cursor } = await arrivals.since(before);
     const found = new Map<string, ArchivedEvent>();
-    for (const key of keys) {
-      const id = arrivals.nameOf(key);
-      const archived = found.has(id) || !isEventName(id) ? null : await event(id, options.onUnreadable);
+    const ids = [...new Set(keys.map(arrivals.nameOf))].filter(isEventName);
+    for await (const [id, archived] of readAhead(ids, (name) => event(name, options.onUnreadable))) {
       if (archived !== null) found.set(id, archived);
     }
     const ordered = [...found.values()].sort(byArrival);
@@ -179,8 +178,7 @@ export async function openS3Archive(
   ): AsyncGenerator<{ readonly fact: Fact; readonly cursor: string }> {
     const { keys, cursor: behind } = await factLog.since(cursor);
     let last: Fact | null = null;
-    for (const key of keys) {
-      const bytes = await bucket.getBytes(key);
+    for await (const [key, bytes] of readAhead(keys, bucket.getBytes)) {
       const reading = bytes === null ? { ok: false as const, why: 'listed and not there' } : readFact(bytes);
       if (!reading.ok) {
         onUnreadable?.({ where: key, why: reading.why });
@@ -214,6 +212,20 @@ export async function openS3Archive(
     factsAfter,
     close: async () => bucket.close(),
   };
+}
+
+/** How many objects are asked for at once: a rebuild reads all of them. */
+const READ_AHEAD = 16;
+
+/** In their order. */
+async function* readAhead<T>(
+  names: readonly string[],
+  read: (name: string) => Promise<T>,
+): AsyncGenerator<readonly [string, T]> {
+  for (let from = 0; from < names.length; from += READ_AHEAD) {
+    const some = names.slice(from, from + READ_AHEAD);
+    yield* await Promise.all(some.map(async (name) => [name, await read(name)] as const));
+  }
 }
 
 const eventKey = (eventId: string, verdict: DeliveryVerdict): string =>

@@ -3,10 +3,12 @@
 import type { Archive, Fact } from '../archive/archive.js';
 import type { Logger } from '../ops/log.js';
 import type { Database } from './database.js';
+import { FileNotArchivedError, MisreadError } from './errors.js';
 import type { FileLoad } from './file-load.js';
-import { ingest, type LoadFact } from './ingest.js';
+import { type Ingested, ingest, type LoadFact } from './ingest.js';
 import { refreshInvoices } from './invoice-states.js';
 import { loadFile } from './load-file.js';
+import { isRecordError, type OnSetAside } from './set-aside.js';
 import type { Row, Statements } from './statements.js';
 import { takeFacts } from './take-ledger-lines.js';
 import type { FileLoadOutcome } from './warehouse.js';
@@ -39,17 +41,21 @@ export interface CatchUpOptions {
   readonly database: Database;
   readonly archive: Archive;
   readonly log: Logger;
+  readonly now: Date;
+  readonly onSetAside?: OnSetAside | undefined;
   readonly onProgress?: (progress: CatchUpProgress) => void;
 }
 
 /** Loads repeated at once; more connections gain nothing. */
 const AT_ONCE = 3;
 
-export async function catchUp({ database, archive, log, onProgress }: CatchUpOptions): Promise<CaughtUp> {
+export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
+  const { database, archive, log, now, onSetAside, onProgress } = options;
   const progress = { events: 0, facts: 0, loadsDone: 0, loadsOf: 0 };
   const ingested = await ingest({
     database,
     archive,
+    now,
     lock: (_invoiceIds, work) => work(),
     onProgress: ({ events, facts }) => onProgress?.({ ...progress, events, facts }),
   });
@@ -69,7 +75,7 @@ export async function catchUp({ database, archive, log, onProgress }: CatchUpOpt
     lastLoadId: told.reduce((highestTold, loadId) => Math.max(highestTold, loadId), Number(highest)),
     events: ingested.events,
     loadsRepeated: repeated,
-    losses: [...failed.map(lossOf), ...lossesOfUnreadable(ingested.unreadable, log)],
+    losses: [...failed.map(lossOf), ...tellOfIngested(ingested, { log, onSetAside })],
   };
 }
 
@@ -104,7 +110,10 @@ export async function repeatLoads(
       const { invoiceId } = fact;
       const before = running.get(invoiceId) ?? Promise.resolve();
       const mine = before.then(async () => {
-        const why = await repeatLoad(context, fact);
+        const why = await repeatLoad(context, fact).catch((error: unknown) => {
+          if (!isOfLoad(error)) throw error;
+          return firstLine(error.message);
+        });
         if (why === null) return;
         failed.push({ fact, why });
         const { loadId, sha256 } = fact;
@@ -119,6 +128,15 @@ export async function repeatLoads(
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   failed.sort((a, b) => a.fact.loadId - b.fact.loadId);
   return { repeated: byId.size - failed.length, failed };
+}
+
+/** What is wrong with this one load, as opposed to what keeps every other from being repeated as well. */
+function isOfLoad(error: unknown): error is Error {
+  return error instanceof FileNotArchivedError || error instanceof MisreadError || isRecordError(error);
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
 }
 
 /** null when it is there again, else why it is not: it is left out, and verify reports it as drift. */
@@ -168,11 +186,23 @@ export function lossOf({ fact, why }: FailedLoad): Loss {
   return { invoiceId: fact.invoiceId.toLowerCase(), loadId: fact.loadId, sha256: fact.sha256, why };
 }
 
-export function lossesOfUnreadable(unreadable: readonly string[], log: Logger): readonly Loss[] {
-  return unreadable.map((where) => {
-    log.error({ where }, 'a fact of the archive is damaged and left out');
-    return { invoiceId: null, loadId: null, sha256: null, why: `a fact of the archive is damaged: ${where}` };
-  });
+/** Says what could not be taken in, as far as nobody was told of it before. */
+export function tellOfIngested(
+  { setAside, readAgain }: Pick<Ingested, 'setAside' | 'readAgain'>,
+  { log, onSetAside }: { readonly log: Logger; readonly onSetAside?: OnSetAside | undefined },
+): readonly Loss[] {
+  for (const stream of readAgain) {
+    log.warn({ stream }, 'the archive is another one than was read last, it is read from the beginning');
+  }
+  for (const record of setAside)
+    log.error(record, 'a record of the archive cannot be taken in; it is set aside');
+  if (setAside.length > 0) onSetAside?.(setAside);
+  return setAside.map(({ place, why }) => ({
+    invoiceId: null,
+    loadId: null,
+    sha256: null,
+    why: `the archive has a record that cannot be taken in: ${place} (${why})`,
+  }));
 }
 
 /**

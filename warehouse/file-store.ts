@@ -70,12 +70,13 @@ export class FileStore implements Store {
   }
 
   async ingest(): Promise<Ingested> {
-    const { database, archive } = this.#parts;
+    const { database, archive, now } = this.#parts;
     await this.#requireRoom();
     return this.#locks.run(INGEST, () =>
       ingest({
         database,
         archive,
+        now: now(),
         lock: (ids, work) => this.#locks.runAll([LEDGER, ...ids], () => this.#turnstile.shared(work)),
       }),
     );

@@ -5,9 +5,17 @@
  * cursor moves in the transaction that takes the lines in: a crash repeats or skips nothing.
  */
 
-import type { Archive, ArchivedEvent, Fact } from '../archive/archive.js';
-import { refreshInvoices, type Taken } from './invoice-states.js';
-import type { Ledgers, Statements } from './statements.js';
+import {
+  type Archive,
+  type ArchivedEvent,
+  CursorError,
+  type Fact,
+  type OnUnreadable,
+} from '../archive/archive.js';
+import { countsOf, holdingOfFact, readHoldings } from './holdings.js';
+import { noteSetAside, type SetAside } from './set-aside.js';
+import type { Ledgers } from './statements.js';
+import { type TakeOptions, takeEntries } from './take-entries.js';
 import { takeEvents, takeFacts } from './take-ledger-lines.js';
 
 export type LoadFact = Fact & { readonly kind: 'load' };
@@ -19,80 +27,119 @@ export interface Ingested {
   readonly changes: number;
   /** Loads that the archive tells of and the warehouse does not have. */
   readonly missingLoads: readonly LoadFact[];
-  /** Where the archive should tell of something and is damaged. */
-  readonly unreadable: readonly string[];
+  /** What could not be taken in, and nobody was told of before. */
+  readonly setAside: readonly SetAside[];
+  /** Streams whose place in the archive was none, so that they were read from the beginning. */
+  readonly readAgain: readonly string[];
 }
 
-export interface IngestOptions {
-  readonly database: Ledgers;
+export interface IngestOptions extends TakeOptions {
   readonly archive: Archive;
-  /** Holds the invoices' locks around a batch. */
-  readonly lock: <T>(invoiceIds: readonly string[], work: () => Promise<T>) => Promise<T>;
   readonly onProgress?: (done: { readonly events: number; readonly facts: number }) => void;
 }
 
 const BATCH = 2_000;
 
 export async function ingest(options: IngestOptions): Promise<Ingested> {
+  const { database, archive, now } = options;
   const cursors = new Map(
-    (await options.database.all('read-cursors')).map((row) => [String(row.stream), String(row.position)]),
+    (await database.all('read-cursors')).map((row) => [String(row.stream), String(row.position)]),
   );
   let events = 0;
   let facts = 0;
   let changes = 0;
   const missingLoads: LoadFact[] = [];
-  const unreadable: string[] = [];
+  const setAside: SetAside[] = [];
+  const readAgain: string[] = [];
+  const unreadable: SetAside[] = [];
+  const onUnreadable: OnUnreadable = ({ where, why }) => unreadable.push({ place: where, why });
 
-  const after = cursors.get('events');
-  const archived = options.archive.events(after === undefined ? {} : { after });
+  const archived = readOn(
+    (after) => archive.events({ ...(after === null ? {} : { after }), onUnreadable }),
+    cursors.get('events') ?? null,
+    () => readAgain.push('events'),
+  );
   for await (const batch of batches(archived)) {
-    const lines = batch.map((entry) => entry.event);
-    await takeBatch(
-      options,
-      { stream: 'events', position: batch.at(-1)?.cursor ?? '' },
-      invoicesOf(lines),
-      async (session) => {
-        const taken = await takeEvents(session, lines);
-        events += taken.fresh.length;
-        return taken;
-      },
-    );
+    const entries = batch.map(({ event, cursor }) => ({ line: event, cursor }));
+    const taken = await takeEntries(options, entries, {
+      stream: 'events',
+      placeOf: placeOfEvent,
+      invoicesOf: invoicesOfEvents,
+      take: takeEvents,
+    });
+    for (const each of taken.taken) events += each.fresh.length;
+    setAside.push(...taken.setAside);
     options.onProgress?.({ events, facts });
   }
 
-  const told = options.archive.factsAfter(cursors.get('facts') ?? null, ({ where }) =>
-    unreadable.push(where),
+  // Facts carry no id: read from the beginning, those of which the ledgers have the line already are passed over.
+  let known: Map<string, number> | null = null;
+  const told = readOn(
+    (cursor) => archive.factsAfter(cursor, onUnreadable),
+    cursors.get('facts') ?? null,
+    async () => {
+      readAgain.push('facts');
+      known = new Map(countsOf(await readHoldings(database)));
+    },
   );
   for await (const batch of batches(told)) {
-    const lines = batch.map((entry) => entry.fact);
-    await takeBatch(
-      options,
-      { stream: 'facts', position: batch.at(-1)?.cursor ?? '' },
-      factInvoices(lines),
-      (session) => takeFacts(session, lines),
-    );
+    const entries = batch.map(({ fact, cursor }) => ({ line: fact, cursor }));
+    const lines = batch.map(({ fact }) => fact);
+    const counts = known;
+    const there = new Set(counts === null ? [] : lines.filter((fact) => takeOne(counts, fact)));
+    const taken = await takeEntries(options, entries, {
+      stream: 'facts',
+      placeOf: placeOfFact,
+      invoicesOf: invoicesOfFacts,
+      take: (session, some) =>
+        takeFacts(
+          session,
+          some.filter((fact) => !there.has(fact)),
+        ),
+    });
+    setAside.push(...taken.setAside);
     facts += lines.length;
     changes += lines.filter((fact) => fact.kind !== 'load' && fact.kind !== 'discard').length;
-    missingLoads.push(...(await findMissing(options.database, lines)));
+    missingLoads.push(...(await findMissing(database, lines)));
     options.onProgress?.({ events, facts });
   }
-  return { events, facts, changes: changes + events, missingLoads, unreadable };
+  if (unreadable.length > 0) {
+    setAside.push(...(await database.transaction((session) => noteSetAside(session, unreadable, now))));
+  }
+  return { events, facts, changes: changes + events, missingLoads, setAside, readAgain };
 }
 
-async function takeBatch(
-  { database, lock }: IngestOptions,
-  cursor: { readonly stream: string; readonly position: string },
-  invoiceIds: readonly string[],
-  take: (session: Statements) => Promise<Taken>,
-): Promise<void> {
-  await lock(invoiceIds, () =>
-    database.transaction(async (session) => {
-      await refreshInvoices(session, await take(session));
-      // An upsert would do, at five times the cost.
-      const moved = await session.all('move-cursor', { ...cursor });
-      if (moved.length === 0) await session.all('write-cursor', { ...cursor });
-    }),
-  );
+/** A place that the archive never gave says nothing: everything is read. */
+async function* readOn<T>(
+  read: (cursor: string | null) => AsyncIterable<T>,
+  cursor: string | null,
+  onReadAgain: () => unknown,
+): AsyncGenerator<T> {
+  try {
+    yield* read(cursor);
+  } catch (error) {
+    if (!(error instanceof CursorError)) throw error;
+    await onReadAgain();
+    yield* read(null);
+  }
+}
+
+export function placeOfEvent({ eventId, receivedAt }: ArchivedEvent): string {
+  return `event ${eventId}, received ${receivedAt}`;
+}
+
+function placeOfFact(fact: Fact): string {
+  const of =
+    'invoiceId' in fact ? `, invoice ${fact.invoiceId}` : 'eventId' in fact ? `, event ${fact.eventId}` : '';
+  return `fact of kind ${fact.kind}, ${fact.at}${of}`;
+}
+
+/** Whether the ledgers have a line of such a fact that none was found for yet. */
+function takeOne(known: Map<string, number>, fact: Fact): boolean {
+  const key = holdingOfFact(fact);
+  const count = key === null ? 0 : (known.get(key) ?? 0);
+  if (key !== null && count > 0) known.set(key, count - 1);
+  return count > 0;
 }
 
 async function findMissing(database: Ledgers, facts: readonly Fact[]): Promise<readonly LoadFact[]> {
@@ -103,7 +150,7 @@ async function findMissing(database: Ledgers, facts: readonly Fact[]): Promise<r
   return rows.flatMap((row) => told.get(Number(row.load_id)) ?? []);
 }
 
-function invoicesOf(events: readonly ArchivedEvent[]): readonly string[] {
+function invoicesOfEvents(events: readonly ArchivedEvent[]): readonly string[] {
   return [
     ...new Set(
       events.flatMap(({ event }) => (event === null ? [] : [event.invoice.invoiceId.toLowerCase()])),
@@ -111,7 +158,7 @@ function invoicesOf(events: readonly ArchivedEvent[]): readonly string[] {
   ];
 }
 
-function factInvoices(facts: readonly Fact[]): readonly string[] {
+function invoicesOfFacts(facts: readonly Fact[]): readonly string[] {
   return [...new Set(facts.flatMap((fact) => ('invoiceId' in fact ? [fact.invoiceId.toLowerCase()] : [])))];
 }
 

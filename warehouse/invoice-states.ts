@@ -1,5 +1,6 @@
 /** Reads what the ledgers say about invoices, derives their rows and writes them: the only writer of `invoice_state`. */
 
+import { wellFormedJson } from '../contract/well-formed.js';
 import {
   type AttentionLine,
   type DerivedInvoice,
@@ -89,14 +90,14 @@ export async function writeInvoices(
   // Forgotten and inserted, never updated: this version of DuckDB can lose an update from null to a text (ADR).
   if (held.size > 0) await session.all('forget-states', { invoice_ids: ids });
   const rows = [...derived].map(([id, { row }]) => ({ invoice_id: id, ...row }));
-  await session.all('insert-states', { states: JSON.stringify(rows) });
+  await session.all('insert-states', { states: wellFormedJson(rows) });
   if ([...held.values()].some(({ hasDiscrepancies }) => hasDiscrepancies)) {
     await session.all('forget-discrepancies', { invoice_ids: ids });
   }
   const found = [...derived].flatMap(([id, { discrepancies }]) =>
     discrepancies.map((line) => ({ invoice_id: id, ...line })),
   );
-  if (found.length > 0) await session.all('write-discrepancies', { discrepancies: JSON.stringify(found) });
+  if (found.length > 0) await session.all('write-discrepancies', { discrepancies: wellFormedJson(found) });
   return derived;
 }
 

@@ -22,13 +22,13 @@ export function eventLine(archived: ArchivedEvent): Line {
     verdict: archived.verdict,
     reason: archived.reason,
     event_type: event?.eventType ?? null,
-    event_timestamp: event === null ? null : instant(event.eventTimestamp),
+    event_timestamp: instant(event?.eventTimestamp ?? ''),
     partner_id: event?.partnerId ?? null,
     is_test_event: event?.isTestEvent ?? archived.verdict === 'test',
     invoice_id: uuidOrNull(event?.invoice.invoiceId),
     ...headerCells(event?.invoice ?? {}),
     announced_sha256: event?.export?.fileHashSha256 ?? null,
-    announced_size_bytes: event?.export?.fileSizeBytes ?? null,
+    announced_size_bytes: countOrNull(event?.export?.fileSizeBytes),
     announced_url: event?.export?.presignedUrl.split('?')[0] ?? null,
     url_expires_at: event?.export ? instant(event.export.presignedUrlExpiresAt) : null,
   };
@@ -70,10 +70,23 @@ export function factLines(facts: readonly Fact[]): FactLines {
   return { ...lines, invoiceIds: [...invoiceIds] };
 }
 
-/** UTC text that DuckDB's TIMESTAMP takes as it stands: a cast of text with an offset would drop the offset. */
+/**
+ * UTC text that DuckDB's TIMESTAMP takes as it stands: a cast of text with an offset would drop the offset. null when it is
+ * no instant, or one of a year that is not written with four digits.
+ */
 export function instant(text: string): string | null {
   const at = new Date(text);
-  return Number.isNaN(at.getTime()) ? null : at.toISOString();
+  return Number.isNaN(at.getTime()) || !/^(?!0000)\d{4}-/.test(at.toISOString()) ? null : at.toISOString();
+}
+
+/** What no column of numbers takes says nothing; the archive keeps it as it came. */
+function countOrNull(value: number | null | undefined): number | null {
+  return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : null;
+}
+
+/** Only what can be compared with a sum. */
+function amountOrNull(text: string | null | undefined): string | null {
+  return typeof text === 'string' && /^-?\d+(?:\.\d+)?$/.test(text) ? text : null;
 }
 
 /** The id in lower case, or null when it is no UUID. */
@@ -98,7 +111,7 @@ function headerCells(header: Partial<InvoiceHeader>): Line {
     invoice_date: header.invoiceDate ?? null,
     invoice_due_date: header.invoiceDueDate ?? null,
     currency_code: header.currencyCode ?? null,
-    stated_total: header.invoiceTotalAmount ?? null,
-    stated_shipments: header.totalTransactionCount ?? null,
+    stated_total: amountOrNull(header.invoiceTotalAmount),
+    stated_shipments: countOrNull(header.totalTransactionCount),
   };
 }

@@ -8,19 +8,21 @@ import type { ArchivedFile } from '../contract/csv-file.js';
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { InvoiceState, WebhookStatus } from '../contract/names.js';
 import type { Logger } from '../ops/log.js';
+import { tellOfIngested } from './catch-up.js';
 import type { Database } from './database.js';
 import { type DueInvoices, type DueRequest, noteAsked, readDue } from './due-invoices.js';
 import { FileNotArchivedError, LoadedMeanwhileError } from './errors.js';
 import type { FileLoad } from './file-load.js';
 import { GroupCommit } from './group-commit.js';
 import type { Holding } from './holdings.js';
-import type { Ingested } from './ingest.js';
+import { type Ingested, placeOfEvent } from './ingest.js';
 import { refreshInvoices } from './invoice-states.js';
 import { type FileToJudge, judgeFile } from './judge-file.js';
 import { knownLoad } from './known-load.js';
 import { uuidOrNull } from './ledger-lines.js';
 import type { LoadAttempts } from './load-attempts.js';
 import { readInvoice, readInvoices, readStandings } from './read-invoices.js';
+import { isRecordError, noteSetAside, type OnSetAside, type SetAside } from './set-aside.js';
 import type { Ledgers, Statements } from './statements.js';
 import { takeEvents } from './take-ledger-lines.js';
 import { Turnstile } from './turnstile.js';
@@ -74,6 +76,7 @@ export interface LedgerWarehouseParts {
   readonly attempts: LoadAttempts;
   readonly log: Logger;
   readonly now: () => Date;
+  readonly onSetAside?: OnSetAside | undefined;
 }
 
 export class LedgerWarehouse implements Warehouse {
@@ -82,6 +85,7 @@ export class LedgerWarehouse implements Warehouse {
   readonly #attempts: LoadAttempts;
   readonly #log: Logger;
   readonly #now: () => Date;
+  readonly #onSetAside: OnSetAside | undefined;
   /** Shared by all who are at work, exclusive for the end. What holds it never takes it again. */
   readonly #open = new Turnstile();
   readonly #listeners: (() => void)[] = [];
@@ -99,16 +103,17 @@ export class LedgerWarehouse implements Warehouse {
   readonly #untold = new Map<string, Fact & { readonly kind: 'load' }>();
   #closed: Promise<void> | null = null;
 
-  constructor({ store, archive, attempts, log, now }: LedgerWarehouseParts) {
+  constructor({ store, archive, attempts, log, now, onSetAside }: LedgerWarehouseParts) {
     this.#store = store;
     this.#archive = archive;
     this.#attempts = attempts;
     this.#log = log;
     this.#now = now;
+    this.#onSetAside = onSetAside;
   }
 
   async recordEvents(events: readonly ArchivedEvent[]): Promise<{ readonly fresh: readonly string[] }> {
-    const { fresh } = await this.#open.shared(() => this.#recording.do(events));
+    const fresh = await this.#open.shared(() => this.#recordEach(events));
     if (fresh.length > 0) this.#changed();
     return { fresh };
   }
@@ -118,6 +123,7 @@ export class LedgerWarehouse implements Warehouse {
     for (const { invoiceId, loadId } of ingested.missingLoads) {
       this.#log.error({ invoiceId, loadId }, 'the archive tells of a load that is not here');
     }
+    tellOfIngested(ingested, { log: this.#log, onSetAside: this.#onSetAside });
     if (ingested.changes > 0) this.#changed();
     return { events: ingested.events };
   }
@@ -228,6 +234,31 @@ export class LedgerWarehouse implements Warehouse {
   close(): Promise<void> {
     this.#closed ??= this.#open.exclusive(() => this.#store.close());
     return this.#closed;
+  }
+
+  /** @returns the ids of those that were not recorded before; one that cannot be recorded is set aside */
+  async #recordEach(events: readonly ArchivedEvent[]): Promise<readonly string[]> {
+    try {
+      return (await this.#recording.do(events)).fresh;
+    } catch (error) {
+      if (!isRecordError(error)) throw error;
+      const [event, ...others] = events;
+      if (event === undefined) throw error;
+      if (others.length === 0) {
+        await this.#setAside({ place: placeOfEvent(event), why: error.message });
+        return [];
+      }
+    }
+    const fresh: string[] = [];
+    for (const event of events) fresh.push(...(await this.#recordEach([event])));
+    return fresh;
+  }
+
+  async #setAside(record: SetAside): Promise<void> {
+    const setAside = await this.#store.onInvoices([], (statements) =>
+      noteSetAside(statements, [record], this.#now()),
+    );
+    tellOfIngested({ setAside, readAgain: [] }, { log: this.#log, onSetAside: this.#onSetAside });
   }
 
   async #recordGroups(

@@ -23,6 +23,7 @@ import { takeLock } from './lock-file.js';
 import { migrate } from './migrate.js';
 import { warehousePaths } from './paths.js';
 import { RESERVED_BYTES } from './room.js';
+import type { OnSetAside } from './set-aside.js';
 import type { Warehouse } from './warehouse.js';
 
 export interface OpenWarehouseOptions {
@@ -42,6 +43,8 @@ export interface OpenWarehouseOptions {
   readonly reservedBytes?: number;
   /** DuckDB cannot go on (disk full at a checkpoint, damage): every later call fails; end the process. */
   readonly onFatal?: (error: WarehouseCorruptError) => void;
+  /** Records of the archive could not be taken in: `verify` lists them, a person has to look. */
+  readonly onSetAside?: OnSetAside;
   readonly onCatchUp?: (progress: CatchUpProgress) => void;
 }
 
@@ -82,13 +85,16 @@ export async function openWarehouse(options: OpenWarehouseOptions): Promise<Ware
       database,
       archive,
       log,
+      now: now(),
+      onSetAside: options.onSetAside,
       ...(options.onCatchUp === undefined ? {} : { onProgress: options.onCatchUp }),
     });
     const reservedBytes = options.reservedBytes ?? RESERVED_BYTES;
     const { lastLoadId } = caughtUp;
     const parts = { database, archive, now, paths, lock, lastLoadId, reservedBytes };
     const attempts = new LoadAttempts(settings.dataDir);
-    return new LedgerWarehouse({ store: new FileStore(parts), archive, attempts, log, now });
+    const { onSetAside } = options;
+    return new LedgerWarehouse({ store: new FileStore(parts), archive, attempts, log, now, onSetAside });
   } catch (error) {
     database?.close();
     await lock.release();

@@ -63,7 +63,8 @@ export function startPublisher(warehouse: Warehouse, options: PublisherOptions):
   const publishOnce = async (): Promise<void> => {
     const began = performance.now();
     try {
-      await warehouse.ingestArchive();
+      // What cannot be read on keeps nobody from what is there.
+      await warehouse.ingestArchive().catch(complain);
       firstChange = null;
       const publication = await warehouse.publish();
       const took = performance.now() - began;
@@ -96,15 +97,17 @@ export function startPublisher(warehouse: Warehouse, options: PublisherOptions):
     isIngesting = true;
     warehouse
       .ingestArchive()
-      .catch((error: unknown) => {
-        // Asked every second: what goes on for long, as a full disk does, is said once a minute.
-        if (Date.now() - complainedAt < COMPLAIN_EVERY_MS) return;
-        complainedAt = Date.now();
-        log.error({ err: error }, 'the archive could not be read on');
-      })
+      .catch(complain)
       .finally(() => {
         isIngesting = false;
       });
+  }
+
+  /** Asked every second: what goes on for long, as a full disk does, is said once a minute. */
+  function complain(error: unknown): void {
+    if (Date.now() - complainedAt < COMPLAIN_EVERY_MS) return;
+    complainedAt = Date.now();
+    log.error({ err: error }, 'the archive could not be read on');
   }
 
   return {

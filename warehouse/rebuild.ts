@@ -122,7 +122,7 @@ async function fillDraft(
       events,
       loadsRepeated: loads,
       losses,
-    } = await catchUp({ database: draft, archive, log, ...progress });
+    } = await catchUp({ database: draft, archive, log, now, ...progress });
     const found = findLosses(losses, { before: before.holdings, after: await readHoldings(draft) });
     const [counted] = await draft.all('count-made');
     await draft.use((session) => session.checkpoint());

@@ -1,6 +1,7 @@
 /** Writes batches of events and facts into the ledgers; the caller refreshes the invoices that were touched. */
 
 import type { ArchivedEvent, Fact } from '../archive/archive.js';
+import { wellFormedJson } from '../contract/well-formed.js';
 import type { Taken } from './invoice-states.js';
 import { eventLine, factLines, instant } from './ledger-lines.js';
 import type { Statements } from './statements.js';
@@ -17,7 +18,7 @@ export async function takeEvents(
 ): Promise<TakenEvents> {
   // One statement must not meet an id twice; the first line is the one the archive has.
   const byId = new Map(events.toReversed().map((event) => [event.eventId, event]));
-  const known = await session.all('known-events', { event_ids: JSON.stringify([...byId.keys()]) });
+  const known = await session.all('known-events', { event_ids: wellFormedJson([...byId.keys()]) });
   const refused: ArchivedEvent[] = [];
   for (const { event_id: eventId, verdict } of known) {
     const event = byId.get(String(eventId));
@@ -29,9 +30,9 @@ export async function takeEvents(
   const since = oldest(fresh.map(({ receivedAt }) => receivedAt));
   if (fresh.length === 0) return { fresh: [], invoiceIds: [], since, hasAttention: false };
   if (refused.length > 0) {
-    await session.all('release-events', { events: JSON.stringify(refused.map(eventLine)) });
+    await session.all('release-events', { events: wellFormedJson(refused.map(eventLine)) });
   }
-  const rows = await session.all('take-events', { events: JSON.stringify(fresh.map(eventLine)) });
+  const rows = await session.all('take-events', { events: wellFormedJson(fresh.map(eventLine)) });
   const ids = rows.flatMap((row) => (typeof row.invoice_id === 'string' ? [row.invoice_id] : []));
   return {
     fresh: rows.map((row) => String(row.event_id)),
@@ -45,7 +46,7 @@ export async function takeEvents(
 export async function takeFacts(session: Statements, facts: readonly Fact[]): Promise<Taken> {
   const { invoiceIds, ...lines } = factLines(facts);
   for (const [name, batch] of Object.entries(lines)) {
-    if (batch.length > 0) await session.all(`take-${name}`, { facts: JSON.stringify(batch) });
+    if (batch.length > 0) await session.all(`take-${name}`, { facts: wellFormedJson(batch) });
   }
   return { invoiceIds, since: oldest(facts.map(({ at }) => at)), hasAttention: lines.attention.length > 0 };
 }

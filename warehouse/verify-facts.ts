@@ -3,7 +3,7 @@
  * must be here, and what is here the archive must still tell of, else a rebuild would make less.
  */
 
-import type { Archive, Fact } from '../archive/archive.js';
+import type { Archive, Fact, OnUnreadable, UnreadableRecord } from '../archive/archive.js';
 import type { Database } from './database.js';
 import {
   type Counts,
@@ -31,7 +31,7 @@ type LoadFact = Fact & { readonly kind: 'load' };
 interface Archived {
   readonly loads: readonly LoadFact[];
   readonly counts: Counts;
-  readonly unreadable: readonly string[];
+  readonly unreadable: readonly (UnreadableRecord & { readonly rule: string; readonly expected: string })[];
 }
 
 export async function verifyFacts(options: VerifyFactsOptions): Promise<readonly Drift[]> {
@@ -47,11 +47,11 @@ export async function verifyFacts(options: VerifyFactsOptions): Promise<readonly
     ),
   );
   return [
-    ...archived.unreadable.map((where) => ({
+    ...archived.unreadable.map(({ where, why, rule, expected }) => ({
       invoiceId: '',
-      rule: 'fact-unreadable',
-      expected: 'a fact',
-      found: `damaged: ${where}`,
+      rule,
+      expected,
+      found: damaged(where, why),
     })),
     ...lacking.flatMap(driftOfOne),
     ...lackingFacts(lacking).map(({ kind, invoiceId, lines }) => ({
@@ -67,14 +67,25 @@ export async function verifyFacts(options: VerifyFactsOptions): Promise<readonly
 async function readArchived(archive: Archive): Promise<Archived> {
   const loads = new Map<number, LoadFact>();
   const counts = new Map<string, number>();
-  const unreadable: string[] = [];
-  for await (const fact of archive.facts(({ where }) => unreadable.push(where))) {
+  const unreadable: Archived['unreadable'][number][] = [];
+  const noteFact: OnUnreadable = (record) =>
+    unreadable.push({ ...record, rule: 'fact-unreadable', expected: 'a fact' });
+  for await (const fact of archive.facts(noteFact)) {
     if (fact.kind === 'load') loads.set(fact.loadId, fact);
     const key = holdingOfFact(fact);
     if (key !== null) counts.set(key, (counts.get(key) ?? 0) + 1);
   }
+  // Each is read: one that was taken in and damaged since is there by name, and a rebuild would lack it.
+  const onUnreadable: OnUnreadable = (record) =>
+    unreadable.push({ ...record, rule: 'event-unreadable', expected: 'an event' });
+  for await (const _ of archive.events({ onUnreadable }));
   for await (const name of archive.eventNames()) counts.set(holdingKey({ kind: 'event', subject: name }), 1);
   return { loads: [...loads.values()], counts, unreadable };
+}
+
+/** As people read it. */
+export function damaged(where: string, why: string): string {
+  return `${where}: ${why}`;
 }
 
 function driftOfOne({ kind, subject, invoiceId, sha256 }: Holding): readonly Drift[] {

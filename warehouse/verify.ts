@@ -12,8 +12,9 @@ import { deriveInvoice } from './derive-invoice.js';
 import type { Holding } from './holdings.js';
 import { readInvoiceLines } from './invoice-states.js';
 import type { Session } from './session.js';
+import { readSetAside, type SetAside } from './set-aside.js';
 import type { Row } from './statements.js';
-import { verifyFacts } from './verify-facts.js';
+import { damaged, verifyFacts } from './verify-facts.js';
 import type { Drift, Verification } from './warehouse.js';
 
 export interface VerifyOptions {
@@ -52,6 +53,9 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
     drift.push(...(await verifyFacts({ database, archive, step, beingTold, isKnown })));
     drift.push(...(await step(() => verifyStates(database))));
   }
+  const told = new Set(drift.map(({ found }) => found));
+  const setAside = (await step(() => readSetAside(database))).map(driftOfSetAside);
+  drift.push(...setAside.filter(({ found }) => !told.has(found)));
   if (proved.length > 0) {
     const load_ids = `[${proved.join(', ')}]`;
     await step(() => database.all('mark-verified', { load_ids, verified_at: options.now.toISOString() }));
@@ -155,6 +159,16 @@ async function compareWithFile(
     drift.push({ invoiceId, rule: 'cells', expected: 'the cells of the file', found: 'other cells' });
   }
   return drift;
+}
+
+/** A record that was not taken in, as verifying the archive says it too: one fault is one line. */
+function driftOfSetAside({ place, why }: SetAside): Drift {
+  return {
+    invoiceId: '',
+    rule: 'record-set-aside',
+    expected: 'a record that can be taken in',
+    found: damaged(place, why),
+  };
 }
 
 /** Rows that no load accounts for. */

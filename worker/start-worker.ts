@@ -12,7 +12,7 @@ import type { Settings } from '../config/settings.js';
 import { taskQueues } from '../contract/names.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import { openQuarantine } from '../inbox/quarantine-folder.js';
-import { type Alerts, createAlerts } from '../ops/alerts.js';
+import { type Alert, type Alerts, createAlerts } from '../ops/alerts.js';
 import { onFsyncFailure } from '../ops/durable-files.js';
 import type { Health } from '../ops/health.js';
 import type { Logger } from '../ops/log.js';
@@ -21,6 +21,7 @@ import { createScrub } from '../ops/scrub.js';
 import { UndecryptablePayloadError, UnknownEncryptionKeyError } from '../temporal/codec.js';
 import { applySchedule } from '../temporal/schedule.js';
 import { startPublisher } from '../warehouse/publisher.js';
+import type { SetAside } from '../warehouse/set-aside.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { QueueNames } from './create-workers.js';
 import { openOrRebuild } from './open-or-rebuild.js';
@@ -94,6 +95,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const warehouse = await openOrRebuild({
       ...{ settings, archive, log, metrics, health, alerts, role: options.role ?? 'worker' },
       lockPatienceMs: LOCK_PATIENCE_MS,
+      onSetAside: (records) => alerts.raise(setAsideAlert(records)),
       onFatal(error) {
         health.set('warehouse', { isHealthy: false, detail: error.message });
         alerts.raise({ key: 'warehouse', title: 'The warehouse cannot go on', detail: error.message });
@@ -142,6 +144,17 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     await close();
     throw error;
   }
+}
+
+function setAsideAlert(records: readonly SetAside[]): Alert {
+  const [first] = records;
+  const title = `${records.length} ${records.length === 1 ? 'record' : 'records'} of the archive could not be taken in`;
+  return {
+    // Each is said, whatever was said of another before.
+    key: `set-aside/${first?.place}`,
+    title,
+    detail: `${first?.place}: ${first?.why}. All others were. \`billsync verify\` lists what is set aside; once it is repaired, \`billsync rebuild\` takes it in.`,
+  };
 }
 
 const nothingWaits: ForwardWaiting = async () => ({ forwarded: 0, waiting: 0, oldestReceivedAt: null });

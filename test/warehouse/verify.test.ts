@@ -88,7 +88,7 @@ test('a line in the middle of the journal that cannot be read is drift, with its
       invoiceId: '',
       rule: 'fact-unreadable',
       expected: 'a fact',
-      found: 'damaged: facts/journal.ndjson, line 6',
+      found: 'facts/journal.ndjson, line 6: not JSON',
     },
     { invoiceId: INVOICE, rule: 'fact-missing', expected: `load 1 of ${first}`, found: 'not in the archive' },
   ]);

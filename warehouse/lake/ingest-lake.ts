@@ -8,17 +8,25 @@ import { holdInvoices, type Ledger } from './ledger.js';
 export interface IngestLakeOptions {
   readonly ledger: Ledger;
   readonly archive: Archive;
+  readonly now: Date;
   /** Of this process: who waits for PostgreSQL's lock holds a connection, who waits here does not. */
   readonly locks: KeyedMutex;
   readonly onProgress?: IngestOptions['onProgress'];
 }
 
-export function ingestLake({ ledger, archive, locks, onProgress }: IngestLakeOptions): Promise<Ingested> {
+export function ingestLake({
+  ledger,
+  archive,
+  now,
+  locks,
+  onProgress,
+}: IngestLakeOptions): Promise<Ingested> {
   return locks.run('#ingest', () =>
     ledger.alone('ingest', (ledgers) => {
       let invoices: readonly string[] = [];
       return ingest({
         archive,
+        now,
         database: {
           all: ledgers.all,
           transaction: (work) =>

@@ -70,8 +70,8 @@ export class LakeStore implements Store {
   }
 
   async ingest(): Promise<Ingested> {
-    const { ledger, archive } = this.#parts;
-    const ingested = await ingestLake({ ledger, archive, locks: this.#locks });
+    const { ledger, archive, now } = this.#parts;
+    const ingested = await ingestLake({ ledger, archive, now: now(), locks: this.#locks });
     await this.#noticeOthers();
     return ingested;
   }

@@ -13,10 +13,10 @@ import {
   type CatchUpProgress,
   type Loss,
   loadFact,
-  lossesOfUnreadable,
   lossOf,
   noteFailed,
   repeatLoads,
+  tellOfIngested,
 } from '../catch-up.js';
 import { claimDataFolder } from '../data-folder.js';
 import type { Database } from '../database.js';
@@ -62,7 +62,8 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
     const { dataPath } = address;
     const parts = { database, ledger, archive, log, now, publishedPath, dataPath, leave };
     const attempts = new LoadAttempts(settings.dataDir);
-    return new LedgerWarehouse({ store: new LakeStore(parts), archive, attempts, log, now });
+    const { onSetAside } = options;
+    return new LedgerWarehouse({ store: new LakeStore(parts), archive, attempts, log, now, onSetAside });
   } catch (error) {
     await leave?.();
     await ledger.close();
@@ -80,7 +81,10 @@ export function lakeAddress(
 }
 
 export interface PrepareLake {
-  readonly options: Pick<OpenWarehouseOptions, 'settings' | 'archive' | 'log' | 'onCatchUp' | 'onFatal'>;
+  readonly options: Pick<
+    OpenWarehouseOptions,
+    'settings' | 'archive' | 'log' | 'onCatchUp' | 'onSetAside' | 'onFatal'
+  >;
   readonly ledger: Ledger;
   readonly place: LakePlace;
   readonly now: () => Date;
@@ -127,14 +131,15 @@ export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
 }
 
 async function catchUpLake(
-  { options, ledger }: PrepareLake,
+  { options, ledger, now }: PrepareLake,
   database: Database,
 ): Promise<Omit<PreparedLake, 'database'>> {
-  const { archive, log, onCatchUp } = options;
+  const { archive, log, onCatchUp, onSetAside } = options;
   const progress: CatchUpProgress = { events: 0, facts: 0, loadsDone: 0, loadsOf: 0 };
   const ingested = await ingestLake({
     ledger,
     archive,
+    now: now(),
     locks: new KeyedMutex(),
     onProgress: (done) => onCatchUp?.({ ...progress, ...done }),
   });
@@ -159,7 +164,7 @@ async function catchUpLake(
   return {
     events,
     loadsRepeated: repeated,
-    losses: [...failed.map(lossOf), ...lossesOfUnreadable(ingested.unreadable, log)],
+    losses: [...failed.map(lossOf), ...tellOfIngested(ingested, { log, onSetAside })],
   };
 }
 

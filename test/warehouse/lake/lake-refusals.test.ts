@@ -1,12 +1,14 @@
 /** What a person reads when something is wrong with a lake: which setting, process or file it is, and what to do. */
 
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeError, EXIT } from '../../../cli/errors.js';
 import { openWarehouse } from '../../../warehouse/open-warehouse.js';
 import { rebuildWarehouse } from '../../../warehouse/rebuild.js';
+import type { SetAside } from '../../../warehouse/set-aside.js';
+import { anArchivedEvent, anEvent } from '../../archive/an-event.js';
 import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.js';
 import { askLake, type LakeServer, type LakeTestSettings, startLakeServer } from './support.js';
 
@@ -56,6 +58,47 @@ test('a lake of the other environment is told as a lake, not as a data folder', 
   expect(refused.what).toMatch(/^The lake host=\S+ .* belongs to the test environment, this is production\./);
   expect(refused.what).toContain('BILLSYNC_WAREHOUSE');
   expect(refused.what).not.toContain('BILLSYNC_DATA_DIR');
+});
+
+test('a record that PostgreSQL does not take is set aside and told; text that it would not take is mended', async () => {
+  const told: SetAside[] = [];
+  const other = await openWarehouse({
+    ...{ settings, archive: t.archive, log: silent },
+    onSetAside: (records) => told.push(...records),
+  });
+  const events = ['a1', 'b2', 'c3', 'd4'].map((eventId, i) => {
+    const event = anEvent({ eventId });
+    const invoice = { ...event.invoice, invoiceId: `${i}`.repeat(8).concat('-3333-4333-8333-333333333333') };
+    return anArchivedEvent({ eventId, event: { ...event, invoice } });
+  });
+  const [half, , late] = events;
+  for (const event of events) await t.archive.putEvent(event);
+  const rewrite = (eventId: string, from: string, to: string): void => {
+    const path = join(settings.dataDir, 'archive/events', eventId, `${eventId}.json`);
+    writeFileSync(path, readFileSync(path, 'utf8').replace(from, to));
+  };
+  // As a version before this one kept it.
+  rewrite('a1', '"invoiceNumber":"INV-1"', '"invoiceNumber":"\\ud800\\u0000"');
+  rewrite('b2', '"event":{', '"event":{{');
+  rewrite('c3', late?.receivedAt ?? '', '0000-01-01T00:00:00Z');
+  await other.ingestArchive();
+  expect(await other.invoice(half?.event?.invoice.invoiceId ?? '')).toMatchObject({
+    header: { invoiceNumber: '\ufffd\ufffd' },
+  });
+  expect(
+    (await other.invoices()).filter(({ invoiceId }) => invoiceId.endsWith('-333333333333')),
+  ).toHaveLength(2);
+  expect(told.map(({ place }) => place).sort()).toEqual([
+    'event c3, received 0000-01-01T00:00:00Z',
+    'events/b2/b2.json',
+  ]);
+  const { drift } = await other.verify({ full: true });
+  expect(drift.map(({ rule }) => rule).sort()).toEqual(['event-unreadable', 'record-set-aside']);
+  await other.close();
+  for (const eventId of ['b2', 'c3']) {
+    rmSync(join(settings.dataDir, 'archive/events', eventId), { recursive: true });
+  }
+  await server.query(settings, 'delete from billsync_1.set_aside');
 });
 
 test('a file that is damaged or gone is told with its invoice; the others are proved, and a rebuild mends it', async () => {

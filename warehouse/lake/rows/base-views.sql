@@ -10,5 +10,6 @@ create or replace view invoice_state as select * from ledger.invoice_state;
 create or replace view discrepancy_lines as select * from ledger.discrepancy_lines;
 create or replace view publication_log as select * from ledger.publication_log;
 create or replace view ingest_cursors as select * from ledger.ingest_cursors;
+create or replace view set_aside as select * from ledger.set_aside;
 create or replace view verification_log as select * from ledger.verification_log;
 create or replace view ask_log as select * from ledger.ask_log;
