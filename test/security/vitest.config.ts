@@ -1,10 +1,12 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { AttackReporter } from './test/support/attack-reporter.js';
-import base from './vitest.config.js';
+import base from '../../vitest.config.js';
+import { AttackReporter } from '../support/attack-reporter.js';
 
 /** `npm run test:security`: the tests of safety that `npm test` has as well, and the long ones, which it has not. */
 // biome-ignore lint/style/noDefaultExport: vitest reads its settings from the default export.
 export default defineConfig({
+  root: fileURLToPath(new URL('../..', import.meta.url)),
   test: {
     testTimeout: base.test?.testTimeout ?? 120_000,
     hookTimeout: base.test?.hookTimeout ?? 120_000,
