@@ -13,7 +13,8 @@ export interface ScheduledReport {
   /** Days relative to the run, instead of `from` and `to`. */
   readonly period: string | null;
   readonly parameters: Readonly<Record<string, string>>;
-  readonly tables: { readonly rates?: string; readonly costs?: string };
+  /** Absolute paths of the files it joins, by table. */
+  readonly tables: Readonly<Record<string, string>>;
   readonly format: string;
   /** Absolute, on the worker's machine. */
   readonly folder: string;

@@ -32,7 +32,7 @@ const GROUPINGS: Readonly<Record<string, string | null>> = {
   matrix: 'tenant, carrier, service_level, currency_code',
   services: 'carrier, service_level, carrier_zone, ceil(billable_weight), currency_code',
   summary: "date_trunc('month', ship_date), currency_code",
-  'zone-mix': "date_trunc('month', ship_date), carrier, carrier_zone, currency_code",
+  mix: "date_trunc('month', ship_date), carrier, carrier_zone, currency_code",
   'weight-breaks': 'ceil(billable_weight), billable_weight_unit, currency_code',
   'billing-lag': 'carrier, currency_code, invoice_generation_date - ship_date',
   accrual:

@@ -6,6 +6,7 @@ import type { ScheduledReport } from '../activities/write-report.js';
 import type { Settings } from '../config/settings.js';
 import { bindParameters } from '../reports/bind-parameters.js';
 import { findReport } from '../reports/catalogue.js';
+import type { OptionalTables } from '../reports/optional-tables.js';
 import type { RelativePeriod } from '../reports/relative-period.js';
 import type { ReportFormat } from '../reports/render/render-report.js';
 import { checkFilters, type ReportFilters } from '../reports/report-filters.js';
@@ -29,7 +30,7 @@ export interface WantedSchedule {
   readonly filters: ReportFilters;
   readonly period: RelativePeriod | undefined;
   readonly parameters: Readonly<Record<string, string>>;
-  readonly tables: { readonly rates?: string | undefined; readonly costs?: string | undefined };
+  readonly tables: OptionalTables;
   readonly format: ReportFormat;
   /** A folder on the worker's machine. */
   readonly folder: string | undefined;
@@ -81,7 +82,7 @@ async function checked(
   return {
     ...{ name, report, parameters: wanted.parameters, format: wanted.format, period: period ?? null },
     filters: given(filters),
-    tables: given({ rates: await readable(wanted.tables.rates), costs: await readable(wanted.tables.costs) }),
+    tables: await readableTables(wanted.tables),
     folder: resolve(wanted.folder),
   };
 }
@@ -102,9 +103,16 @@ async function showSchedules(settings: Settings, output: Output): Promise<void> 
   );
 }
 
+async function readableTables(tables: OptionalTables): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const [table, path] of Object.entries(tables)) {
+    if (path !== undefined) found[table] = await readable(path);
+  }
+  return found;
+}
+
 /** An absolute path, since the worker runs elsewhere. @throws CliError (exit 2) */
-async function readable(path: string | undefined): Promise<string | undefined> {
-  if (path === undefined) return undefined;
+async function readable(path: string): Promise<string> {
   await access(path).catch(() => {
     throw new CliError(EXIT.usage, `${path} cannot be read`);
   });

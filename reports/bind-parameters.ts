@@ -38,7 +38,11 @@ export function bindParameters(
 function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
   switch (parameter.type) {
     case 'text':
-      return text;
+      if (parameter.choices === null || parameter.choices.includes(text)) return text;
+      throw new ReportFilterError(
+        parameter.name,
+        `"${text}" is no value for ${parameter.name}: take ${parameter.choices.join(', ')}.`,
+      );
     case 'date':
       return checkDate(parameter.name, text);
     case 'instant':

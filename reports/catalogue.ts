@@ -5,7 +5,8 @@
  * dashes continues the value above it. Keys:
  *
  * - `title` the question the report answers; `grain` what one row stands for
- * - `params` one per line: `$name type = default: what it does` (`integer`, `decimal`, `text`, `date`, `instant`);
+ * - `params` one per line: `$name type = default: what it does` (`integer`, `decimal`, `text`, `date`, `instant`, or the
+ *   words it may be, `month|week`);
  *   the default may be left out when the query treats null as "not given"
  * - `means` how to read the numbers; `cannot say` what they must not be taken for
  * - `units` comma-separated `column unit`; the unit `money` is the row's `currency_code`
@@ -25,12 +26,14 @@ export const PARAMETER_TYPES = ['integer', 'decimal', 'text', 'date', 'instant']
 export type ParameterType = (typeof PARAMETER_TYPES)[number];
 
 /** The files a person may add: each is a table with this name, from `--NAME FILE` or `report-files/NAME.csv`. */
-export const EXTRA_TABLES = ['rates', 'costs'] as const;
+export const EXTRA_TABLES = ['rates', 'costs', 'accepted'] as const;
 export type ExtraTable = (typeof EXTRA_TABLES)[number];
 
 export interface ReportParameter {
   readonly name: string;
   readonly type: ParameterType;
+  /** The words a text may be; null: any. */
+  readonly choices: readonly string[] | null;
   /** Text as a person would type it; null: nothing is bound unless it is given. */
   readonly default: string | null;
   readonly about: string;
@@ -143,11 +146,12 @@ function headerOf(sql: string): Map<string, string[]> {
 }
 
 function parameterOf(report: string, line: string): ReportParameter {
-  const match = /^\$([a-z_]+) ([a-z]+)(?: = ([^:]+))?: (.+)$/.exec(line);
-  const type = PARAMETER_TYPES.find((known) => known === match?.[2]);
+  const match = /^\$([a-z_]+) ([a-z|]+)(?: = ([^:]+))?: (.+)$/.exec(line);
+  const choices = match?.[2]?.includes('|') ? match[2].split('|') : null;
+  const type = choices ? 'text' : PARAMETER_TYPES.find((known) => known === match?.[2]);
   if (!match?.[1] || !match[4] || !type)
     throw new Error(`Report ${report}: cannot read the parameter "${line}".`);
-  return { name: match[1], type, default: match[3]?.trim() ?? null, about: match[4] };
+  return { name: match[1], type, choices, default: match[3]?.trim() ?? null, about: match[4] };
 }
 
 function chartOf(report: string, line: string): ChartSpec {

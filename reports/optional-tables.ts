@@ -1,44 +1,56 @@
-/** Brings the two tables an analyst may add, expected rates and own costs, from CSV into the session of a report. */
+/**
+ * Brings the tables a person may add, each a CSV file, into the session of a report.
+ *
+ * A file is named for one report (`--rates FILE`), or lies as `report-files/rates.csv` beside the published file; then
+ * every report that joins it has it, wherever it is asked: at a terminal, on a page, by a schedule.
+ */
 
 import { createReadStream } from 'node:fs';
-import { DuckDBDecimalValue } from '@duckdb/node-api';
+import { access } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { DuckDBDateValue, DuckDBDecimalValue } from '@duckdb/node-api';
 import { parse } from 'csv-parse';
 import { messageOf, systemErrorIn } from '../config/system-error.js';
-import type { ReportDefinition } from './catalogue.js';
+import { EXTRA_TABLES, type ExtraTable, type ReportDefinition } from './catalogue.js';
 import { ReportFilterError } from './errors.js';
 import type { PublishedFile } from './published-file.js';
+import { checkDate } from './report-filters.js';
 
-export interface OptionalTables {
-  /** CSV with the header `carrier,service_level,zone,from_lb,to_lb,currency_code,rate`. */
-  readonly rates?: string | undefined;
-  /** CSV with the header `carrier,tracking_number,currency_code,cost`. */
-  readonly costs?: string | undefined;
-}
+/** Paths of CSV files by the table they fill; see `COLUMNS` for their headers. */
+export type OptionalTables = Readonly<Partial<Record<ExtraTable, string | undefined>>>;
 
-type TableName = 'rates' | 'costs';
+/** Beside the published file. */
+export const REPORT_FILES = 'report-files';
 
 interface TableColumn {
   readonly name: string;
-  readonly kind: 'text' | 'decimal';
-  /** Whether an empty cell is null ("matches all") or an error. */
-  readonly optional: boolean;
+  readonly kind: 'text' | 'decimal' | 'date';
+  /** `empty`: a cell may be empty, then it fits all; `missing`: so may the column. */
+  readonly may?: 'be empty' | 'be missing';
 }
 
-const COLUMNS: Readonly<Record<TableName, readonly TableColumn[]>> = {
+const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
   rates: [
-    { name: 'carrier', kind: 'text', optional: true },
-    { name: 'service_level', kind: 'text', optional: true },
-    { name: 'zone', kind: 'text', optional: true },
-    { name: 'from_lb', kind: 'decimal', optional: false },
-    { name: 'to_lb', kind: 'decimal', optional: false },
-    { name: 'currency_code', kind: 'text', optional: false },
-    { name: 'rate', kind: 'decimal', optional: false },
+    { name: 'carrier', kind: 'text', may: 'be empty' },
+    { name: 'service_level', kind: 'text', may: 'be empty' },
+    { name: 'zone', kind: 'text', may: 'be empty' },
+    { name: 'from_lb', kind: 'decimal', may: 'be empty' },
+    { name: 'to_lb', kind: 'decimal', may: 'be empty' },
+    { name: 'currency_code', kind: 'text' },
+    { name: 'rate', kind: 'decimal' },
+    { name: 'valid_from', kind: 'date', may: 'be missing' },
+    { name: 'valid_to', kind: 'date', may: 'be missing' },
   ],
   costs: [
-    { name: 'carrier', kind: 'text', optional: false },
-    { name: 'tracking_number', kind: 'text', optional: false },
-    { name: 'currency_code', kind: 'text', optional: false },
-    { name: 'cost', kind: 'decimal', optional: false },
+    { name: 'carrier', kind: 'text' },
+    { name: 'tracking_number', kind: 'text' },
+    { name: 'currency_code', kind: 'text' },
+    { name: 'cost', kind: 'decimal' },
+  ],
+  accepted: [
+    { name: 'invoice_number', kind: 'text', may: 'be empty' },
+    { name: 'rule', kind: 'text' },
+    { name: 'reason', kind: 'text' },
   ],
 };
 
@@ -52,14 +64,30 @@ export async function provideTables(
   report: ReportDefinition,
   tables: OptionalTables,
 ): Promise<void> {
+  const unused = EXTRA_TABLES.find((name) => tables[name] !== undefined && !report.sources.includes(name));
+  if (unused !== undefined) {
+    const joined = report.sources.length === 0 ? 'no file' : report.sources.join(', ');
+    throw new ReportFilterError(
+      unused,
+      `The report ${report.name} does not read --${unused}; it joins ${joined}.`,
+    );
+  }
   for (const name of report.sources) {
     await file.apply(name);
-    const path = tables[name];
+    const path = tables[name] ?? (await lyingBeside(file.path, name));
     if (path !== undefined) await appendCsv(file, name, path);
   }
 }
 
-async function appendCsv(file: PublishedFile, table: TableName, path: string): Promise<void> {
+async function lyingBeside(published: string, name: ExtraTable): Promise<string | undefined> {
+  const path = join(dirname(published), REPORT_FILES, `${name}.csv`);
+  return access(path).then(
+    () => path,
+    () => undefined,
+  );
+}
+
+async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): Promise<void> {
   const columns = COLUMNS[table];
   const appender = await file.connection.createAppender(table, 'main', 'temp');
   const parser = parse({ bom: true, columns: (header: string[]) => checkHeader(table, header), info: true });
@@ -70,12 +98,13 @@ async function appendCsv(file: PublishedFile, table: TableName, path: string): P
     for await (const parsed of parser) {
       const { record, info } = parsed as { record: Record<string, string>; info: { lines: number } };
       for (const column of columns) {
-        const text = record[column.name] ?? '';
-        if (text === '' && column.optional) appender.appendNull();
-        else if (text === '')
-          throw new ReportFilterError(table, `${path} line ${info.lines}: ${column.name} is empty.`);
-        else if (column.kind === 'text') appender.appendVarchar(text);
-        else appender.appendDecimal(decimalOf(table, `${path} line ${info.lines}: ${column.name}`, text));
+        const text = (record[column.name] ?? '').trim();
+        const place = `${path} line ${info.lines}: ${column.name}`;
+        if (text === '' && column.may !== undefined) appender.appendNull();
+        else if (text === '') throw new ReportFilterError(table, `${place} is empty.`);
+        else if (column.kind === 'text') appender.appendVarchar(record[column.name] ?? '');
+        else if (column.kind === 'date') appender.appendDate(dateOf(table, place, text));
+        else appender.appendDecimal(decimalOf(table, place, text));
       }
       appender.endRow();
     }
@@ -89,17 +118,17 @@ async function appendCsv(file: PublishedFile, table: TableName, path: string): P
   appender.closeSync();
 }
 
-function checkHeader(table: TableName, header: readonly string[]): string[] {
+function checkHeader(table: ExtraTable, header: readonly string[]): string[] {
   const names = header.map((name) => name.trim().toLowerCase());
   const missing = COLUMNS[table]
-    .filter((column) => !names.includes(column.name))
+    .filter((column) => column.may !== 'be missing' && !names.includes(column.name))
     .map((column) => column.name);
   if (missing.length === 0) return names;
   throw new ReportFilterError(table, `The header lacks ${missing.join(', ')}.`);
 }
 
 /** Checked here, because the appender wraps a number that does not fit without a word (hazard 8). */
-function decimalOf(table: TableName, place: string, text: string): DuckDBDecimalValue {
+function decimalOf(table: ExtraTable, place: string, text: string): DuckDBDecimalValue {
   const match = /^(-?)(\d{1,14})(?:\.(\d{1,4}))?$/.exec(text.trim());
   if (!match)
     throw new ReportFilterError(
@@ -107,4 +136,12 @@ function decimalOf(table: TableName, place: string, text: string): DuckDBDecimal
       `${place} is "${text}", which is no number with at most four decimals.`,
     );
   return new DuckDBDecimalValue(BigInt(`${match[1]}${match[2]}${(match[3] ?? '').padEnd(4, '0')}`), 18, 4);
+}
+
+function dateOf(table: ExtraTable, place: string, text: string): DuckDBDateValue {
+  try {
+    return new DuckDBDateValue(Date.parse(`${checkDate(table, text)}T00:00:00Z`) / 86_400_000);
+  } catch {
+    throw new ReportFilterError(table, `${place} is "${text}", which is no day as YYYY-MM-DD.`);
+  }
 }

@@ -8,6 +8,7 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api';
 import { asDamage } from '../ops/damaged-file.js';
+import type { ExtraTable } from './catalogue.js';
 import { NotPublishedError } from './errors.js';
 
 /** One reader with its own session; reports share nothing but the file. */
@@ -33,6 +34,8 @@ export type SessionStatement =
   | 'cell-prices'
   | 'invoiced'
   | 'invoiced-months'
+  | 'monthly-prices'
+  | 'price-moves'
   | 'accrual-estimates'
   | 'filtered-invoices'
   | 'selected-invoices'
@@ -40,8 +43,7 @@ export type SessionStatement =
   | 'voided-shipments'
   | 'head'
   | 'publication'
-  | 'rates'
-  | 'costs';
+  | ExtraTable;
 
 const SESSION_FOLDER = new URL('./session/', import.meta.url);
 const statements = new Map<string, Promise<string>>();
@@ -79,6 +81,7 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   };
   try {
     await connection.run(await sessionText('macros'));
+    await connection.run(await sessionText('definitions'));
     const isWhole = !elsewhere.has(path);
     return { path, isWhole, query, apply: async (name) => query(await sessionText(name)), connection, close };
   } catch (error) {

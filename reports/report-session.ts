@@ -56,8 +56,13 @@ export interface SessionRequest {
 
 const DEFAULT_TIME_LIMIT_MS = 60_000;
 
-/** What several reports read and others do not: made when the first of them runs. */
-const SHARED_BY_REPORTS = ['invoiced-months', 'accrual-estimates'] as const;
+/** What several reports read and others do not, with the names by which their SQL shows that they do. */
+const SHARED_BY_REPORTS = {
+  'invoiced-months': /\binvoiced_months\b/,
+  'monthly-prices': /\b(monthly_prices|price_moves)\b/,
+  'price-moves': /\bprice_moves\b/,
+  'accrual-estimates': /\baccrual_estimates\b/,
+} as const;
 
 /**
  * @throws ReportFilterError: a filter has a value that cannot be meant
@@ -83,8 +88,8 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     const level = comparesLevels ? 'all' : chosen.level;
     const values = bindParameters(report, parameters);
     await provideTables(file, report, request.tables ?? {});
-    for (const name of SHARED_BY_REPORTS) {
-      if (new RegExp(`\\b${name.replaceAll('-', '_')}\\b`).test(report.sql)) await file.apply(name);
+    for (const [shared, isRead] of Object.entries(SHARED_BY_REPORTS)) {
+      if (isRead.test(report.sql)) await file.apply(shared as keyof typeof SHARED_BY_REPORTS);
     }
     const reader = await file.query(report.sql, values.bound);
     const columns = readColumns(reader, report);

@@ -2,7 +2,7 @@
 
 import { writeFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { listReports } from '../../reports/catalogue.js';
+import { EXTRA_TABLES, listReports } from '../../reports/catalogue.js';
 import { daysOf, RELATIVE_PERIODS, type RelativePeriod } from '../../reports/relative-period.js';
 import { weighedLabel } from '../../reports/render/labels.js';
 import { REPORT_FORMATS, type ReportFormat, renderReport } from '../../reports/render/render-report.js';
@@ -29,6 +29,7 @@ interface ReportFlags {
   readonly param?: Readonly<Record<string, string>>;
   readonly rates?: string;
   readonly costs?: string;
+  readonly accepted?: string;
   readonly format?: ReportFormat;
   readonly json?: boolean;
   readonly ndjson?: boolean;
@@ -66,6 +67,10 @@ export function reportCommand(): Command {
     .option('--param <name=value>', "one of the report's own parameters (repeatable)", collectParameter)
     .option('--rates <file>', 'CSV of expected rates, for reports that join it')
     .option('--costs <file>', 'CSV of your own costs, for reports that join it')
+    .option(
+      '--accepted <file>',
+      'CSV of differences that are accepted, with the reason, for the report proof',
+    )
     .addOption(new Option('--format <format>', 'the form of the answer').choices([...REPORT_FORMATS]))
     .option('--output <file>', 'write there instead of stdout')
     .option('--limit <seconds>', 'stop after so long', positiveInteger, 60)
@@ -186,7 +191,7 @@ function asked(flags: ReportFlags, usualFormat: ReportFormat) {
     filters,
     period: flags.period,
     parameters: flags.param ?? {},
-    tables: { rates: flags.rates, costs: flags.costs },
+    tables: Object.fromEntries(EXTRA_TABLES.map((name) => [name, flags[name]])),
     format: flags.format ?? usualFormat,
   };
 }

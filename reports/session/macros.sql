@@ -27,9 +27,10 @@ create or replace temp macro as_millionths(n) as cast(n as decimal(32, 0)) * cas
 create or replace temp macro per(amount, units) as
     as_amount(rounded_quotient(ten_thousandths(amount) * 10000, ten_thousandths(units)));
 
--- part of whole in percent, two decimals.
+-- part of whole in percent, two decimals. Of nothing, or of less than nothing, no part is a percentage: the sign of a
+-- change would turn (from -18 to 64 is no change of -456 %).
 create or replace temp macro percent_of(part, whole) as
-    as_hundredths(rounded_quotient(ten_thousandths(part) * 10000, ten_thousandths(whole)));
+    case when whole > 0 then as_hundredths(rounded_quotient(ten_thousandths(part) * 10000, ten_thousandths(whole))) end;
 
 -- What a group was credited: its negative lines, which its billing cost contains.
 create or replace temp macro credits_of(cost) as coalesce(sum(cost) filter (where cost < 0), 0);

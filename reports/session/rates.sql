@@ -1,10 +1,13 @@
--- Expected prices from --rates: from_lb < pounds <= to_lb, in the currency of the shipment. A null column matches all.
+-- Expected prices from --rates: from_lb < pounds <= to_lb, valid_from <= day < valid_to, in the currency of the shipment.
+-- A null fits all.
 create or replace temp table rates (
     carrier varchar,
     service_level varchar,
     zone varchar,
-    from_lb decimal(18, 4) not null,
-    to_lb decimal(18, 4) not null,
+    from_lb decimal(18, 4),
+    to_lb decimal(18, 4),
     currency_code varchar not null,
-    rate decimal(18, 4) not null
+    rate decimal(18, 4) not null,
+    valid_from date,
+    valid_to date
 )

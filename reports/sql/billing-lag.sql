@@ -1,13 +1,20 @@
 -- title: How long until a shipment is billed?
 -- grain: carrier, currency
--- means: days from ship date to the carrier's invoice, from there to our invoice, and in all. Medians and ninth
---   deciles are whole days that really occurred. Shipments without a carrier invoice date count in the last pair only.
+-- means: days from ship date to the carrier's invoice, from there to our invoice, and in all. A median is the
+--   mean of the two middle values; a ninth decile is the fewest days within which nine tenths were billed. Shipments without a carrier invoice date count in the last pair only.
 --   before_shipping counts lines dated before their own ship date.
 -- cannot say: who caused a delay; nor anything of shipments that were not billed yet (see "accrual").
 -- units: ship_to_carrier_median days, ship_to_carrier_ninth_decile days, carrier_to_invoice_median days,
 --   carrier_to_invoice_ninth_decile days, ship_to_invoice_median days, ship_to_invoice_ninth_decile days,
 --   ship_to_invoice_longest days
 -- chart: bar key=carrier value=ship_to_invoice_median
+-- example: Two lines were shipped on 1 March. The carrier billed one on 4 March, after 3 days, and of the other no date is
+--   known; we were invoiced for one on 11 and for the other on 14 March, after 10 and 13 days, a median of 11.5.
+--   lines: ship_date | carrier_invoice_date | invoice_generation_date
+--   2026-03-01 | 2026-03-04 | 2026-03-11
+--   2026-03-01 | | 2026-03-14
+--   rows: shipments | with_carrier_invoice_date | ship_to_carrier_median | carrier_to_invoice_median | ship_to_invoice_median
+--   2 | 1 | 3.0 | 7.0 | 11.5
 with
 -- Lines of a carrier that waited equally long are one row with a count.
 waits as (
@@ -27,7 +34,7 @@ laps as (
     union all
     select carrier, currency_code, 'ship to invoice', to_invoice, shipments from waits
 ),
--- n is how many lines there are, up_to how many waited at most so long: a quantile is the first day that reaches its part.
+-- n is how many lines there are, up_to how many waited at most so long: a decile is the first day that reaches its part.
 ranked as (
     select
         *,
@@ -42,7 +49,7 @@ quantiles as (
         carrier,
         currency_code,
         lap,
-        min(days) filter (where 2 * up_to >= n) as median,
+        middle_day(min(days) filter (where 2 * up_to >= n), min(days) filter (where 2 * up_to > n)) as median,
         min(days) filter (where 10 * up_to >= 9 * n) as ninth_decile
     from ranked
     group by all

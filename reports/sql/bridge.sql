@@ -6,10 +6,26 @@
 --   $second_to date: its end, exclusive
 -- means: volume is the change in shipments at the first period's mean cost. price is, for every carrier, service, zone
 --   and begun pound that both periods have, the second period's shipments at the second mean less the same at the
---   first. mix is the rest: shipments that moved between cells, cells that came and went. The three add up exactly.
+--   first. mix is the rest: shipments that moved between cells, cells that came and went, and lines without a service,
+--   zone or weight, which are like no other. The three add up exactly; volume and price are each rounded once, at the
+--   end. Where a period has no shipments there is nothing to compare, and all of the change is "not comparable".
 -- cannot say: whether mix was a choice; destinations and promised dates are not in an invoice file.
 -- units: amount money
 -- chart: waterfall key=step value=amount
+-- example: January had a ground parcel for 8 and an air one for 20, a mean of 14; February has three ground parcels for
+--   9 each. Volume: one more at 14. Price: three at 1 more. In all -1, so mix is -1 - 14 - 3 = -18.
+--   lines: ship_date | service_level | billing_cost
+--   2026-01-10 | Ground | 8
+--   2026-01-11 | Air | 20
+--   2026-02-10 | Ground | 9
+--   2026-02-11 | Ground | 9
+--   2026-02-12 | Ground | 9
+--   rows: step | amount | shipments
+--   first period | 28.0000 | 2
+--   volume | 14.0000 | 1
+--   price | 3.0000 |
+--   mix | -18.0000 |
+--   second period | 27.0000 | 3
 with latest as (
     select date_trunc('month', max(report_date)) as start from selected_shipments
 ),
@@ -45,6 +61,7 @@ cells as (
     where d.is_first or d.is_second
     group by all
 ),
+-- A cell's price effect in 10^-12, so that no sum of cells is off by what each of them was rounded.
 totals as (
     select
         currency_code,
@@ -53,9 +70,14 @@ totals as (
         sum(n2) as n2,
         sum(c2) as c2,
         coalesce(
-            sum(
-                c2 - as_amount(rounded_quotient(n2 * ten_thousandths(c1), n1))
-            ) filter (where n1 > 0 and n2 > 0),
+            as_amount(rounded_quotient(
+                sum(
+                    ten_thousandths(c2) * 100000000 - rounded_quotient(n2 * ten_thousandths(c1) * 100000000, n1)
+                ) filter (
+                    where n1 > 0 and n2 > 0 and service_level is not null and zone is not null and lb is not null
+                ),
+                100000000
+            )),
             0
         ) as price
     from cells
@@ -65,10 +87,8 @@ totals as (
 parts as (
     select
         *,
-        case
-            when n1 = 0 or n2 = 0 then c2 - c1
-            else as_amount(rounded_quotient((n2 - n1) * ten_thousandths(c1), n1))
-        end as volume
+        n1 > 0 and n2 > 0 as is_comparable,
+        as_amount(rounded_quotient((n2 - n1) * ten_thousandths(c1), n1)) as volume
     from totals
 )
 select
@@ -79,15 +99,25 @@ select
         when 'volume' then parts.volume
         when 'price' then parts.price
         when 'mix' then parts.c2 - parts.c1 - parts.volume - parts.price
+        when 'not comparable' then parts.c2 - parts.c1
         else parts.c2
     end as amount,
-    case steps.step when 'first period' then parts.n1 when 'second period' then parts.n2 when 'volume' then parts.n2 - parts.n1 end
-        as shipments,
+    case steps.step
+        when 'first period' then parts.n1
+        when 'second period' then parts.n2
+        when 'volume' then parts.n2 - parts.n1
+        when 'not comparable' then parts.n2 - parts.n1
+    end as shipments,
     case steps.step when 'first period' then periods.first_from when 'second period' then periods.second_from end
         as period_from,
     case steps.step when 'first period' then periods.first_to when 'second period' then periods.second_to end
         as period_to
 from parts
 cross join periods
-cross join (values (1, 'first period'), (2, 'volume'), (3, 'price'), (4, 'mix'), (5, 'second period')) as steps (place, step)
+join (
+    values
+    (1, 'first period', null), (2, 'volume', true), (3, 'price', true), (4, 'mix', true), (5, 'not comparable', false),
+    (6, 'second period', null)
+) as steps (place, step, of_comparable)
+    on steps.of_comparable is null or steps.of_comparable = parts.is_comparable
 order by parts.currency_code, steps.place

@@ -15,7 +15,7 @@ select
     sum(billing_cost) as billing_cost,
     per(sum(billing_cost), sum(shipments)) as cost_per_shipment,
     sum_lb(weight, unit) as billable_weight_lb,
-    per(sum(billing_cost), sum_lb(weight, unit)) as cost_per_lb,
+    per_lb(sum(billing_cost), weight, unit) as cost_per_lb,
     sum(credits) as credits
 from invoiced_months
 group by carrier, currency_code

@@ -2,10 +2,21 @@
 -- grain: check, currency
 -- means: each check counts the lines it finds; a line may be found by several. share_of_shipments is of all lines in
 --   that currency. example is the tracking number of the first one found, in order of invoice and line.
+--   An origin's usual spelling has no blanks at its ends, single blanks within, and capital letters; four or three
+--   digits have lost a leading zero when the same with zeros before it is an origin too. The invoice's currency is the one
+--   its header states; without a header that is not checked.
 -- cannot say: that a line is wrong. An empty cell is allowed where the file format allows it; nothing is repaired here.
 -- units: share_of_shipments %, billing_cost money
 -- chart: bar key=problem value=shipments
 -- detail: example_invoice
+-- example: Of three lines one has no weight, and "2139" stands beside "02139".
+--   lines: tracking_number | origin | billable_weight | billable_weight_unit
+--   A | 02139 | 2 | LB
+--   B | 2139 | 2 | LB
+--   C | 02139 | |
+--   rows: problem | shipments | share_of_shipments | example
+--   billable weight is missing | 1 | 33.33 | C
+--   origin has lost its leading zero | 1 | 33.33 | B
 with checks (bit, problem) as (
     values
     (0, 'origin is missing'),
@@ -22,9 +33,21 @@ with checks (bit, problem) as (
     (11, 'carrier billed before it was shipped'),
     (12, 'carrier billed after it was invoiced'),
     (13, 'ship date is outside the billing period'),
-    (14, 'currency differs from the invoice'),
+    (14, 'currency differs from the invoice''s header'),
     (15, 'tracking number went through a spreadsheet'),
-    (16, 'text has blanks at its ends')
+    (16, 'text has blanks at its ends'),
+    (17, 'origin has lost its leading zero'),
+    (18, 'origin has an unusual spelling')
+),
+-- Spellings are worked out once for each origin. "2139" has lost a zero when "02139" is an origin as well.
+origins as (
+    select
+        o.origin,
+        origin_of(o.origin) as spelling,
+        regexp_full_match(o.origin, '[0-9]{3,4}')
+        and exists (select 1 from (select distinct origin from selected_shipments) as a where a.origin = lpad(o.origin, 5, '0'))
+            as is_short
+    from (select distinct origin from selected_shipments where origin is not null) as o
 ),
 -- What is wrong with a line as a number, a bit for each check: lines of an invoice with the same faults become one row
 -- before anything is multiplied by the number of checks. What cannot be compared, for want of a cell, is no fault.
@@ -50,7 +73,7 @@ checked as (
         + if(s.carrier_invoice_date < s.ship_date, 2048, 0)
         + if(s.carrier_invoice_date > s.invoice_generation_date, 4096, 0)
         + if(s.ship_date < i.invoice_start_date or s.ship_date > i.invoice_end_date, 8192, 0)
-        + if(s.currency_code <> i.currency_code, 16384, 0)
+        + if(s.currency_code <> i.stated_currency_code, 16384, 0)
         + if(
             contains(s.tracking_number, '+')
             and regexp_full_match(s.tracking_number, '[0-9](\.[0-9]+)?[eE]\+[0-9]+'),
@@ -62,9 +85,12 @@ checked as (
             or s.carrier <> trim(s.carrier, ' ') or s.tenant <> trim(s.tenant, ' '),
             65536,
             0
-        ) as faults
+        )
+        + if(o.is_short, 131072, 0)
+        + if(o.spelling <> s.origin, 262144, 0) as faults
     from selected_shipments as s
     left join invoices as i on i.invoice_id = s.invoice_id
+    left join origins as o on o.origin = s.origin
 ),
 grouped as (
     select

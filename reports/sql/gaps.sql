@@ -1,27 +1,47 @@
 -- title: Which invoices should have come and did not?
 -- grain: gap
 -- params: $min_invoices integer = 3: fewer invoices teach no cadence
--- means: nothing can list what was never announced, so each tenant's habit is learned. The usual step is the median
---   distance between starts of billing periods; a period gap is a distance of at least one and a half steps. overdue:
---   the next period has ended, and as many days as its invoice usually takes (ninth decile, and two more) have passed.
---   Numbers are read as a prefix and a counter; a number gap is a counter skipped where at least four of five steps
---   were by one, in a tenant's own numbers or, failing that, in everybody's. Levels are learned apart, whatever the level filter says.
+-- means: expected_from is the first day that nothing covers, expected_to the first that is covered again (exclusive, as
+--   --to is). voided: a billing period that was voided and that no living invoice of its tenant, level and currency
+--   covers since. Nothing else can list what was never announced, so each tenant's habit is learned. The usual step is
+--   the median distance between starts of billing periods (the lower of two middle ones); period: starts are at least
+--   one and a half steps apart. overdue: the next period has ended, and as many days as its invoice usually takes (ninth
+--   decile, and two more) have passed. number: a counter that was skipped. Numbers are read as a prefix and a counter;
+--   a prefix is numbered for each tenant where that leaves fewer numbers missing or tenants have equal numbers, else
+--   for the whole partner; it must have at least four of five steps by one. A voided invoice keeps its number.
 -- cannot say: that an invoice exists. A tenant may have shipped nothing, or a number may never have been given out.
 -- units: usual_step days
 -- detail: invoice_level, usual_step
+-- example: Acme is invoiced by the week. The week from 19 January was voided and never billed again; nothing came for
+--   the two weeks from 26 January, and the numbers A-4 and A-5 are missing.
+--   invoices: invoice_number | tenant | state | invoice_start_date | invoice_end_date | invoice_date
+--   A-1 | Acme | loaded | 2026-01-05 | 2026-01-11 | 2026-01-13
+--   A-2 | Acme | loaded | 2026-01-12 | 2026-01-18 | 2026-01-20
+--   A-3 | Acme | voided | 2026-01-19 | 2026-01-25 | 2026-01-27
+--   A-6 | Acme | loaded | 2026-02-09 | 2026-02-15 | 2026-02-17
+--   A-7 | Acme | loaded | 2026-02-16 | 2026-02-22 | 2026-02-24
+--   A-8 | Acme | loaded | 2026-02-23 | 2026-03-01 | 2026-03-03
+--   A-9 | Acme | loaded | 2026-03-02 | 2026-03-08 | 2026-03-10
+--   published: 2026-03-12T00:00:00Z
+--   rows: kind | expected_from | expected_to | missing | after_invoice | before_invoice
+--   voided | 2026-01-19 | 2026-01-26 | 1 | A-3 |
+--   period | 2026-01-26 | 2026-02-09 | 2 | A-3 | A-6
+--   number | 2026-01-27 | 2026-02-17 | 2 | A-3 | A-6
 with known as (
     select
         i.invoice_id,
         i.invoice_level,
         coalesce(i.tenant_id, i.tenant, 'partner') as party,
         coalesce(i.tenant, n.tenant, i.partner_tenant_id, 'partner') as tenant,
+        coalesce(i.partner_id, '') as partner,
         i.invoice_number,
+        i.state = 'voided' as is_voided,
+        i.currency_code,
         i.invoice_start_date,
         i.invoice_end_date,
         i.invoice_date,
         regexp_extract(i.invoice_number, '^(.*?)([0-9]+)$', 1) as prefix,
-        try_cast(nullif(regexp_extract(i.invoice_number, '^(.*?)([0-9]{1,15})$', 2), '') as bigint) as counter,
-        length(regexp_extract(i.invoice_number, '^(.*?)([0-9]+)$', 2)) as digits
+        try_cast(nullif(regexp_extract(i.invoice_number, '^(.*?)([0-9]{1,15})$', 2), '') as bigint) as counter
     from invoices as i
     left join (
         select tenant_id, arg_max(tenant, loaded_at) as tenant
@@ -33,7 +53,8 @@ with known as (
 parties as (
     select invoice_level, party, max(tenant) as tenant from known group by all
 ),
--- One row per billing period: several invoices of one period (two currencies, a re-bill) are one beat of the cadence.
+-- One row per billing period: several invoices of one period (two currencies, a re-bill) are one beat of the cadence. A
+-- voided period is a beat as well: that it is open is said of it alone.
 periods as (
     select
         invoice_level,
@@ -46,14 +67,30 @@ periods as (
     where invoice_start_date is not null and invoice_end_date is not null
     group by all
 ),
-steps as (
+ordered as (
     select
         *,
         lead(period_start) over w as next_start,
         lead(invoice_number) over w as next_number,
-        lead(period_start) over w - period_start as step
+        lead(period_start) over w - period_start as step,
+        max(period_end) over w as covered_to
     from periods
     window w as (partition by invoice_level, party order by period_start)
+),
+-- Whether a period's last day is still its own: not where the next one usually begins on it.
+ends as (
+    select
+        invoice_level,
+        party,
+        case when count(*) filter (where next_start = period_end) > count(*) filter (where next_start = period_end + 1)
+            then 0 else 1 end as after_end
+    from ordered
+    group by all
+),
+steps as (
+    select o.* exclude (covered_to), o.covered_to + e.after_end as open_from
+    from ordered as o
+    join ends as e on e.invoice_level = o.invoice_level and e.party = o.party
 ),
 cadences as (
     select
@@ -71,7 +108,7 @@ period_gaps as (
         'period' as kind,
         s.invoice_level,
         s.party,
-        least(s.period_end, s.next_start) as expected_from,
+        s.open_from as expected_from,
         s.next_start as expected_to,
         greatest((2 * s.step + c.usual_step) // (2 * c.usual_step) - 1, 1) as missing,
         s.invoice_number as after_invoice,
@@ -79,15 +116,15 @@ period_gaps as (
         c.usual_step
     from steps as s
     join cadences as c on c.invoice_level = s.invoice_level and c.party = s.party
-    where c.usual_step > 0 and 2 * s.step >= 3 * c.usual_step
+    where c.usual_step > 0 and 2 * s.step >= 3 * c.usual_step and s.open_from < s.next_start
 ),
 overdue as (
     select
         'overdue' as kind,
         s.invoice_level,
         s.party,
-        s.period_start + cast(c.usual_step as integer) as expected_from,
-        s.period_start + cast(2 * c.usual_step as integer) as expected_to,
+        s.open_from as expected_from,
+        s.open_from + cast(c.usual_step as integer) as expected_to,
         (cast(p.published_at as date) - s.period_start - c.usual_delay - 2) // c.usual_step - 1 as missing,
         s.invoice_number as after_invoice,
         null as before_invoice,
@@ -98,79 +135,123 @@ overdue as (
     where s.next_start is null and c.usual_step > 0
     and cast(p.published_at as date) >= s.period_start + cast(2 * c.usual_step + c.usual_delay + 2 as integer)
 ),
-own_numbers as (
+-- The days of each voided period that no living invoice covers.
+open_days as (
+    select v.*, unnest(generate_series(v.invoice_start_date, v.invoice_end_date, interval 1 day)) as day
+    from known as v
+    where v.is_voided and v.invoice_start_date <= v.invoice_end_date
+),
+voided_periods as (
     select
-        invoice_level,
-        party,
-        prefix,
-        digits,
-        counter,
-        invoice_number,
-        invoice_start_date,
-        lead(counter) over w - counter as step,
-        lead(counter) over w as next_counter,
-        lead(invoice_number) over w as next_number,
-        lead(invoice_start_date) over w as next_start
+        'voided' as kind,
+        o.invoice_level,
+        o.party,
+        cast(min(o.day) as date) as expected_from,
+        cast(max(o.day) as date) + 1 as expected_to,
+        1 as missing,
+        any_value(o.invoice_number) as after_invoice,
+        null as before_invoice,
+        null as usual_step
+    from open_days as o
+    where not exists (
+        select 1
+        from known as k
+        where not k.is_voided and k.invoice_level = o.invoice_level and k.party = o.party
+        and k.currency_code is not distinct from o.currency_code
+        and o.day between k.invoice_start_date and k.invoice_end_date
+    )
+    -- Where periods end on the day the next begins, that day is the next one's.
+    group by o.invoice_id, o.invoice_level, o.party
+    having not (count(*) = 1 and min(o.day) = any_value(o.invoice_end_date) and any_value(o.invoice_start_date) <> any_value(o.invoice_end_date))
+),
+numbered as (
+    select invoice_level, party, partner, prefix, counter, min(invoice_number) as invoice_number, min(invoice_date) as dated
     from known
     where counter is not null
-    window w as (partition by invoice_level, party, prefix order by counter, invoice_id)
-),
-own_series as (
-    select invoice_level, party, prefix
-    from own_numbers
-    where step > 0
     group by all
-    having count(*) + 1 >= $min_invoices and count(*) filter (where step = 1) * 5 >= count(*) * 4
 ),
--- Numbers that make no series of a tenant's own may make one of everybody's.
-shared_numbers as (
+-- How many numbers are missing of a prefix when each tenant has its own, and when the partner's invoices have one
+-- sequence between them.
+prefixes as (
     select
-        k.prefix,
-        k.digits,
-        k.counter,
-        k.invoice_number,
-        k.invoice_start_date,
-        lead(k.counter) over w - k.counter as step,
-        lead(k.counter) over w as next_counter,
-        lead(k.invoice_number) over w as next_number,
-        lead(k.invoice_start_date) over w as next_start
-    from known as k
-    where k.counter is not null
-    and not exists (
-        select 1 from own_series as o
-        where o.invoice_level = k.invoice_level and o.party = k.party and o.prefix = k.prefix
-    )
-    window w as (partition by k.prefix order by k.counter, k.invoice_id)
+        o.partner,
+        o.prefix,
+        p.counters < o.counters
+        or (o.most >= $min_invoices and o.missing_of_tenants <= p.missing_of_partner) as is_of_tenants
+    from (
+        select
+            partner,
+            prefix,
+            sum(span - counters) as missing_of_tenants,
+            sum(counters) as counters,
+            max(counters) as most
+        from (
+            select partner, prefix, party, invoice_level, max(counter) - min(counter) + 1 as span, count(*) as counters
+            from numbered
+            group by all
+        )
+        group by all
+    ) as o
+    join (
+        select
+            partner,
+            prefix,
+            max(counter) - min(counter) + 1 - count(distinct counter) as missing_of_partner,
+            count(distinct counter) as counters
+        from numbered
+        group by all
+    ) as p on p.partner = o.partner and p.prefix = o.prefix
 ),
-shared_series as (
-    select prefix
-    from shared_numbers
+sequenced as (
+    select
+        n.partner,
+        n.prefix,
+        case when p.is_of_tenants then n.invoice_level end as invoice_level,
+        case when p.is_of_tenants then n.party end as party,
+        n.counter,
+        min(n.invoice_number) as invoice_number,
+        min(n.dated) as dated
+    from numbered as n
+    join prefixes as p on p.partner = n.partner and p.prefix = n.prefix
+    group by all
+),
+number_steps as (
+    select
+        *,
+        lead(counter) over w - counter as step,
+        lead(invoice_number) over w as next_number,
+        lead(dated) over w as next_dated
+    from sequenced
+    window w as (partition by partner, prefix, invoice_level, party order by counter)
+),
+series as (
+    select partner, prefix, invoice_level, party
+    from number_steps
     where step > 0
     group by all
     having count(*) + 1 >= $min_invoices and count(*) filter (where step = 1) * 5 >= count(*) * 4
 ),
+-- Whoever gives out numbers need not do so in order of time.
 number_gaps as (
     select
         'number' as kind,
         n.invoice_level,
         n.party,
-        n.invoice_start_date as expected_from,
-        n.next_start as expected_to,
+        least(n.dated, n.next_dated) as expected_from,
+        greatest(n.dated, n.next_dated) as expected_to,
         n.step - 1 as missing,
         n.invoice_number as after_invoice,
         n.next_number as before_invoice,
         null as usual_step
-    from own_numbers as n
-    join own_series as s on s.invoice_level = n.invoice_level and s.party = n.party and s.prefix = n.prefix
-    where n.step > 1
-    union all
-    select
-        'number', null, null, n.invoice_start_date, n.next_start, n.step - 1, n.invoice_number, n.next_number, null
-    from shared_numbers as n
-    join shared_series as s on s.prefix = n.prefix
+    from number_steps as n
+    join series as s
+        on s.partner = n.partner and s.prefix = n.prefix and s.invoice_level is not distinct from n.invoice_level
+        and s.party is not distinct from n.party
     where n.step > 1
 ),
 gaps as (
+    select * from voided_periods
+    union all
     select * from period_gaps
     union all
     select * from overdue
@@ -188,6 +269,8 @@ select
     g.before_invoice,
     cast(g.usual_step as bigint) as usual_step,
     case g.kind
+        when 'voided'
+            then g.after_invoice || ' was voided, and nothing else covers ' || g.expected_from || ' to ' || g.expected_to
         when 'period'
             then p.tenant || ' is invoiced every ' || g.usual_step || ' days, and nothing covers ' || g.expected_from
                 || ' to ' || g.expected_to

@@ -2,11 +2,23 @@
 -- grain: tenant, carrier, currency
 -- source: costs
 -- means: the lines of a tracking number are summed and set against the lines of the costs table (--costs FILE) of the
---   same carrier, number and currency. margin is billed less own cost, over the numbers that have a cost.
--- cannot say: without a costs table every number counts as uncovered. A number billed to two tenants has its cost set
---   against the first of them by name.
+--   same carrier, number and currency. margin is billed less own cost, over the numbers that have a cost. The cost of a
+--   number that was billed to several tenants is divided between them as what they were billed; the divided amounts add
+--   up exactly. A tenant that was billed nothing of it, or less, bears nothing, unless all were: then the first does.
+-- cannot say: without a costs table every number counts as uncovered.
 -- units: coverage_percent %, billing_cost money, covered_cost money, own_cost money, margin money, margin_percent %
 -- chart: bar key=tenant+carrier value=margin
+-- example: A was billed to Acme for 9 and to Beta for 3 and cost us 8: Acme bears three quarters, 6, and Beta 2. For B no
+--   cost is known.
+--   lines: invoice_number | tenant | tracking_number | billing_cost
+--   1 | Acme | A | 9
+--   2 | Beta | A | 3
+--   1 | Acme | B | 5
+--   costs: carrier | tracking_number | currency_code | cost
+--   ups | A | USD | 8
+--   rows: tenant | tracking_numbers | covered_numbers | covered_cost | own_cost | margin | margin_percent
+--   Acme | 2 | 1 | 9.0000 | 6.0000 | 3.0000 | 33.33
+--   Beta | 1 | 1 | 3.0000 | 2.0000 | 1.0000 | 33.33
 with own as (
     select carrier, tracking_number, currency_code, sum(cost) as cost from costs group by all
 ),
@@ -33,17 +45,38 @@ numbers as (
     left join looked_up as m on m.mark = mark_of(s.tracking_number)
     group by all
 ),
--- The cost of a number that was billed to two tenants is set against the first of them only.
-covered as (
-    select o.*, n.tenant
+-- What a tenant bears is what it and those before it bear, less what those before it bear, so that rounding loses nothing.
+shares as (
+    select
+        n.tenant,
+        o.*,
+        sum(greatest(n.billed, 0)) over number as billed_to_all,
+        sum(greatest(n.billed, 0)) over (number order by n.tenant rows unbounded preceding) as billed_so_far,
+        greatest(n.billed, 0) as billed,
+        row_number() over (number order by n.tenant) as place
     from own as o
-    join (
-        select carrier, tracking_number, currency_code, min(tenant) as tenant
-        from numbers
-        where tracking_number is not null
-        group by all
-    ) as n
+    join numbers as n
         on n.carrier = o.carrier and n.tracking_number = o.tracking_number and n.currency_code = o.currency_code
+    window number as (partition by o.carrier, o.tracking_number, o.currency_code)
+),
+covered as (
+    select
+        tenant,
+        carrier,
+        tracking_number,
+        currency_code,
+        case
+            when billed_to_all > 0
+                then as_amount(
+                    rounded_quotient(ten_thousandths(cost) * ten_thousandths(billed_so_far), ten_thousandths(billed_to_all))
+                    - rounded_quotient(
+                        ten_thousandths(cost) * ten_thousandths(billed_so_far - billed), ten_thousandths(billed_to_all)
+                    )
+                )
+            when place = 1 then cost
+            else 0
+        end as cost
+    from shares
 ),
 counted as (
     select

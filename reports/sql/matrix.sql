@@ -16,7 +16,7 @@ select
     sum(billing_cost) as billing_cost,
     per(sum(billing_cost), sum(shipments)) as cost_per_shipment,
     sum_lb(weight, unit) as billable_weight_lb,
-    per(sum(billing_cost), sum_lb(weight, unit)) as cost_per_lb,
+    per_lb(sum(billing_cost), weight, unit) as cost_per_lb,
     percent_of(sum(billing_cost), sum(sum(billing_cost)) over (partition by tenant, currency_code)) as share_of_cost
 from invoiced(null, service_level)
 group by tenant, carrier, service_level, currency_code

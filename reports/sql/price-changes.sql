@@ -2,62 +2,26 @@
 -- grain: month, carrier, service level, currency
 -- params: $min_shipments integer = 3: a cell counts in a month with at least so many shipments
 --   $min_cells integer = 3: fewer compared cells are never called general
--- means: a cell is one zone and begun pound of a service. Its median price (one really billed) is compared with its
---   median in the last month before in which it was seen. A month is a general increase when at least 80 % of its
---   compared cells were raised, a general decrease likewise. Months without any change are left out.
+-- means: a cell is one zone and begun pound of a service. Its median price (the mean of the two middle ones) is compared
+--   with its median in the last month before in which it was seen. median_change_percent is the median of the cells'
+--   changes, rounded once. A month is a general increase when at least 80 % of its compared cells were raised, a general
+--   decrease likewise. Months without any change are left out; so are credits, lines of zero, and lines without a
+--   service, zone or weight.
 -- cannot say: why. A new contract, a surcharge folded in and a general rate increase look the same from outside.
 -- units: share_raised %, median_change_percent %
 -- chart: line key=month value=median_change_percent series=carrier+service_level
-with
--- A cell's prices from the lowest up: lists of one or two are cheaper here than a window over all of them. Cells are
--- asked whether they have a pound, since to ask each shipment would be to work it out twice.
-listed as (
-    select
-        start,
-        carrier,
-        service_level,
-        zone,
-        lb,
-        currency_code,
-        sum(shipments) as shipments,
-        list_sort(list({price: billing_cost, up_to: shipments})) as prices
-    from prices(month_start(report_date), service_level)
-    group by all
-    having sum(shipments) >= $min_shipments and count(lb) > 0
-),
--- The lowest price with which half of the shipments are reached.
-cells as (
-    select
-        * exclude (prices),
-        list_reduce(
-            prices,
-            lambda reached, next: if(
-                2 * reached.up_to >= shipments, reached, {price: next.price, up_to: reached.up_to + next.up_to}
-            )
-        ).price as median
-    from listed
-),
-changes as (
-    select
-        *,
-        lag(median) over (partition by carrier, service_level, zone, lb, currency_code order by start) as before
-    from cells
-),
-counted as (
-    select
-        start,
-        carrier,
-        service_level,
-        currency_code,
-        count(*) as cells_compared,
-        count(*) filter (where median > before) as cells_raised,
-        count(*) filter (where median < before) as cells_lowered,
-        sum(shipments) as shipments,
-        quantile_disc(percent_of(median - before, before), 0.5) as median_change_percent
-    from changes
-    where before is not null
-    group by all
-)
+-- example: Zones 2, 5 and 8 cost 10, 20 and 30 in January and 10.50, 21 and 31 in February: raised by 5, 5 and 3.33 %, of
+--   which the middle one is 5 %.
+--   lines: ship_date | carrier_zone | billing_cost
+--   2026-01-10 | 2 | 10
+--   2026-01-10 | 5 | 20
+--   2026-01-10 | 8 | 30
+--   2026-02-10 | 2 | 10.5
+--   2026-02-10 | 5 | 21
+--   2026-02-10 | 8 | 31
+--   with: min_shipments=1
+--   rows: month | cells_compared | cells_raised | share_raised | median_change_percent | verdict
+--   2026-02 | 3 | 3 | 100.00 | 5.00 | general increase
 select
     month_of(start) as month,
     carrier,
@@ -68,12 +32,7 @@ select
     cells_lowered,
     percent_of(cells_raised, cells_compared) as share_raised,
     median_change_percent,
-    cast(shipments as bigint) as shipments,
-    case
-        when cells_compared >= $min_cells and cells_raised * 5 >= cells_compared * 4 then 'general increase'
-        when cells_compared >= $min_cells and cells_lowered * 5 >= cells_compared * 4 then 'general decrease'
-        else 'some prices'
-    end as verdict
-from counted
-where cells_raised + cells_lowered > 0
+    shipments,
+    verdict
+from price_moves($min_shipments, $min_cells)
 order by currency_code, start, carrier, service_level

@@ -1,39 +1,97 @@
 -- title: Is every invoice loaded exactly as it was billed?
 -- grain: invoice
+-- source: accepted
 -- means: stated is what the invoice's header says, loaded what our rows sum to; both differences should be zero.
 --   Amounts of different currencies have no difference.
 --   proof is how the file was proved: hash (its SHA-256 was announced and found), header (count and sum agree), or
---   unproved. differences names what two honest sources disagree about. verdict sums it up.
+--   unproved. differences names the rules about which two honest sources disagree, and grade the gravest of them: money
+--   (total-amount), count (shipment-count), currency, dates (period: a ship date outside the billing period, as late
+--   charges have), form (all others). Money, count and currency contradict an invoice; dates and form do not. A rule
+--   that is accepted (--accepted FILE with invoice_number, rule and reason; an empty number accepts it for all) counts
+--   no more, and accepted_because says why. The most money comes first.
 -- cannot say: whether the billing service billed rightly; it proves that we hold what it sent.
 -- units: stated_total money, billing_cost money, difference money
 -- detail: version, invoice_level, invoice_id, file_sha256, loaded_at
+-- example: A sums to 5 and 6.50 was stated, so 1.50 is missing. B was stated with one line more, which its tenant
+--   explained. C is as it was stated.
+--   invoices: invoice_number | stated_total | stated_shipments
+--   A | 6.50 | 1
+--   B | 5 | 2
+--   C | 5 | 1
+--   lines: invoice_number | billing_cost
+--   A | 5
+--   B | 5
+--   C | 5
+--   accepted: invoice_number | rule | reason
+--   B | shipment-count | one line was merged by the carrier
+--   rows: invoice_number | difference | shipments_difference | grade | verdict | accepted_because
+--   A | -1.5000 | 0 | money | contradicted |
+--   B | 0.0000 | -1 | | proved | one line was merged by the carrier
+--   C | 0.0000 | 0 | | proved |
+with rules as (
+    select
+        i.invoice_id,
+        r.rule,
+        case r.rule
+            when 'total-amount' then 1
+            when 'shipment-count' then 2
+            when 'currency' then 3
+            when 'period' then 4
+            else 5
+        end as place,
+        max(a.reason) as reason
+    from selected_invoices as i
+    cross join unnest(string_split(i.discrepancy_rules, ', ')) as r (rule)
+    left join accepted as a on a.rule = r.rule and (a.invoice_number is null or a.invoice_number = i.invoice_number)
+    group by all
+),
+graded as (
+    select
+        invoice_id,
+        min(place) filter (where reason is null) as place,
+        string_agg(distinct reason, '; ' order by reason) as accepted_because
+    from rules
+    group by all
+)
 select
-    invoice_number,
-    tenant,
-    currency_code,
-    invoice_date,
-    state,
-    stated_shipments,
-    shipments,
-    shipments - stated_shipments as shipments_difference,
-    stated_currency,
-    stated_total_amount as stated_total,
-    billing_cost,
-    case when stated_currency is not distinct from currency_code then billing_cost - stated_total_amount end as difference,
-    proof,
-    discrepancy_rules as differences,
+    i.invoice_number,
+    i.tenant,
+    i.currency_code,
+    i.invoice_date,
+    i.state,
+    i.stated_shipments,
+    i.shipments,
+    i.shipments - i.stated_shipments as shipments_difference,
+    i.stated_currency_code as stated_currency,
+    i.stated_total_amount as stated_total,
+    i.billing_cost,
     case
-        when state = 'voided' then 'voided, not counted'
-        when shipments is null then 'not loaded'
-        when discrepancies > 0 then 'contradicted'
-        when proof in ('hash', 'header') then 'proved'
+        when i.stated_currency_code is not distinct from i.currency_code then i.billing_cost - i.stated_total_amount
+    end as difference,
+    i.proof,
+    i.discrepancy_rules as differences,
+    case g.place
+        when 1 then 'money' when 2 then 'count' when 3 then 'currency' when 4 then 'dates' when 5 then 'form'
+    end as grade,
+    g.accepted_because,
+    case
+        when i.state = 'voided' then 'voided, not counted'
+        when i.shipments is null then 'not loaded'
+        when g.place <= 3 then 'contradicted'
+        when i.proof in ('hash', 'header') then 'proved'
         else 'unproved'
     end as verdict,
-    version,
-    invoice_level,
-    invoice_id,
-    file_sha256,
-    loaded_at
-from selected_invoices
-join (select invoice_id, currency_code as stated_currency from invoice_state) using (invoice_id)
-order by currency_code, invoice_date, invoice_number, invoice_id
+    i.version,
+    i.invoice_level,
+    i.invoice_id,
+    i.file_sha256,
+    i.loaded_at
+from selected_invoices as i
+left join graded as g on g.invoice_id = i.invoice_id
+order by
+    i.currency_code,
+    coalesce(g.place, 9),
+    coalesce(abs(difference), 0) desc,
+    i.invoice_date,
+    i.invoice_number,
+    i.invoice_id

@@ -1,13 +1,28 @@
 -- title: Were shipments billed at the rates we expected?
 -- grain: carrier, service level, currency
 -- source: rates
--- means: a shipment's expected rate is the line of the rates table (--rates FILE) whose carrier, service level, zone
---   and range of pounds fit it in its currency; an empty cell of that table fits all, and the line that names the most
---   wins, then the lowest rate. variance is billed less expected, over the shipments that have a rate.
+-- means: a shipment's expected rate is the line of the rates table (--rates FILE) that fits its carrier, service level,
+--   zone, pounds (above from_lb, up to and with to_lb), currency and day (the date that is reported, from valid_from on,
+--   before valid_to; both columns may be missing). Names are matched in any case, zones in their one spelling; an empty
+--   cell fits all, also a shipment that has none. Of several the line that names the most wins, then the one valid from
+--   the latest day, then the lowest rate. variance is billed less expected, over the shipments that have a rate. Credits
+--   and lines of zero are no prices and are left out of every column.
 -- cannot say: without a rates table every shipment counts as uncovered. Surcharges are part of what was billed.
 -- units: coverage_percent %, billing_cost money, covered_cost money, expected_cost money, variance money,
 --   overcharged_cost money
 -- chart: bar key=carrier+service_level value=variance
+-- example: Ground of up to two pounds was agreed at 9.50, and at 10 from March on; whatever else UPS carries at 12. The
+--   line of 2 March is billed at 10.40, 0.40 too much; that of February as agreed; three pounds cost 12 as agreed.
+--   lines: ship_date | service_level | billable_weight | billing_cost
+--   2026-02-20 | Ground | 2 | 9.5
+--   2026-03-02 | Ground | 2 | 10.4
+--   2026-03-03 | Ground | 3 | 12
+--   rates: carrier | service_level | zone | from_lb | to_lb | currency_code | rate | valid_from
+--   UPS | ground | | 0 | 2 | USD | 9.5 |
+--   UPS | ground | | 0 | 2 | USD | 10 | 2026-03-01
+--   UPS | | | | | USD | 12 |
+--   rows: carrier | shipments | covered_shipments | billing_cost | expected_cost | variance | overcharged_shipments
+--   ups | 3 | 3 | 31.9000 | 31.5000 | 0.4000 | 1
 with cells as (
     select
         carrier,
@@ -15,6 +30,9 @@ with cells as (
         zone,
         currency_code,
         lb_of(billable_weight, billable_weight_unit) as lb,
+        -- The day matters only where some rate has one.
+        case when (select count(*) from rates where valid_from is not null or valid_to is not null) > 0 then report_date end
+            as day,
         billing_cost,
         count(*) as shipments
     from selected_shipments
@@ -22,7 +40,7 @@ with cells as (
     group by all
 ),
 places as (
-    select distinct carrier, service_level, zone, currency_code, lb from cells
+    select distinct carrier, service_level, zone, currency_code, lb, day from cells
 ),
 rated as (
     select
@@ -31,22 +49,28 @@ rated as (
         p.zone,
         p.currency_code,
         p.lb,
+        p.day,
         arg_min(
             r.rate,
             row(
                 -(
                     (r.carrier is not null)::integer + (r.service_level is not null)::integer
-                    + (r.zone is not null)::integer
+                    + (r.zone is not null)::integer + (r.from_lb is not null or r.to_lb is not null)::integer
                 ),
+                -coalesce(r.valid_from - date '0001-01-01', 0),
                 r.rate
             )
         ) as rate
     from places as p
     join rates as r
-        on r.currency_code = p.currency_code and p.lb > r.from_lb and p.lb <= r.to_lb
-        and (r.carrier is null or r.carrier = p.carrier)
-        and (r.service_level is null or r.service_level = p.service_level)
+        on r.currency_code = p.currency_code
+        and (r.from_lb is null or p.lb > r.from_lb)
+        and (r.to_lb is null or p.lb <= r.to_lb)
+        and (r.carrier is null or lower(r.carrier) = lower(p.carrier))
+        and (r.service_level is null or lower(r.service_level) = lower(p.service_level))
         and (r.zone is null or normal_zone(r.zone) = p.zone)
+        and (r.valid_from is null or p.day >= r.valid_from)
+        and (r.valid_to is null or p.day < r.valid_to)
     group by all
 )
 select
@@ -69,5 +93,6 @@ from cells as c
 left join rated as r
     on r.carrier = c.carrier and r.service_level is not distinct from c.service_level
     and r.zone is not distinct from c.zone and r.currency_code = c.currency_code and r.lb is not distinct from c.lb
+    and r.day is not distinct from c.day
 group by c.carrier, c.service_level, c.currency_code
 order by c.currency_code, variance desc, c.carrier, c.service_level

@@ -1,48 +1,64 @@
--- title: Which voided invoices were billed again, and for how much?
--- grain: voided invoice that had rows, currency
--- means: the replacement is the living invoice that shares the most tracking numbers (of the same carrier) with the
---   voided one. shared_before and shared_after are what the shared numbers cost then and now; difference is after less
---   before. Without any shared number the invoice was not billed again, as far as is known.
--- cannot say: why it was voided; nor of voided invoices whose file was never loaded.
--- units: billing_cost money, shared_percent %, shared_before money, shared_after money, difference money
--- chart: bar key=invoice_number value=billing_cost
--- detail: invoice_id, replacement_id
+-- title: Which voided invoices were billed again, and what is still missing of them?
+-- grain: voided invoice that had rows and its replacement, currency; what was not billed again is a row of its own
+-- params: $min_shared_percent integer = 10: an invoice with a smaller share of the numbers, or of the cost, replaces nothing
+-- means: a replacement is a living invoice, dated on or after the voided one, that has at least min_shared_percent of
+--   its tracking numbers (of the same carrier and currency) and of their cost. shared_percent and shared_cost_percent
+--   are those shares, shared_before and shared_after what the shared numbers cost then and now; difference is after less
+--   before. Several invoices may replace one. missing_numbers and missing_cost are what no replacement has.
+-- cannot say: why it was voided; nor anything of voided invoices whose file was never loaded.
+-- units: billing_cost money, shared_percent %, shared_cost_percent %, shared_before money, shared_after money,
+--   difference money, missing_cost money
+-- chart: bar key=invoice_number value=missing_cost combine=sum
+-- detail: invoice_id, replacement_id, shared_cost_percent
+-- example: V had A for 50, B for 40 and C for 10. R bills A and B again, for 50 and 38: two of three numbers, 90 of 100.
+--   X has C among its own, but that is 10 of 100 and less than the quarter asked for here, so C is missing.
+--   invoices: invoice_number | state
+--   V | voided
+--   lines: invoice_number | tracking_number | billing_cost
+--   V | A | 50
+--   V | B | 40
+--   V | C | 10
+--   R | A | 50
+--   R | B | 38
+--   X | C | 10
+--   X | D | 20
+--   with: min_shared_percent=25
+--   rows: invoice_number | outcome | replacement_number | shared_percent | shared_cost_percent | difference | missing_numbers | missing_cost
+--   V | billed again | R | 66.67 | 90.00 | -2.0000 | |
+--   V | not billed again | | | | | 1 | 10.0000
 with
 -- By these all living lines are looked through for the few that may be of a voided number; the join below compares numbers.
 marks as (
     select distinct mark_of(tracking_number) as mark from voided_shipments
 ),
 voided as (
-    select invoice_id, invoice_number, tenant, currency_code, voided_at, carrier, tracking_number, count(*) as lines,
+    select
+        invoice_id,
+        any_value(invoice_number) as invoice_number,
+        min(tenant) as tenant,
+        currency_code,
+        any_value(voided_at) as voided_at,
+        min(invoice_generation_date) as dated,
+        carrier,
+        tracking_number,
+        count(*) as lines,
         sum(billing_cost) as cost
     from voided_shipments
-    group by all
+    group by invoice_id, currency_code, carrier, tracking_number
 ),
 living as (
-    select invoice_id, invoice_number, currency_code, carrier, tracking_number, sum(billing_cost) as cost
+    select
+        invoice_id,
+        any_value(invoice_number) as invoice_number,
+        max(invoice_generation_date) as dated,
+        currency_code,
+        carrier,
+        tracking_number,
+        sum(billing_cost) as cost
     from base_shipments as b
     semi join marks as m on m.mark = mark_of(b.tracking_number)
     where list_contains(cast(getvariable('levels') as varchar[]), coalesce(invoice_level, 'unknown'))
-    group by all
-),
-shared_numbers_of as (
-    select
-        v.invoice_id,
-        v.currency_code,
-        l.invoice_id as replacement_id,
-        any_value(l.invoice_number) as replacement_number,
-        count(*) as shared,
-        sum(v.cost) as shared_before,
-        sum(l.cost) as shared_after
-    from voided as v
-    join living as l
-        on l.carrier = v.carrier and l.tracking_number = v.tracking_number and l.currency_code = v.currency_code
-    group by all
-),
-best as (
-    select *
-    from shared_numbers_of
-    qualify row_number() over (partition by invoice_id, currency_code order by shared desc, replacement_id) = 1
+    group by invoice_id, currency_code, carrier, tracking_number
 ),
 invoices_voided as (
     select
@@ -51,11 +67,76 @@ invoices_voided as (
         any_value(invoice_number) as invoice_number,
         min(tenant) as tenant,
         any_value(voided_at) as voided_at,
-        sum(lines) as shipments,
+        cast(sum(lines) as bigint) as shipments,
         count(*) as numbers,
         sum(cost) as billing_cost
     from voided
     group by all
+),
+shared as (
+    select
+        v.invoice_id,
+        v.currency_code,
+        v.carrier,
+        v.tracking_number,
+        v.cost as cost_before,
+        l.invoice_id as replacement_id,
+        l.invoice_number as replacement_number,
+        l.cost as cost_after
+    from voided as v
+    join living as l
+        on l.carrier = v.carrier and l.tracking_number = v.tracking_number and l.currency_code = v.currency_code
+        and l.dated >= v.dated
+),
+replacements as (
+    select
+        s.invoice_id,
+        s.currency_code,
+        s.replacement_id,
+        any_value(s.replacement_number) as replacement_number,
+        count(*) as numbers,
+        sum(s.cost_before) as cost_before,
+        sum(s.cost_after) as cost_after
+    from shared as s
+    group by all
+),
+-- What was voided at no cost, or at less, has no share of cost to ask for.
+chosen as (
+    select r.*
+    from replacements as r
+    join invoices_voided as v on v.invoice_id = r.invoice_id and v.currency_code = r.currency_code
+    where r.numbers * 100 >= v.numbers * $min_shared_percent
+    and (v.billing_cost <= 0 or r.cost_before * 100 >= v.billing_cost * $min_shared_percent)
+),
+missing as (
+    select v.invoice_id, v.currency_code, count(*) as numbers, sum(v.cost) as cost
+    from voided as v
+    where not exists (
+        select 1
+        from shared as s
+        join chosen as c
+            on c.invoice_id = s.invoice_id and c.currency_code = s.currency_code and c.replacement_id = s.replacement_id
+        where s.invoice_id = v.invoice_id and s.currency_code = v.currency_code and s.carrier = v.carrier
+        and s.tracking_number = v.tracking_number
+    )
+    group by all
+),
+outcomes as (
+    select
+        invoice_id,
+        currency_code,
+        'billed again' as outcome,
+        replacement_number,
+        replacement_id,
+        numbers,
+        cost_before,
+        cost_after,
+        cast(null as bigint) as missing_numbers,
+        null as missing_cost
+    from chosen
+    union all
+    select invoice_id, currency_code, 'not billed again', null, null, null, null, null, numbers, cost
+    from missing
 )
 select
     v.invoice_number,
@@ -64,14 +145,18 @@ select
     v.voided_at,
     v.shipments,
     v.billing_cost,
-    b.replacement_number,
-    b.shared as shared_numbers,
-    percent_of(coalesce(b.shared, 0), v.numbers) as shared_percent,
-    b.shared_before,
-    b.shared_after,
-    b.shared_after - b.shared_before as difference,
+    o.outcome,
+    o.replacement_number,
+    o.numbers as shared_numbers,
+    percent_of(o.numbers, v.numbers) as shared_percent,
+    percent_of(o.cost_before, v.billing_cost) as shared_cost_percent,
+    o.cost_before as shared_before,
+    o.cost_after as shared_after,
+    o.cost_after - o.cost_before as difference,
+    o.missing_numbers,
+    o.missing_cost,
     v.invoice_id,
-    b.replacement_id
+    o.replacement_id
 from invoices_voided as v
-left join best as b on b.invoice_id = v.invoice_id and b.currency_code = v.currency_code
-order by v.currency_code, v.voided_at, v.invoice_number, v.invoice_id
+join outcomes as o on o.invoice_id = v.invoice_id and o.currency_code = v.currency_code
+order by v.currency_code, v.voided_at, v.invoice_number, v.invoice_id, o.outcome, o.numbers desc, o.replacement_id

@@ -2,12 +2,26 @@
 -- grain: invoice, currency
 -- params: $first instant: the earlier instant; without it 30 days before the later one
 --   $second instant: the later instant; without it the instant of the publication
--- means: both sides count what a report would have counted at that instant, with the same filters; only invoices that
---   differ are listed. The cause is loaded (new), voided, or new file (another version, or another header).
+-- means: both sides count what a report would have counted at that instant, with the same filters; only invoices whose
+--   lines within the filters differ in any cell are listed. The cause is loaded (new), voided, or new file (another
+--   version, which may differ in other cells than cost).
 -- cannot say: anything of before the first load. Names and levels of tenants are those of today on both sides.
 -- units: cost_first money, cost_second money, difference money
 -- chart: bar key=invoice_number+tenant value=difference
 -- detail: invoice_id
+-- example: Between 1 February and 1 March the invoice I-1 of 7 was loaded and I-2 of 9 voided; I-3 did not change.
+--   invoices: invoice_number | loaded_at | state | voided_at
+--   I-1 | 2026-02-05T00:00:00Z | loaded |
+--   I-2 | 2026-01-05T00:00:00Z | voided | 2026-02-10T00:00:00Z
+--   I-3 | 2026-01-05T00:00:00Z | loaded |
+--   lines: invoice_number | billing_cost
+--   I-1 | 7
+--   I-2 | 9
+--   I-3 | 5
+--   with: first=2026-02-01, second=2026-03-01
+--   rows: invoice_number | cause | cost_first | cost_second | difference
+--   I-2 | voided | 9.0000 | 0.0000 | -9.0000
+--   I-1 | loaded | 0.0000 | 7.0000 | 7.0000
 with instants as (
     select
         coalesce(cast($first as timestamp), coalesce(cast($second as timestamp), max(published_at)) - interval 30 day)
@@ -15,9 +29,13 @@ with instants as (
         coalesce(cast($second as timestamp), max(published_at)) as second_at
     from publication
 ),
+-- The sum of the hashes of all cells is the same for the same lines in any order.
 first_side as (
     select invoice_id, invoice_number, tenant, currency_code, count(*) as shipments, sum(billing_cost) as cost,
-        any_value(file_sha256) as file_sha256
+        sum(cast(hash(
+            ship_date, invoice_generation_date, origin, billing_cost, billable_weight, billable_weight_unit,
+            tracking_number, carrier, carrier_zone, carrier_invoice_date, service_level
+        ) as hugeint)) as cells
     from shipments_as_known_on((select first_at from instants))
     where passes_filters(tenant, carrier, carrier_zone, currency_code, ship_date, invoice_generation_date)
     and list_contains(cast(getvariable('levels') as varchar[]), coalesce(invoice_level, 'unknown'))
@@ -25,7 +43,10 @@ first_side as (
 ),
 second_side as (
     select invoice_id, invoice_number, tenant, currency_code, count(*) as shipments, sum(billing_cost) as cost,
-        any_value(file_sha256) as file_sha256
+        sum(cast(hash(
+            ship_date, invoice_generation_date, origin, billing_cost, billable_weight, billable_weight_unit,
+            tracking_number, carrier, carrier_zone, carrier_invoice_date, service_level
+        ) as hugeint)) as cells
     from shipments_as_known_on((select second_at from instants))
     where passes_filters(tenant, carrier, carrier_zone, currency_code, ship_date, invoice_generation_date)
     and list_contains(cast(getvariable('levels') as varchar[]), coalesce(invoice_level, 'unknown'))
@@ -45,5 +66,5 @@ select
 from first_side as f
 full join second_side as s
     on s.invoice_id = f.invoice_id and s.currency_code = f.currency_code and s.tenant = f.tenant
-where f.file_sha256 is distinct from s.file_sha256
+where f.cells is distinct from s.cells
 order by currency_code, abs(difference) desc, invoice_number, invoice_id

@@ -1,13 +1,23 @@
 -- title: What did shipping cost each month, and how did it change?
 -- grain: month, currency
+-- params: $grain month|week = month: weeks begin on Monday and are named as ISO 8601 does, 2026-W10
 -- means: charges and credits (negative lines) are shown apart and add up to billing_cost. A change compares with the
---   month before, or the same month a year before, when that month has shipments within the filters; it is empty
---   otherwise. Percentages and averages are rounded once, half away from zero.
+--   month before, or the same month a year before (with grain=week: the week before, and 52 weeks before), when that has
+--   lines within the filters; it is empty otherwise, and a percentage also where the amount before was not above zero.
+--   Percentages and averages are rounded once, half away from zero.
 -- cannot say: whether a month is complete. Carriers bill late; the report "accrual" estimates what is missing.
 -- units: charges money, credits money, billing_cost money, cost_per_shipment money, billable_weight_lb lb,
 --   cost_per_lb money/lb, change_on_month money, change_on_month_percent %, change_on_year money,
 --   change_on_year_percent %
 -- chart: line key=month value=billing_cost
+-- example: January cost 20 less a credit of 2, February 27: 9 more, or half as much again.
+--   lines: ship_date | billing_cost
+--   2026-01-10 | 20
+--   2026-01-11 | -2
+--   2026-02-10 | 27
+--   rows: month | shipments | charges | credits | billing_cost | change_on_month | change_on_month_percent
+--   2026-01 | 2 | 20.0000 | -2.0000 | 18.0000 | |
+--   2026-02 | 1 | 27.0000 | 0.0000 | 27.0000 | 9.0000 | 50.00
 with months as (
     select
         start,
@@ -17,12 +27,17 @@ with months as (
         sum(billing_cost) - sum(credits) as charges,
         sum(credits) as credits,
         sum(billing_cost) as billing_cost,
-        sum_lb(weight, unit) as billable_weight_lb
-    from invoiced_months
+        sum_lb(weight, unit) as billable_weight_lb,
+        per_lb(sum(billing_cost), weight, unit) as cost_per_lb
+    from (
+        select * from invoiced_months where $grain = 'month'
+        union all by name
+        select * from invoiced(period_start(report_date, 'week'), null) where $grain = 'week'
+    )
     group by start, currency_code
 )
 select
-    month_of(m.start) as month,
+    period_of(m.start, $grain) as month,
     m.currency_code,
     m.invoices,
     m.shipments,
@@ -31,12 +46,12 @@ select
     m.billing_cost,
     per(m.billing_cost, m.shipments) as cost_per_shipment,
     m.billable_weight_lb,
-    per(m.billing_cost, m.billable_weight_lb) as cost_per_lb,
+    m.cost_per_lb,
     m.billing_cost - p.billing_cost as change_on_month,
-    percent_of(m.billing_cost - p.billing_cost, p.billing_cost) as change_on_month_percent,
+    change_percent(m.billing_cost, p.billing_cost) as change_on_month_percent,
     m.billing_cost - y.billing_cost as change_on_year,
-    percent_of(m.billing_cost - y.billing_cost, y.billing_cost) as change_on_year_percent
+    change_percent(m.billing_cost, y.billing_cost) as change_on_year_percent
 from months as m
-left join months as p on p.currency_code = m.currency_code and p.start = m.start - interval 1 month
-left join months as y on y.currency_code = m.currency_code and y.start = m.start - interval 1 year
+left join months as p on p.currency_code = m.currency_code and p.start = case when $grain = 'week' then m.start - interval 7 day else m.start - interval 1 month end
+left join months as y on y.currency_code = m.currency_code and y.start = case when $grain = 'week' then m.start - interval 364 day else m.start - interval 1 year end
 order by m.currency_code, m.start

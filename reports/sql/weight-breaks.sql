@@ -38,7 +38,7 @@ select
     sum(w.billing_cost) as billing_cost,
     per(sum(w.billing_cost), sum(w.shipments)) as cost_per_shipment,
     sum_lb(w.weight, w.unit) as billable_weight_lb,
-    per(sum(w.billing_cost), sum_lb(w.weight, w.unit)) as cost_per_lb,
+    per_lb(sum(w.billing_cost), w.weight, w.unit) as cost_per_lb,
     sum(w.credits) as credits
 from weighed as w
 left join breaks as b on w.lb > b.over_lb and (b.up_to_lb is null or w.lb <= b.up_to_lb)

@@ -17,7 +17,7 @@ select
     sum(billing_cost) as billing_cost,
     per(sum(billing_cost), count(*)) as cost_per_shipment,
     sum_lb(billable_weight, billable_weight_unit) as billable_weight_lb,
-    per(sum(billing_cost), sum_lb(billable_weight, billable_weight_unit)) as cost_per_lb,
+    per_lb(sum(billing_cost), billable_weight, billable_weight_unit) as cost_per_lb,
     normal_zone(carrier_zone) as zone,
     percent_of(count(*), sum(count(*)) over (partition by currency_code)) as share_of_shipments,
     credits_of(billing_cost) as credits

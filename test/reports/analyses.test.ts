@@ -1,11 +1,12 @@
 /** Small cases worked out by hand for the reports that do more than group and sum. */
 
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { runReport } from '../../reports/run-report.js';
 import { askReport, cells } from '../support/ask-report.js';
-import { anInvoice, aShipment, type FixtureShipment } from '../support/reports-fixture.js';
+import { anInvoice, aShipment, type FixtureShipment, reportsFixture } from '../support/reports-fixture.js';
 
 const many = (count: number, stated: Partial<FixtureShipment>): FixtureShipment[] =>
   Array.from({ length: count }, () => aShipment(stated));
@@ -49,7 +50,7 @@ describe('bridge', () => {
     ]);
   });
 
-  test('takes the periods it is given and puts all of a new start into volume', async () => {
+  test('takes the periods it is given, and says that a new start cannot be compared', async () => {
     const result = await askReport('bridge', [anInvoice(many(2, { ...february, cost: '10.3333' }))], {
       parameters: {
         first_from: '2025-01-01',
@@ -58,7 +59,86 @@ describe('bridge', () => {
         second_to: '2026-03-01',
       },
     });
-    expect(cells(result, 'amount').flat()).toEqual(['0.0000', '20.6666', '0.0000', '0.0000', '20.6666']);
+    expect(cells(result, 'amount').flat()).toEqual(['0.0000', '20.6666', '20.6666']);
+    expect(cells(result, 'step')[1]).toEqual(['not comparable']);
+  });
+});
+
+describe('bridge, rounding', () => {
+  test('rounds the price effect once for all cells', async () => {
+    // Zones 2 to 5 each had three parcels for 1.0000 in January, 0.33333… each; one in February costs 0.3334. Each cell's
+    // effect is 0.3334 - 0.33333… = 0.00006666…, together 0.000266… = 0.0003; rounded by cell it would be 4 times 0.0001.
+    const cell = (zone: string): FixtureShipment[] => [
+      ...['0.3333', '0.3333', '0.3334'].map((cost) => aShipment({ zone, cost, shipDate: '2026-01-10' })),
+      aShipment({ zone, cost: '0.3334', shipDate: '2026-02-10' }),
+    ];
+    const result = await askReport('bridge', [anInvoice(['2', '3', '4', '5'].flatMap(cell))]);
+    expect(cells(result, 'step', 'amount')[2]).toEqual(['price', '0.0003']);
+  });
+});
+
+describe('lines without a service, zone or weight', () => {
+  // Each of these lacks one thing, four times in January at 10 and four times in February at 20; the fifth lacks nothing.
+  const lacking: Partial<FixtureShipment>[] = [
+    { service: null },
+    { zone: null },
+    { weight: null, unit: null },
+    {},
+  ];
+  const invoices = [
+    anInvoice(
+      lacking.flatMap((stated) => [
+        ...many(4, { ...stated, shipDate: '2026-01-10', cost: '10' }),
+        ...many(4, { ...stated, shipDate: '2026-02-10', cost: '20' }),
+      ]),
+    ),
+  ];
+
+  test('are no price of a rate card, and no outlier', async () => {
+    expect(cells(await askReport('rate-card', invoices), 'service_level', 'zone', 'lb', 'shipments')).toEqual(
+      [['Ground', '5', 2, 8]],
+    );
+    const odd = [
+      ...many(9, { weight: null, unit: null, cost: '10' }),
+      aShipment({ weight: null, unit: null, cost: '90' }),
+    ];
+    expect((await askReport('outliers', [anInvoice(odd)])).rows).toEqual([]);
+  });
+
+  test('are no price change, and mix in a bridge', async () => {
+    expect(cells(await askReport('price-changes', invoices), 'cells_compared')).toEqual([[1]]);
+    // 160 to 320: as many shipments, so no volume. Four at 10 more are 40; the other 120 are mix.
+    expect(
+      cells(await askReport('bridge', invoices), 'amount')
+        .flat()
+        .slice(1, 4),
+    ).toEqual(['0.0000', '40.0000', '120.0000']);
+  });
+
+  test('are repriced by nothing, even where two carriers have no service to name', async () => {
+    const result = await askReport('what-if', [
+      anInvoice([
+        ...many(4, { carrier: 'ups', service: null }),
+        ...many(4, { carrier: 'dhl', service: null }),
+      ]),
+    ]);
+    expect(result.rows).toEqual([]);
+  });
+});
+
+describe('a change over a base below zero', () => {
+  test('has an amount and no percentage', async () => {
+    // From -18 to 64 is 82 more; 82 of -18 would read -455.56 %.
+    const result = await askReport('summary', [
+      anInvoice([
+        aShipment({ shipDate: '2026-01-10', cost: '-18' }),
+        aShipment({ shipDate: '2026-02-10', cost: '64' }),
+      ]),
+    ]);
+    expect(cells(result, 'month', 'change_on_month', 'change_on_month_percent')).toEqual([
+      ['2026-01', null, null],
+      ['2026-02', '82.0000', null],
+    ]);
   });
 });
 
@@ -107,10 +187,49 @@ describe('outliers', () => {
   test('scores a shipment by its distance from the median of its like', async () => {
     const costs = ['8', '9', '10', '10', '11', '12', '13', '40'];
     const result = await askReport('outliers', [anInvoice(costs.map((cost) => aShipment({ cost })))]);
-    // Median (lower) 10; distances 2 1 0 0 1 2 3 30, their lower median 1; 30 * 0.6745 / 1 = 20.235, away from zero 20.24.
+    // Middle two 10 and 11, median 10.5; distances 2.5 1.5 0.5 0.5 0.5 1.5 2.5 29.5, the middle two 1.5.
+    // 29.5 * 0.6745 / 1.5 = 13.265…
     expect(cells(result, 'billing_cost', 'median', 'difference', 'robust_z', 'like_shipments')).toEqual([
-      ['40.0000', '10.0000', '30.0000', '20.24', 8],
+      ['40.0000', '10.5000', '29.5000', '13.27', 8],
     ]);
+  });
+
+  test('judges by the score before it is rounded', async () => {
+    // As above 29.5 * 0.6745 / 1.5 = 13.26516…: 13.27 rounded, and not as much as that.
+    const lines = ['8', '9', '10', '10', '11', '12', '13', '40'].map((cost) => aShipment({ cost }));
+    const beyond = async (threshold: string) =>
+      (await askReport('outliers', [anInvoice(lines)], { parameters: { threshold } })).rows.length;
+    expect([await beyond('13.2651'), await beyond('13.2652')]).toEqual([1, 0]);
+  });
+
+  test('compares within the months between two general price changes', async () => {
+    // Ten parcels in each of three zones at 10 in January and at 14 from February on: a general increase of 40 %.
+    const zones = ['2', '5', '8'];
+    const month = (start: string, cost: string): FixtureShipment[] =>
+      zones.flatMap((zone) => many(10, { zone, cost, shipDate: start }));
+    const result = await askReport('outliers', [
+      anInvoice([
+        ...month('2026-01-10', '10'),
+        ...month('2026-02-10', '14'),
+        aShipment({ zone: '5', cost: '14', shipDate: '2026-01-12' }),
+      ]),
+    ]);
+    // Only the parcel that cost 14 in January is odd.
+    expect(cells(result, 'ship_date', 'billing_cost', 'median', 'period_from')).toEqual([
+      ['2026-01-12', '14.0000', '10.0000', null],
+    ]);
+  });
+
+  test('leaves out what is not worth a look: little money, or the size of a price change', async () => {
+    // Nine at 100 and one at 107: 7 % more. Nine at 0.50 and one at 1.00: half a dollar.
+    const at = (zone: string, cost: string, odd: string): FixtureShipment[] => [
+      ...many(9, { zone, cost }),
+      aShipment({ zone, cost: odd }),
+    ];
+    const invoices = [anInvoice([...at('5', '100', '107'), ...at('2', '0.5', '1'), ...at('8', '10', '30')])];
+    expect(cells(await askReport('outliers', invoices), 'difference')).toEqual([['20.0000']]);
+    const all = await askReport('outliers', invoices, { parameters: { min_amount: '0', min_percent: '0' } });
+    expect(cells(all, 'difference')).toEqual([['20.0000'], ['7.0000'], ['0.5000']]);
   });
 
   test('falls back to the mean distance when most cost exactly the same', async () => {
@@ -303,12 +422,36 @@ describe('proof', () => {
     expect(
       cells(result, 'invoice_number', 'shipments_difference', 'difference', 'differences', 'verdict'),
     ).toEqual([
-      ['A', 0, '0.0000', null, 'proved'],
       ['B', -1, '-1.5000', 'shipment-count, total-amount', 'contradicted'],
+      ['A', 0, '0.0000', null, 'proved'],
       ['C', 0, '0.0000', null, 'unproved'],
       ['D', null, null, null, 'not loaded'],
       ['E', 0, '0.0000', null, 'voided, not counted'],
     ]);
+  });
+});
+
+describe('proof, by gravity', () => {
+  test('puts the wrong total first, and calls nothing contradicted for the dates of late charges', async () => {
+    const result = await askReport('proof', [
+      anInvoice([aShipment({ cost: '5' })], {
+        number: 'late',
+        differences: [['period', '2026-03', '2026-02-20']],
+      }),
+      anInvoice([aShipment({ cost: '5' })], { number: 'small', statedTotal: '5.01' }),
+      anInvoice([aShipment({ cost: '5' })], { number: 'large', statedTotal: '905' }),
+      anInvoice([aShipment({ cost: '5' })], { number: 'count', statedShipments: 3 }),
+    ]);
+    expect(cells(result, 'invoice_number', 'grade', 'verdict')).toEqual([
+      ['large', 'money', 'contradicted'],
+      ['small', 'money', 'contradicted'],
+      ['count', 'count', 'contradicted'],
+      ['late', 'dates', 'proved'],
+    ]);
+    // The head of every report counts the same three.
+    expect(result.head.notes).toContain(
+      'Contradicted by their own header or event: 3 invoices; the report proof says how.',
+    );
   });
 });
 
@@ -393,8 +536,9 @@ describe('levels', () => {
 });
 
 describe('rebills', () => {
-  test('finds the replacement by shared tracking numbers', async () => {
-    const voided = { state: 'voided', voidedAt: '2026-03-20T00:00:00Z' } as const;
+  const voided = { state: 'voided', voidedAt: '2026-03-20T00:00:00Z' } as const;
+
+  test('finds the replacement by shared tracking numbers, and says what nobody billed again', async () => {
     const result = await askReport('rebills', [
       anInvoice([aShipment({ tracking: 'A', cost: '5' }), aShipment({ tracking: 'B', cost: '6' })], {
         number: 'V1',
@@ -404,14 +548,41 @@ describe('rebills', () => {
       anInvoice([aShipment({ tracking: 'A', cost: '4' }), aShipment({ tracking: 'B', cost: '6' })], {
         number: 'R1',
       }),
-      anInvoice([aShipment({ tracking: 'A', cost: '1' })], { number: 'R2' }),
     ]);
     expect(
-      cells(result, 'invoice_number', 'billing_cost', 'replacement_number', 'shared_percent', 'difference'),
+      cells(
+        result,
+        'invoice_number',
+        'outcome',
+        'replacement_number',
+        'shared_percent',
+        'difference',
+        'missing_cost',
+      ),
     ).toEqual([
-      ['V1', '11.0000', 'R1', '100.00', '-1.0000'],
-      ['V2', '9.0000', null, '0.00', null],
+      ['V1', 'billed again', 'R1', '100.00', '-1.0000', null],
+      ['V2', 'not billed again', null, null, null, '9.0000'],
     ]);
+  });
+
+  test('takes one shared number of many for no replacement', async () => {
+    // 20 numbers at 2 each; the other invoice has one of them, 5 % of the numbers.
+    const lines = Array.from({ length: 20 }, (_, index) => aShipment({ tracking: `N${index}`, cost: '2' }));
+    const result = await askReport('rebills', [
+      anInvoice(lines, { number: 'V', ...voided }),
+      anInvoice([aShipment({ tracking: 'N7', cost: '3' })], { number: 'adjusts' }),
+    ]);
+    expect(cells(result, 'outcome', 'missing_numbers', 'missing_cost')).toEqual([
+      ['not billed again', 20, '40.0000'],
+    ]);
+  });
+
+  test('takes no invoice that was there before for a replacement', async () => {
+    const result = await askReport('rebills', [
+      anInvoice([aShipment({ tracking: 'A', invoiceDate: '2026-03-10' })], { ...voided }),
+      anInvoice([aShipment({ tracking: 'A', invoiceDate: '2026-02-10' })]),
+    ]);
+    expect(cells(result, 'outcome')).toEqual([['not billed again']]);
   });
 });
 
@@ -446,6 +617,34 @@ describe('restatement', () => {
       ['late', 'loaded', '0.0000', '7.0000', '7.0000'],
       ['again', 'new file', '11.0000', '12.0000', '1.0000'],
     ]);
+  });
+
+  test('lists nothing where a new file differs outside the filters only', async () => {
+    const before = [
+      aShipment({ tracking: 'A', cost: '10' }),
+      aShipment({ tracking: 'B', carrier: 'dhl', cost: '1' }),
+    ];
+    const after = [
+      aShipment({ tracking: 'A', cost: '10' }),
+      aShipment({ tracking: 'B', carrier: 'dhl', cost: '2' }),
+    ];
+    const renewed = [
+      anInvoice(after, {
+        loadedAt: '2026-02-15T00:00:00Z',
+        earlier: [{ loadedAt: '2026-01-05T00:00:00Z', shipments: before }],
+      }),
+    ];
+    const asked = async (carriers: string[]) =>
+      cells(
+        await askReport('restatement', renewed, {
+          filters: { carriers },
+          parameters: { first: '2026-02-01', second: '2026-03-01' },
+        }),
+        'cause',
+        'difference',
+      );
+    expect(await asked(['ups'])).toEqual([]);
+    expect(await asked(['dhl'])).toEqual([['new file', '1.0000']]);
   });
 
   test('agrees with what each report says as known on those instants', async () => {
@@ -483,6 +682,16 @@ describe('services', () => {
       ['UPS Ground', '10.0000', null, null, null, null],
       ['2Day', '18.0000', '8.0000', '80.00', 1, '12.0000'],
     ]);
+  });
+});
+
+describe('services, by a word', () => {
+  test('finds ground as a word and not within another', async () => {
+    const named = async (service: string) =>
+      cells(await askReport('services', [anInvoice([aShipment({ service })])]), 'is_ground').flat();
+    expect(await named('Playground Express')).toEqual([false]);
+    expect(await named('UPS® GROUND')).toEqual([true]);
+    expect(await named('Ground-Residential')).toEqual([true]);
   });
 });
 
@@ -593,6 +802,20 @@ describe('waiting', () => {
   });
 });
 
+describe('data-quality, currency', () => {
+  test('means the currency that the header states', async () => {
+    // Stated in USD; one line in AED, which comes first by the alphabet, and nothing in USD.
+    const result = await askReport('data-quality', [
+      anInvoice([aShipment({ currency: 'AED' }), aShipment({ currency: 'EUR' })], { currency: 'USD' }),
+    ]);
+    const found = result.rows.filter((row) => String(row.problem).startsWith('currency'));
+    expect(found.map((row) => [row.currency_code, row.shipments])).toEqual([
+      ['AED', 1],
+      ['EUR', 1],
+    ]);
+  });
+});
+
 describe('data-quality', () => {
   test('counts what is missing or odd and shows where', async () => {
     const result = await askReport('data-quality', [
@@ -633,7 +856,7 @@ describe('gaps', () => {
   test('finds the weeks that a weekly tenant was not invoiced for', async () => {
     const result = await askReport('gaps', invoices, { publishedAt: '2026-02-25T00:00:00Z' });
     expect(cells(result, 'kind', 'tenant', 'expected_from', 'expected_to', 'missing', 'usual_step')).toEqual([
-      ['period', 'Acme', '2026-01-25', '2026-02-09', 2, 7],
+      ['period', 'Acme', '2026-01-26', '2026-02-09', 2, 7],
     ]);
   });
 
@@ -669,6 +892,80 @@ describe('gaps', () => {
     expect(cells(result, 'kind', 'tenant', 'missing', 'finding')).toEqual([
       ['number', null, 1, '1 number is missing between B-5 and B-7'],
     ]);
+  });
+
+  test('keeps a voided period open until it is billed again', async () => {
+    const voided = anInvoice([aShipment()], {
+      number: 'V-1',
+      start: '2026-01-12',
+      end: '2026-01-18',
+      state: 'voided',
+      voidedAt: '2026-02-01T00:00:00Z',
+    });
+    const open = await askReport('gaps', [voided], { publishedAt: '2026-02-25T00:00:00Z' });
+    expect(cells(open, 'kind', 'expected_from', 'expected_to', 'finding')).toEqual([
+      [
+        'voided',
+        '2026-01-12',
+        '2026-01-19',
+        'V-1 was voided, and nothing else covers 2026-01-12 to 2026-01-19',
+      ],
+    ]);
+    const again = weekly('2026-01-12', 'V-2');
+    expect((await askReport('gaps', [voided, again], { publishedAt: '2026-01-25T00:00:00Z' })).rows).toEqual(
+      [],
+    );
+  });
+
+  test('begins on a day that nothing covers, whether periods end on their last day or on the next one’s first', async () => {
+    // Periods that end where the next begins: after 5 to 12 and 12 to 19 January, 19 January is open.
+    const touching = ['2026-01-05', '2026-01-12', '2026-02-02', '2026-02-09'].map((start, index) => {
+      const end = new Date(Date.parse(start) + 7 * 86_400_000).toISOString().slice(0, 10);
+      return anInvoice([aShipment()], { number: `T${index}x`, start, end, date: end });
+    });
+    const result = await askReport('gaps', touching, { publishedAt: '2026-02-17T00:00:00Z' });
+    expect(cells(result, 'expected_from', 'expected_to')).toEqual([['2026-01-19', '2026-02-02']]);
+    // A longer invoice covers the days between two others.
+    const covered = [
+      ...['2026-01-05', '2026-01-12', '2026-01-19'].map((start, index) => weekly(start, `C${index}x`)),
+      anInvoice([aShipment()], { number: 'C3x', start: '2026-01-19', end: '2026-02-15', date: '2026-02-17' }),
+      ...['2026-02-16', '2026-02-23'].map((start, index) => weekly(start, `C${index}y`)),
+    ];
+    expect(cells(await askReport('gaps', covered, { publishedAt: '2026-03-04T00:00:00Z' }), 'kind')).toEqual(
+      [],
+    );
+  });
+
+  test('counts no number as missing that another tenant has, and no block between two tenants', async () => {
+    // Three tenants take turns in one sequence, 1 to 12; each alone would miss two of three.
+    const turns = Array.from({ length: 12 }, (_, index) =>
+      weekly(
+        `2026-01-${String(index + 1).padStart(2, '0')}`,
+        `S-${index + 1}`,
+        ['Acme', 'Beta', 'Gamma'][index % 3],
+      ),
+    );
+    const numbers = async (list: readonly ReturnType<typeof anInvoice>[]) =>
+      (await askReport('gaps', list, { publishedAt: '2026-01-13T00:00:00Z' })).rows.filter(
+        (row) => row.kind === 'number',
+      );
+    expect(await numbers(turns)).toEqual([]);
+    // Two tenants have a block each: the thousand numbers between are nobody's.
+    const blocks = [1, 2, 3, 4, 1001, 1002, 1003, 1004].map((number, index) =>
+      weekly(`2026-01-0${index + 1}`, `K-${number}`, index < 4 ? 'Acme' : 'Beta'),
+    );
+    expect(await numbers(blocks)).toEqual([]);
+  });
+
+  test('never expects an invoice to come before it is due to begin', async () => {
+    // Number 5 was given to an earlier day than number 3.
+    const days = ['10', '11', '12', '02', '03', '04', '05'];
+    const list = [1, 2, 3, 5, 6, 7, 8].map((number, index) =>
+      weekly(`2026-01-${days[index]}`, `R-${number}`),
+    );
+    const result = await askReport('gaps', list, { publishedAt: '2026-01-20T00:00:00Z' });
+    const [gap] = result.rows.filter((row) => row.kind === 'number');
+    expect([gap?.expected_from, gap?.expected_to, gap?.missing]).toEqual(['2026-01-10', '2026-01-20', 1]);
   });
 
   test('teaches itself nothing from two invoices or from random numbers', async () => {
@@ -744,6 +1041,25 @@ describe('the optional tables', () => {
       ['ups', 2, 1, '10.0000', '7.5000', '2.5000', '25.00'],
       ['fedex', 1, 0, '0.0000', '0.0000', '0.0000', null],
     ]);
+  });
+
+  test('lie beside the published file for every report that reads them', async () => {
+    const fixture = await reportsFixture(invoices);
+    await mkdir(join(fixture.folder, 'report-files'));
+    await writeFile(
+      join(fixture.folder, 'report-files', 'costs.csv'),
+      'carrier,tracking_number,currency_code,cost\nfedex,C,USD,3\n',
+    );
+    const ask = (name: string, tables = {}) => runReport({ databasePath: fixture.path, name, tables });
+    expect(cells(await ask('margin'), 'carrier', 'own_cost')).toContainEqual(['fedex', '3.0000']);
+    expect((await ask('carriers')).rows).toHaveLength(2);
+    // One that is named is taken instead, and one that the report does not read is refused.
+    const none = await table('none', 'carrier,tracking_number,currency_code,cost');
+    expect(cells(await ask('margin', { costs: none }), 'own_cost')).toEqual([['0.0000'], ['0.0000']]);
+    await expect(ask('carriers', { costs: none })).rejects.toThrow(
+      'carriers does not read --costs; it joins no file',
+    );
+    await fixture.remove();
   });
 
   test('refuse a file that lacks a column or a number, and say where', async () => {

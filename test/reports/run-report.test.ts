@@ -37,6 +37,7 @@ describe('the catalogue', () => {
       'levels',
       'margin',
       'matrix',
+      'mix',
       'origins',
       'outliers',
       'price-changes',
@@ -51,7 +52,6 @@ describe('the catalogue', () => {
       'waiting',
       'weight-breaks',
       'what-if',
-      'zone-mix',
       'zones',
     ]);
   });

@@ -56,6 +56,8 @@ export interface FixtureInvoice {
   readonly reason: string | null;
   /** Earlier files of the invoice, oldest first; `shipments` is the current one. */
   readonly earlier: readonly { readonly loadedAt: string; readonly shipments: readonly FixtureShipment[] }[];
+  /** Discrepancies besides those of count and total: rule, stated, found. */
+  readonly differences: readonly (readonly [string, string, string])[];
   readonly shipments: readonly FixtureShipment[];
 }
 
@@ -108,6 +110,7 @@ export function anInvoice(
     reasonCode: null,
     reason: null,
     earlier: [],
+    differences: [],
     shipments,
     ...stated,
   };
@@ -283,7 +286,7 @@ async function insertInvoice(
 /** What the load would have recorded: where the rows contradict the header. */
 async function insertDiscrepancies(connection: DuckDBConnection, invoice: FixtureInvoice): Promise<void> {
   const total = decimalText(sumOf(invoice.shipments, invoice.currency));
-  const found: [string, string, string][] = [];
+  const found: (readonly [string, string, string])[] = [...invoice.differences];
   if (invoice.statedShipments !== null && invoice.statedShipments !== invoice.shipments.length) {
     found.push(['shipment-count', String(invoice.statedShipments), String(invoice.shipments.length)]);
   }

@@ -1,0 +1,40 @@
+-- What the trade's words mean, for every report that uses them. Said in the docs of the reports; change both.
+
+-- A postal code as it is usually written: no blanks at its ends, single ones within, capital letters.
+create or replace temp macro origin_of(origin) as upper(regexp_replace(trim(origin), '\s+', ' ', 'g'));
+
+-- Whether a name has a word, in any case: "Ground" in "UPS Ground®" and not in "Playground Express".
+create or replace temp macro has_word(name, word) as
+    contains(
+        ' ' || regexp_replace(lower(coalesce(name, '')), '[^\p{L}\p{N}]+', ' ', 'g') || ' ',
+        ' ' || trim(regexp_replace(lower(word), '[^\p{L}\p{N}]+', ' ', 'g')) || ' '
+    );
+
+-- The mean of two middle values that are whole days, one decimal.
+create or replace temp macro middle_day(low, high) as
+    cast(cast(low + high as bigint) * 5 as decimal(18, 0)) * cast(0.1 as decimal(1, 1));
+
+-- The first day of a date's month, or of its week, which begins on Monday; and the name of either: 2026-03, 2026-W10.
+create or replace temp macro period_start(day, grain) as
+    case when grain = 'week' then day - (isodow(day) - 1)::integer else month_start(day) end;
+create or replace temp macro period_of(start, grain) as
+    case when grain = 'week' then strftime(start, '%G-W%V') else month_of(start) end;
+
+-- The weight break of a shipment by the pounds up to and with which it goes; the last goes on for ever.
+create or replace temp macro break_of(lb) as
+    case
+        when lb <= 0 then 0 when lb <= 1 then 1 when lb <= 2 then 2 when lb <= 3 then 3 when lb <= 5 then 5
+        when lb <= 10 then 10 when lb <= 20 then 20 when lb <= 30 then 30 when lb <= 50 then 50 when lb <= 70 then 70
+        when lb <= 150 then 150 when lb > 150 then 999
+    end;
+create or replace temp macro break_name(up_to) as
+    case up_to
+        when 0 then '0 lb' when 1 then '0 to 1 lb' when 2 then '1 to 2 lb' when 3 then '2 to 3 lb' when 5 then '3 to 5 lb'
+        when 10 then '5 to 10 lb' when 20 then '10 to 20 lb' when 30 then '20 to 30 lb' when 50 then '30 to 50 lb'
+        when 70 then '50 to 70 lb' when 150 then '70 to 150 lb' when 999 then 'over 150 lb' else 'no weight'
+    end;
+
+-- The zones of a carrier's service are a scale when all that are given are numbers no more than 20 apart, as 2 to 8 are.
+-- Zones of 102 to 308 are several services, and 44 beside 2 to 8 is a place and no distance.
+create or replace temp macro is_scale(zones, numbers, least, greatest) as
+    numbers > 0 and zones = numbers and greatest - least <= 20;

@@ -1,0 +1,76 @@
+-- How the prices of a carrier's service moved in each month against the last month before in which each cell was seen, a
+-- cell being one zone and begun pound. A month is a general increase when at least 80 % of its compared cells were
+-- raised, a general decrease likewise.
+create or replace temp macro price_moves(min_shipments, min_cells) as table
+with
+-- A cell's prices from the lowest up: lists of one or two are cheaper here than a window over all of them.
+listed as (
+    select
+        start,
+        carrier,
+        service_level,
+        zone,
+        lb,
+        currency_code,
+        sum(shipments) as shipments,
+        list_sort(list({price: billing_cost, up_to: shipments})) as prices
+    from monthly_prices
+    group by all
+    having sum(shipments) >= min_shipments
+),
+-- The lowest price with which half of the shipments are reached, and the lowest with which more than half are.
+cells as (
+    select
+        * exclude (prices),
+        middle_of(
+            list_reduce(
+                prices,
+                lambda reached, next: if(
+                    2 * reached.up_to >= shipments, reached, {price: next.price, up_to: reached.up_to + next.up_to}
+                )
+            ).price,
+            list_reduce(
+                prices,
+                lambda reached, next: if(
+                    2 * reached.up_to > shipments, reached, {price: next.price, up_to: reached.up_to + next.up_to}
+                )
+            ).price
+        ) as median
+    from listed
+),
+changes as (
+    select
+        *,
+        lag(median) over (partition by carrier, service_level, zone, lb, currency_code order by start) as before
+    from cells
+),
+-- A change as a part of the price before, in 10^-12, so that the median of several is rounded once.
+parts as (
+    select *, rounded_quotient(ten_thousandths(median - before) * 1000000000000, ten_thousandths(before)) as part
+    from changes
+    where before is not null
+),
+counted as (
+    select
+        start,
+        carrier,
+        service_level,
+        currency_code,
+        count(*) as cells_compared,
+        count(*) filter (where median > before) as cells_raised,
+        count(*) filter (where median < before) as cells_lowered,
+        cast(sum(shipments) as bigint) as shipments,
+        as_hundredths(rounded_quotient(quantile_disc(part, 0.5) - quantile_disc(-part, 0.5), 200000000))
+            as median_change_percent
+    from parts
+    group by all
+)
+select
+    *,
+    case
+        when cells_compared >= min_cells and cells_raised * 5 >= cells_compared * 4 then 'general increase'
+        when cells_compared >= min_cells and cells_lowered * 5 >= cells_compared * 4 then 'general decrease'
+        else 'some prices'
+    end as verdict
+from counted
+where cells_raised + cells_lowered > 0

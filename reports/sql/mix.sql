@@ -1,0 +1,89 @@
+-- title: How does the mix of zones, services or weights shift over time?
+-- grain: month or week, carrier, part (zone, service or weight break), currency
+-- params: $by zone|service|weight = zone: what a part is: a zone in one spelling, a service or a weight break
+--   $grain month|week = month: weeks begin on Monday and are named as ISO 8601 does, 2026-W10
+-- formerly: zone-mix
+-- means: share_of_shipments is of the carrier's lines in that month and currency; shift is its change, in points, against
+--   the month before, of shares that are not rounded. With by=service average_zone is the mean of the service's zones
+--   where they are a scale: all given ones are numbers no more than 20 apart. A weight break goes from above the first
+--   to and with the second weight. The column zone repeats part with by=zone, in this version only.
+-- cannot say: distance. Zones of two carriers or services are not the same measure, so no mean crosses them.
+-- units: billing_cost money, cost_per_shipment money, share_of_shipments %, shift points, credits money
+-- detail: zone, credits
+-- chart: line key=month value=share_of_shipments series=carrier+part
+-- example: In January one of three parcels goes to zone 8, 33.33 %; in February two of three, 66.67 %. The shift is 33.33
+--   points, not the 33.34 between the rounded shares.
+--   lines: ship_date | carrier_zone | billing_cost
+--   2026-01-10 | 5 | 8
+--   2026-01-10 | 5 | 8
+--   2026-01-10 | 8 | 12
+--   2026-02-10 | 5 | 8
+--   2026-02-10 | Zone 8 | 12
+--   2026-02-10 | 8 | 12
+--   rows: month | part | shipments | share_of_shipments | shift | cost_per_shipment
+--   2026-01 | 5 | 2 | 66.67 | | 8.0000
+--   2026-01 | 8 | 1 | 33.33 | | 12.0000
+--   2026-02 | 5 | 1 | 33.33 | -33.33 | 8.0000
+--   2026-02 | 8 | 2 | 66.67 | 33.33 | 12.0000
+with read as (
+    select
+        period_start(report_date, $grain) as start,
+        carrier,
+        case $by when 'zone' then zone when 'service' then service_level end as name,
+        case when $by = 'weight' then break_of(lb_of(billable_weight, billable_weight_unit)) end as weight_break,
+        currency_code,
+        count(*) as shipments,
+        sum(billing_cost) as billing_cost,
+        credits_of(billing_cost) as credits,
+        count(zone) as zones,
+        sum(zone_number(zone)) as zone_sum,
+        count(zone_number(zone)) as zone_count,
+        min(zone_number(zone)) as least_zone,
+        max(zone_number(zone)) as greatest_zone
+    from selected_shipments
+    group by all
+),
+mix as (
+    select
+        * exclude (name, weight_break),
+        case when $by = 'weight' then break_name(weight_break) else name end as part,
+        weight_break,
+        $by = 'service' and name is not null and is_scale(
+            sum(zones) over service, sum(zone_count) over service, min(least_zone) over service,
+            max(greatest_zone) over service
+        ) as has_scale
+    from read
+    window service as (partition by carrier, name)
+),
+shared as (
+    select *, sum(shipments) over (partition by start, carrier, currency_code) as of_carrier from mix
+),
+carriers as (
+    select start, carrier, currency_code, any_value(of_carrier) as of_carrier from shared group by all
+)
+select
+    period_of(s.start, $grain) as month,
+    s.carrier,
+    s.part,
+    s.currency_code,
+    s.shipments,
+    percent_of(s.shipments, s.of_carrier) as share_of_shipments,
+    case
+        when c.start is not null
+            then as_hundredths(rounded_quotient(
+                (s.shipments * c.of_carrier - coalesce(p.shipments, 0) * s.of_carrier) * 10000, s.of_carrier * c.of_carrier
+            ))
+    end as shift,
+    s.billing_cost,
+    per(s.billing_cost, s.shipments) as cost_per_shipment,
+    case when s.has_scale then mean_of(s.zone_sum, s.zone_count) end as average_zone,
+    s.credits,
+    case when $by = 'zone' then s.part end as zone
+from shared as s
+left join carriers as c
+    on c.carrier = s.carrier and c.currency_code = s.currency_code
+    and c.start = case when $grain = 'week' then s.start - interval 7 day else s.start - interval 1 month end
+left join shared as p
+    on p.carrier = c.carrier and p.currency_code = c.currency_code and p.start = c.start
+    and p.part is not distinct from s.part
+order by s.currency_code, s.start, s.carrier, s.weight_break, try_cast(s.part as integer) nulls last, s.part
