@@ -37,6 +37,20 @@ function pounds(sizes: readonly Row[]): bigint | null {
   return of('LB') + roundedQuotient(of('KG') * 22_046_226_218n, 10_000_000_000n);
 }
 
+/** A pound in the unit of `exactPounds`. */
+const EXACT = 100_000_000_000_000n;
+
+/** Without any rounding; null when nothing was weighed. */
+function exactPounds(...sizes: readonly Row[]): bigint | null {
+  const weighed = sizes.filter((row) => row.weight !== null);
+  if (weighed.length === 0) return null;
+  return weighed.reduce(
+    (sum, row) =>
+      sum + tenThousandths(row.weight ?? '0') * (row.unit === 'KG' ? 22_046_226_218n : 10_000_000_000n),
+    0n,
+  );
+}
+
 const cost = (members: readonly Row[]): bigint =>
   members.reduce((sum, row) => sum + tenThousandths(row.cost), 0n);
 
@@ -45,7 +59,9 @@ function ratio(amount: bigint, units: bigint | null): string | null {
   return units === null || units === 0n ? null : decimalText(roundedQuotient(amount * 10_000n, units));
 }
 
-function percent(part: bigint, whole: bigint): string {
+/** Of nothing or of less, no part is a percentage. */
+function percent(part: bigint, whole: bigint): string | null {
+  if (whole <= 0n) return null;
   const hundredths = roundedQuotient(part * 10_000n, whole);
   const digits = String(hundredths < 0n ? -hundredths : hundredths).padStart(3, '0');
   return `${hundredths < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
@@ -70,13 +86,15 @@ function grouped(members: readonly Row[], of: (row: Row) => readonly unknown[]):
 /** The columns every cost report has. */
 function costColumns(group: readonly Row[]): Record<string, unknown> {
   const lb = pounds(group);
+  const exact = exactPounds(...group);
   return {
     invoices: new Set(group.map((row) => row.invoiceId)).size,
     shipments: group.length,
     billing_cost: decimalText(cost(group)),
     cost_per_shipment: ratio(cost(group), BigInt(group.length) * 10_000n),
     billable_weight_lb: lb === null ? null : decimalText(lb),
-    cost_per_lb: ratio(cost(group), lb),
+    cost_per_lb:
+      exact === null || exact === 0n ? null : decimalText(roundedQuotient(cost(group) * EXACT, exact)),
     credits: decimalText(cost(group.filter((row) => row.cost.startsWith('-')))),
   };
 }
@@ -182,16 +200,16 @@ describe('summary', () => {
   });
 });
 
-describe('zone-mix', () => {
-  test('tells shares, their shift and the mean zone', async () => {
+describe('mix', () => {
+  test('tells shares and their shift before any rounding', async () => {
     const of = (month: string, carrier: unknown, currency: unknown): Row[] =>
       rows.filter(
         (row) => row.shipDate.startsWith(month) && row.carrier === carrier && row.currency === currency,
       );
-    const share = (month: string, carrier: unknown, zone: unknown, currency: unknown): bigint | null => {
+    /** Lines of the part and of all, as a fraction. */
+    const share = (month: string, carrier: unknown, zone: unknown, currency: unknown): [bigint, bigint] => {
       const all = of(month, carrier, currency);
-      const some = all.filter((row) => plainZone(row.zone) === zone);
-      return all.length === 0 ? null : roundedQuotient(BigInt(some.length) * 10_000n, BigInt(all.length));
+      return [BigInt(all.filter((row) => plainZone(row.zone) === zone).length), BigInt(all.length)];
     };
     const expected = grouped(rows, (row) => [
       row.shipDate.slice(0, 7),
@@ -200,30 +218,61 @@ describe('zone-mix', () => {
       row.currency,
     ]).map(([[month, carrier, zone, currency], group]) => {
       const before = `2026-0${Number(String(month).slice(5)) - 1}`;
-      const now = share(String(month), carrier, zone, currency) ?? 0n;
-      const then = share(before, carrier, zone, currency);
-      const numbers = of(String(month), carrier, currency)
-        .map((row) => Number(plainZone(row.zone) ?? 'x'))
-        .filter((number) => !Number.isNaN(number));
-      const total = numbers.reduce((sum, number) => sum + number, 0);
+      const [part, whole] = share(String(month), carrier, zone, currency);
+      const [partBefore, wholeBefore] = share(before, carrier, zone, currency);
       return {
         month,
         carrier,
+        part: zone,
         zone,
         currency_code: currency,
         shipments: group.length,
-        share_of_shipments: hundredthsText(now),
-        shift: then === null ? null : hundredthsText(now - then),
+        share_of_shipments: percent(part, whole),
+        shift:
+          wholeBefore === 0n
+            ? null
+            : hundredthsText(
+                roundedQuotient((part * wholeBefore - partBefore * whole) * 10_000n, whole * wholeBefore),
+              ),
         billing_cost: decimalText(cost(group)),
         cost_per_shipment: ratio(cost(group), BigInt(group.length) * 10_000n),
         credits: costColumns(group).credits,
-        average_zone:
-          numbers.length === 0
-            ? null
-            : hundredthsText(roundedQuotient(BigInt(total) * 100n, BigInt(numbers.length))),
+        average_zone: null,
       };
     });
-    expect(sorted(await answer('zone-mix'))).toEqual(sorted(expected));
+    expect(sorted(await answer('mix'))).toEqual(sorted(expected));
+  });
+});
+
+describe('mix, by weight and week', () => {
+  test('puts each line into the break and the ISO week it belongs to', async () => {
+    const bounds = [0, 1, 2, 3, 5, 10, 20, 30, 50, 70, 150];
+    const breakOf = (row: Row): string => {
+      const lb = exactPounds(row);
+      if (lb === null) return 'no weight';
+      const at = bounds.findIndex((bound) => lb <= BigInt(bound) * EXACT);
+      if (at < 0) return 'over 150 lb';
+      return at === 0 ? '0 lb' : `${bounds[at - 1]} to ${bounds[at]} lb`;
+    };
+    const weekOf = (day: string): string => {
+      const date = new Date(`${day}T00:00:00Z`);
+      // The Thursday of a week decides its year; the first week has the year's first Thursday.
+      date.setUTCDate(date.getUTCDate() + 4 - (date.getUTCDay() || 7));
+      const days = (date.getTime() - Date.UTC(date.getUTCFullYear(), 0, 1)) / 86_400_000;
+      return `${date.getUTCFullYear()}-W${String(Math.floor(days / 7) + 1).padStart(2, '0')}`;
+    };
+    const expected = grouped(rows, (row) => [
+      weekOf(row.shipDate),
+      row.carrier,
+      breakOf(row),
+      row.currency,
+    ]).map(([[month, carrier, part, currency], group]) =>
+      JSON.stringify([month, carrier, part, currency, group.length, decimalText(cost(group))]),
+    );
+    const found = (await answer('mix', { by: 'weight', grain: 'week' })).map((row) =>
+      JSON.stringify([row.month, row.carrier, row.part, row.currency_code, row.shipments, row.billing_cost]),
+    );
+    expect(found.sort()).toEqual(expected.sort());
   });
 });
 
@@ -302,7 +351,9 @@ describe('rate-card', () => {
         shipments: group.length,
         lowest: decimalText(prices[0] ?? 0n),
         first_decile: quantile(1),
-        median: quantile(5),
+        median: decimalText(
+          roundedQuotient((prices[(prices.length - 1) >> 1] ?? 0n) + (prices[prices.length >> 1] ?? 0n), 2n),
+        ),
         last_decile: quantile(9),
         highest: decimalText(prices.at(-1) ?? 0n),
         distinct_prices: new Set(prices).size,
@@ -315,8 +366,12 @@ describe('rate-card', () => {
 describe('billing-lag', () => {
   test('counts whole days and skips what has no carrier invoice date', async () => {
     const day = (text: string): number => Date.parse(`${text}T00:00:00Z`) / 86_400_000;
-    const median = (list: number[]): number | null =>
-      list.sort((one, other) => one - other)[Math.ceil(list.length / 2) - 1] ?? null;
+    const median = (list: number[]): string | null => {
+      const sorted = list.sort((one, other) => one - other);
+      const low = sorted[(list.length - 1) >> 1];
+      const high = sorted[list.length >> 1];
+      return low === undefined || high === undefined ? null : ((low + high) / 2).toFixed(1);
+    };
     const expected = grouped(rows, (row) => [row.carrier, row.currency]).map(
       ([[carrier, currency], group]) => {
         const dated = group.filter((row) => row.carrierInvoiceDate !== null);
@@ -343,6 +398,67 @@ describe('billing-lag', () => {
     expect(found.map((row) => JSON.stringify(row)).sort()).toEqual(
       expected.map((row) => JSON.stringify(row)).sort(),
     );
+  });
+});
+
+describe('accrual', () => {
+  test('estimates by the growth of earlier months of the same tenant and carrier', async () => {
+    const monthOf = (day: string): number => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7)) - 1;
+    // Published on 1 April: March has ended, and January alone shows what a second month brings.
+    const today = monthOf('2026-04-01');
+    const expected = grouped(rows, (row) => [row.tenant, row.carrier, row.currency]).flatMap(
+      ([[tenant, carrier, currency], members]) => {
+        const months = [...new Set(members.map((row) => monthOf(row.shipDate)))];
+        const billedBy = (month: number, age: number): bigint =>
+          cost(
+            members.filter(
+              (row) => monthOf(row.shipDate) === month && monthOf(row.invoiceDate) - month <= age,
+            ),
+          );
+        return months.map((month) => {
+          const all = billedBy(month, 99);
+          const age = today - month - 1;
+          const head = [tenant, carrier, currency, month];
+          if (age < 0) return [...head, 'month has not ended', null];
+          if (age >= 2) return [...head, 'complete', decimalText(all)];
+          let factor = 1_000_000n;
+          for (let step = 1; step >= age; step -= 1) {
+            const taught = months.filter(
+              (other) =>
+                today - other - 1 > step && billedBy(other, step) > 0n && billedBy(other, step + 1) > 0n,
+            );
+            if (taught.length < 1) return [...head, 'not enough history', null];
+            const sum = (at: number): bigint =>
+              taught.reduce((total, other) => total + billedBy(other, at), 0n);
+            factor = roundedQuotient(
+              factor * roundedQuotient(sum(step + 1) * 1_000_000n, sum(step)),
+              1_000_000n,
+            );
+          }
+          const billed = billedBy(month, age);
+          if (billed <= 0n) return [...head, 'nothing billed yet', null];
+          return [...head, 'chain ladder', decimalText(roundedQuotient(billed * factor, 1_000_000n))];
+        });
+      },
+    );
+    const found = (
+      await runReport({
+        databasePath: fixture.path,
+        name: 'accrual',
+        parameters: { complete_after: '2', min_months: '1' },
+      })
+    ).rows.map((row) =>
+      JSON.stringify([
+        row.tenant,
+        row.carrier,
+        row.currency_code,
+        monthOf(`${row.ship_month}-01`),
+        row.basis,
+        row.estimated_total,
+      ]),
+    );
+    expect(found.sort()).toEqual(expected.map((row) => JSON.stringify(row)).sort());
+    expect(found.some((row) => row.includes('chain ladder'))).toBe(true);
   });
 });
 

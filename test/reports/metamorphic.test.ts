@@ -50,7 +50,7 @@ const PARTITIONS = [
   'zones',
   'matrix',
   'summary',
-  'zone-mix',
+  'mix',
   'carrier-zones',
   'weight-breaks',
   'services',
