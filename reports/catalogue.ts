@@ -26,7 +26,16 @@ export const PARAMETER_TYPES = ['integer', 'decimal', 'text', 'date', 'instant']
 export type ParameterType = (typeof PARAMETER_TYPES)[number];
 
 /** The files a person may add: each is a table with this name, from `--NAME FILE` or `report-files/NAME.csv`. */
-export const EXTRA_TABLES = ['rates', 'costs', 'accepted'] as const;
+export const EXTRA_TABLES = [
+  'rates',
+  'costs',
+  'accepted',
+  'payments',
+  'statements',
+  'disputes',
+  'budget',
+  'fx',
+] as const;
 export type ExtraTable = (typeof EXTRA_TABLES)[number];
 
 export interface ReportParameter {

@@ -24,8 +24,9 @@ export const REPORT_FILES = 'report-files';
 
 interface TableColumn {
   readonly name: string;
-  readonly kind: 'text' | 'decimal' | 'date';
-  /** `empty`: a cell may be empty, then it fits all; `missing`: so may the column. */
+  /** `month` is `2026-03`; a `decimal` has at most four digits after the point, a `rate` eight. */
+  readonly kind: 'text' | 'decimal' | 'rate' | 'date' | 'month';
+  /** An empty cell is null and fits all. */
   readonly may?: 'be empty' | 'be missing';
 }
 
@@ -51,6 +52,37 @@ const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
     { name: 'invoice_number', kind: 'text', may: 'be empty' },
     { name: 'rule', kind: 'text' },
     { name: 'reason', kind: 'text' },
+  ],
+  payments: [
+    { name: 'invoice_number', kind: 'text' },
+    { name: 'currency_code', kind: 'text' },
+    { name: 'amount', kind: 'decimal' },
+    { name: 'paid_on', kind: 'date', may: 'be missing' },
+  ],
+  statements: [
+    { name: 'carrier', kind: 'text' },
+    { name: 'carrier_invoice_date', kind: 'date' },
+    { name: 'currency_code', kind: 'text' },
+    { name: 'amount', kind: 'decimal' },
+  ],
+  disputes: [
+    { name: 'carrier', kind: 'text' },
+    { name: 'tracking_number', kind: 'text' },
+    { name: 'currency_code', kind: 'text' },
+    { name: 'amount', kind: 'decimal' },
+  ],
+  budget: [
+    { name: 'month', kind: 'month' },
+    { name: 'tenant', kind: 'text', may: 'be empty' },
+    { name: 'carrier', kind: 'text', may: 'be empty' },
+    { name: 'currency_code', kind: 'text' },
+    { name: 'amount', kind: 'decimal' },
+  ],
+  fx: [
+    { name: 'month', kind: 'month', may: 'be empty' },
+    { name: 'from_currency', kind: 'text' },
+    { name: 'to_currency', kind: 'text' },
+    { name: 'rate', kind: 'rate' },
   ],
 };
 
@@ -104,7 +136,8 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): 
         else if (text === '') throw new ReportFilterError(table, `${place} is empty.`);
         else if (column.kind === 'text') appender.appendVarchar(record[column.name] ?? '');
         else if (column.kind === 'date') appender.appendDate(dateOf(table, place, text));
-        else appender.appendDecimal(decimalOf(table, place, text));
+        else if (column.kind === 'month') appender.appendVarchar(monthOf(table, place, text));
+        else appender.appendDecimal(decimalOf(table, place, text, column.kind === 'rate' ? 8 : 4));
       }
       appender.endRow();
     }
@@ -128,14 +161,20 @@ function checkHeader(table: ExtraTable, header: readonly string[]): string[] {
 }
 
 /** Checked here, because the appender wraps a number that does not fit without a word (hazard 8). */
-function decimalOf(table: ExtraTable, place: string, text: string): DuckDBDecimalValue {
-  const match = /^(-?)(\d{1,14})(?:\.(\d{1,4}))?$/.exec(text.trim());
+function decimalOf(table: ExtraTable, place: string, text: string, digits: number): DuckDBDecimalValue {
+  const match = new RegExp(`^(-?)(\\d{1,${18 - digits}})(?:\\.(\\d{1,${digits}}))?$`).exec(text);
   if (!match)
     throw new ReportFilterError(
       table,
-      `${place} is "${text}", which is no number with at most four decimals.`,
+      `${place} is "${text}", which is no number with at most ${digits === 4 ? 'four' : 'eight'} decimals.`,
     );
-  return new DuckDBDecimalValue(BigInt(`${match[1]}${match[2]}${(match[3] ?? '').padEnd(4, '0')}`), 18, 4);
+  const whole = BigInt(`${match[1]}${match[2]}${(match[3] ?? '').padEnd(digits, '0')}`);
+  return new DuckDBDecimalValue(whole, 18, digits);
+}
+
+function monthOf(table: ExtraTable, place: string, text: string): string {
+  if (/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) return text;
+  throw new ReportFilterError(table, `${place} is "${text}", which is no month as YYYY-MM.`);
 }
 
 function dateOf(table: ExtraTable, place: string, text: string): DuckDBDateValue {

@@ -34,6 +34,7 @@ export type SessionStatement =
   | 'cell-prices'
   | 'invoiced'
   | 'invoiced-months'
+  | 'invoices-owed'
   | 'monthly-prices'
   | 'price-moves'
   | 'accrual-estimates'

@@ -59,6 +59,7 @@ const DEFAULT_TIME_LIMIT_MS = 60_000;
 /** What several reports read and others do not, with the names by which their SQL shows that they do. */
 const SHARED_BY_REPORTS = {
   'invoiced-months': /\binvoiced_months\b/,
+  'invoices-owed': /\binvoices_owed\b/,
   'monthly-prices': /\b(monthly_prices|price_moves)\b/,
   'price-moves': /\bprice_moves\b/,
   'accrual-estimates': /\baccrual_estimates\b/,
@@ -95,7 +96,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     const columns = readColumns(reader, report);
     const rows = readRows(reader, columns);
     const selected = counts.filter((count) => levelsOf(level).includes(count.level));
-    const readsInvoices = report.sql.includes('selected_invoices');
+    const readsInvoices = /\b(selected_invoices|invoices_owed)\b/.test(report.sql);
     const { title, grain, means, cannotSay, example, charts } = report;
     return {
       ...{ name: report.name, title, grain, means, cannotSay, example, charts, columns, rows },

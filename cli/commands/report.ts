@@ -2,7 +2,8 @@
 
 import { writeFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { EXTRA_TABLES, listReports } from '../../reports/catalogue.js';
+import { EXTRA_TABLES, type ExtraTable, listReports } from '../../reports/catalogue.js';
+import type { OptionalTables } from '../../reports/optional-tables.js';
 import { daysOf, RELATIVE_PERIODS, type RelativePeriod } from '../../reports/relative-period.js';
 import { weighedLabel } from '../../reports/render/labels.js';
 import { REPORT_FORMATS, type ReportFormat, renderReport } from '../../reports/render/render-report.js';
@@ -16,7 +17,7 @@ import { publishedPath } from '../published.js';
 import type { ScheduleWord } from '../report-schedule.js';
 import { collect, contextOf, positiveInteger, verb, withJson } from '../verb.js';
 
-interface ReportFlags {
+interface ReportFlags extends OptionalTables {
   readonly from?: string;
   readonly to?: string;
   readonly by?: string;
@@ -27,9 +28,6 @@ interface ReportFlags {
   readonly level?: string;
   readonly asKnownOn?: string;
   readonly param?: Readonly<Record<string, string>>;
-  readonly rates?: string;
-  readonly costs?: string;
-  readonly accepted?: string;
   readonly format?: ReportFormat;
   readonly json?: boolean;
   readonly ndjson?: boolean;
@@ -42,6 +40,18 @@ interface ReportFlags {
 
 /** Said here as well, so that a report needs nothing of Temporal. */
 const SCHEDULE_WORDS = ['daily', 'monthly', 'off', 'show'] as const satisfies readonly ScheduleWord[];
+
+/** What each file is; a report's own help says which it joins. */
+const TABLE_FLAGS: Readonly<Record<ExtraTable, string>> = {
+  rates: 'CSV of expected rates, for rate-variance',
+  costs: 'CSV of your own costs, for margin',
+  accepted: 'CSV of differences that are accepted, with the reason, for proof',
+  payments: 'CSV of what was paid of each invoice, for payables and register',
+  statements: "CSV of what carriers' statements say, for carrier-statements",
+  disputes: 'CSV of what was asked back, for adjustments',
+  budget: 'CSV of what was budgeted, for budget',
+  fx: 'CSV of rates of exchange, for budget',
+};
 
 export function reportCommand(): Command {
   const command = verb(
@@ -65,12 +75,6 @@ export function reportCommand(): Command {
     )
     .option('--as-known-on <instant>', 'answer as it would have been answered then')
     .option('--param <name=value>', "one of the report's own parameters (repeatable)", collectParameter)
-    .option('--rates <file>', 'CSV of expected rates, for reports that join it')
-    .option('--costs <file>', 'CSV of your own costs, for reports that join it')
-    .option(
-      '--accepted <file>',
-      'CSV of differences that are accepted, with the reason, for the report proof',
-    )
     .addOption(new Option('--format <format>', 'the form of the answer').choices([...REPORT_FORMATS]))
     .option('--output <file>', 'write there instead of stdout')
     .option('--limit <seconds>', 'stop after so long', positiveInteger, 60)
@@ -89,6 +93,7 @@ export function reportCommand(): Command {
       '--schedule-name <name>',
       "to schedule one report several times; the report's own name otherwise",
     );
+  for (const [table, about] of Object.entries(TABLE_FLAGS)) command.option(`--${table} <file>`, about);
   return withJson(command, { ndjson: true }).action(
     async (name: string | undefined, flags: ReportFlags, command: Command) => {
       const { settings, output } = contextOf(command);

@@ -38,3 +38,9 @@ create or replace temp macro break_name(up_to) as
 -- Zones of 102 to 308 are several services, and 44 beside 2 to 8 is a place and no distance.
 create or replace temp macro is_scale(zones, numbers, least, greatest) as
     numbers > 0 and zones = numbers and greatest - least <= 20;
+
+-- An amount in another currency, at a rate of eight decimals, rounded once.
+create or replace temp macro converted(amount, rate) as
+    as_amount(rounded_quotient(
+        ten_thousandths(amount) * cast(rate * cast(100000000 as decimal(10, 0)) as hugeint), 100000000
+    ));

@@ -7,6 +7,14 @@
 --   credits money
 -- detail: credits
 -- chart: heatmap key=zone y=carrier value=cost_per_shipment
+-- example: Into zone 5 UPS carried two for 30, 15 each, and FedEx one for 12.
+--   lines: carrier | carrier_zone | billing_cost
+--   ups | 5 | 10
+--   ups | Zone 5 | 20
+--   fedex | 05 | 12
+--   rows: carrier | zone | shipments | share_of_shipments | cost_per_shipment
+--   fedex | 5 | 1 | 100.00 | 12.0000
+--   ups | 5 | 2 | 100.00 | 15.0000
 with read as (
     select
         carrier,

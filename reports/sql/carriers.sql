@@ -7,6 +7,14 @@
 -- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, credits money
 -- detail: credits
 -- chart: bar key=carrier value=billing_cost
+-- example: UPS carried 8 and 12, less a credit of 2: 18 for three lines, 6 each. They weigh 1 lb and twice 1 kg, 5.4092 lb
+--   (2 x 2.2046226218 is 4.4092452436); 18 by 5.4092452436 is 3.3276.
+--   lines: carrier | billable_weight | billable_weight_unit | billing_cost
+--   ups | 1 | LB | 8
+--   ups | 1 | KG | 12
+--   ups | 1 | KG | -2
+--   rows: carrier | shipments | billing_cost | cost_per_shipment | billable_weight_lb | cost_per_lb | credits
+--   ups | 3 | 18.0000 | 6.0000 | 5.4092 | 3.3276 | -2.0000
 select
     carrier,
     currency_code,

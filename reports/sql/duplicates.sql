@@ -8,6 +8,16 @@
 -- units: charged money, credited money, money_at_risk money
 -- chart: bar key=carrier+tracking_number value=money_at_risk
 -- detail: first_ship_date, last_ship_date
+-- example: A was charged 12.50 on two invoices, so 12.50 are at risk. B was charged 5 twice and credited once, which leaves
+--   one rightful charge.
+--   lines: invoice_number | tracking_number | billing_cost
+--   1 | A | 12.5
+--   2 | A | 12.5
+--   1 | B | 5
+--   2 | B | 5
+--   2 | B | -5
+--   rows: tracking_number | scope | same_amount | charged | credited | money_at_risk
+--   A | across invoices | true | 25.0000 | 0.0000 | 12.5000
 with
 -- Where two lines have the same mark, their numbers are compared; all other lines are the only ones of their number.
 marked as (

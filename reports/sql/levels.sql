@@ -6,6 +6,18 @@
 -- cannot say: whether a missing side is still to come; partner-level invoices may be cut at other days. A tenant filter
 --   asks for names, and partner-level lines carry the partner's.
 -- units: tenant_level_cost money, partner_level_cost money, difference money
+-- example: A was billed to the tenant and to the partner at 5, B at 6 and 6.50, C to the tenant only.
+--   invoices: invoice_number | invoice_level
+--   T | tenant
+--   P | partner
+--   lines: invoice_number | tracking_number | billing_cost
+--   T | A | 5
+--   T | B | 6
+--   T | C | 7
+--   P | A | 5
+--   P | B | 6.5
+--   rows: tenant_level_cost | partner_level_cost | difference | only_at_tenant_level | only_at_partner_level | cost_differs
+--   18.0000 | 11.5000 | -6.5000 | 1 | 0 | 1
 with
 -- Most numbers stand on one line, which needs no grouping by number. Lines whose mark no other line has are such; of two
 -- numbers with the same mark nothing is believed, they are only looked at more closely.

@@ -5,6 +5,13 @@
 -- units: credits money, billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb,
 --   share_of_cost %
 -- chart: heatmap key=carrier y=tenant value=billing_cost combine=sum
+-- example: Of 40 that Acme was billed 30 are ground with UPS, 75 %.
+--   lines: carrier | service_level | billing_cost
+--   ups | Ground | 30
+--   fedex | 2Day | 10
+--   rows: tenant | carrier | service_level | billing_cost | share_of_cost
+--   Acme | ups | Ground | 30.0000 | 75.00
+--   Acme | fedex | 2Day | 10.0000 | 25.00
 select
     tenant,
     carrier,

@@ -7,6 +7,14 @@
 -- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, credits money
 -- detail: credits
 -- chart: bar key=tenant value=billing_cost
+-- example: Acme was billed 10 and 20 in USD and 5 in EUR, which are never added.
+--   lines: tenant | invoice_number | currency_code | billing_cost
+--   Acme | 1 | USD | 10
+--   Acme | 1 | USD | 20
+--   Acme | 2 | EUR | 5
+--   rows: tenant | currency_code | invoices | shipments | billing_cost | cost_per_shipment
+--   Acme | EUR | 1 | 1 | 5.0000 | 5.0000
+--   Acme | USD | 1 | 2 | 30.0000 | 15.0000
 select
     tenant,
     currency_code,

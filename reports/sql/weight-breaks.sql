@@ -1,12 +1,21 @@
 -- title: What do light and heavy shipments cost?
 -- grain: weight break, currency
 -- means: a shipment belongs to the break above over_lb, up to and with up_to_lb; kilograms are brought to pounds at
---   2.2046226218 first. The rows without bounds are shipments that have no weight.
+--   2.2046226218 first and are not rounded. The rows without bounds are shipments that have no weight.
 -- cannot say: whether the weight is the scale's or a dimensional one; an invoice file has only the billed weight.
 -- units: over_lb lb, up_to_lb lb, share_of_shipments %, billing_cost money, cost_per_shipment money,
 --   billable_weight_lb lb, cost_per_lb money/lb, credits money
 -- detail: credits
 -- chart: bar key=weight_break value=cost_per_shipment
+-- example: 1 lb is in the break up to 1 lb; 0.4536 kg are 1.00001682124848 lb, a little more, and in the next.
+--   lines: billable_weight | billable_weight_unit | billing_cost
+--   1 | LB | 8
+--   0.4536 | KG | 9
+--   | | 4
+--   rows: weight_break | shipments | billing_cost
+--   0 to 1 lb | 1 | 8.0000
+--   1 to 2 lb | 1 | 9.0000
+--   no weight | 1 | 4.0000
 with breaks (over_lb, up_to_lb) as (
     values (-1, 0), (0, 1), (1, 2), (2, 3), (3, 5), (5, 10), (10, 20), (20, 30), (30, 50), (50, 70), (70, 150), (150, null)
 ),

@@ -9,6 +9,16 @@
 --   share_of_shipments %, credits money
 -- detail: credits
 -- chart: bar key=carrier_zone value=billing_cost
+-- example: "5" and "Zone 5" are two rows and one zone; a line without a zone is a row of its own.
+--   lines: carrier_zone | billing_cost
+--   5 | 10
+--   Zone 5 | 20
+--   5 | 12
+--   | 4
+--   rows: carrier_zone | zone | shipments | share_of_shipments | billing_cost
+--   5 | 5 | 2 | 50.00 | 22.0000
+--   Zone 5 | 5 | 1 | 25.00 | 20.0000
+--   | | 1 | 25.00 | 4.0000
 select
     carrier_zone,
     currency_code,

@@ -91,7 +91,9 @@ describe('filters of injection', () => {
 
   test('take every report’s text parameters literally', async () => {
     for (const report of reports) {
-      for (const parameter of report.parameters.filter(({ type }) => type === 'text')) {
+      for (const parameter of report.parameters.filter(
+        ({ type, choices }) => type === 'text' && choices === null,
+      )) {
         const parameters = { [parameter.name]: "' or 1=1 --" };
         const result = await runReport({ databasePath: fixture.path, name: report.name, parameters });
         expect(result.head.parameters[parameter.name]).toBe("' or 1=1 --");

@@ -57,6 +57,8 @@ const PARTITIONS = [
   'origins',
   'accrual',
   'margin',
+  'carrier-statements',
+  'rolling-spend',
 ];
 
 describe('sum over groups', () => {

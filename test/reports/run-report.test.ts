@@ -27,25 +27,32 @@ describe('the catalogue', () => {
     expect(reports.map((report) => report.name)).toEqual([
       'accrual',
       'accrual-journal',
+      'adjustments',
       'billing-lag',
       'bridge',
+      'budget',
+      'carrier-statements',
       'carrier-zones',
       'carriers',
       'data-quality',
       'duplicates',
       'gaps',
+      'late-billed',
       'levels',
       'margin',
       'matrix',
       'mix',
       'origins',
       'outliers',
+      'payables',
       'price-changes',
       'proof',
       'rate-card',
       'rate-variance',
       'rebills',
+      'register',
       'restatement',
+      'rolling-spend',
       'services',
       'summary',
       'tenants',
@@ -112,6 +119,13 @@ describe('runReport', () => {
     expect(result.name).toBe('waiting');
     expect(result.head.notes[0]).toBe(
       'aging is now called waiting; the old name works in this version only.',
+    );
+  });
+
+  test('refuses a word that a parameter does not know, and names those it does', async () => {
+    const parameters = { grain: 'quarter' };
+    await expect(runReport({ databasePath: fixture.path, name: 'summary', parameters })).rejects.toThrow(
+      '"quarter" is no value for grain: take month, week.',
     );
   });
 

@@ -1,0 +1,7 @@
+-- What was paid of an invoice, from --payments; several payments of one invoice are added.
+create or replace temp table payments (
+    invoice_number varchar not null,
+    currency_code varchar not null,
+    amount decimal(18, 4) not null,
+    paid_on date
+)

@@ -1,0 +1,102 @@
+-- title: What was changed after the first charge, and were disputes credited?
+-- grain: carrier, tracking number, currency
+-- source: disputes
+-- params: $limit integer: at most so many, the most money first; without it all
+-- means: numbers with more than one line, with a credit, or in dispute. The first charge is the line above zero of the
+--   earliest invoice date (then the invoice and row that come first). adjusted is what later lines above zero add;
+--   credited is the lines below zero. changed names what a later line has otherwise than the first: weight (in the same
+--   unit), zone (in one spelling) or service. disputed is what you asked back (--disputes FILE with carrier,
+--   tracking_number, currency_code, amount; carriers in any case); outstanding is disputed less credited, if above zero.
+-- cannot say: whether an adjustment is right; nor which credit answers which dispute of one number.
+-- units: first_charge money, adjusted money, credited money, disputed money, outstanding money
+-- chart: bar key=carrier value=adjusted combine=sum
+-- detail: last_invoice_date
+-- example: A was charged 10 for 2 lb, and on a later invoice 4 more for 3 lb; 6 were disputed and 1 is credited, so 5 are open.
+--   lines: tracking_number | invoice_generation_date | billable_weight | billing_cost
+--   A | 2026-03-10 | 2 | 10
+--   A | 2026-04-10 | 3 | 4
+--   A | 2026-05-10 | 3 | -1
+--   B | 2026-03-10 | 2 | 9
+--   disputes: carrier | tracking_number | currency_code | amount
+--   UPS | A | USD | 6
+--   rows: tracking_number | lines | first_charge | adjusted | credited | changed | disputed | outstanding
+--   A | 3 | 10.0000 | 4.0000 | -1.0000 | weight | 6.0000 | 5.0000
+with disputed as (
+    select lower(carrier) as carrier, tracking_number, currency_code, sum(amount) as amount from disputes group by all
+),
+marked as (
+    select mark_of(tracking_number) as mark, billing_cost < 0 as is_credit from selected_shipments
+),
+-- Where two lines have the same mark, their numbers are compared; all other lines are the only ones of their number.
+looked_up as (
+    select mark from (select mark, lag(mark) over (order by mark) as mark_before from marked) where mark = mark_before
+    union
+    select mark from marked where is_credit
+    union
+    select mark_of(tracking_number) from disputed
+),
+lines as (
+    select
+        s.*,
+        row_number() over number as place,
+        first_value(s.billable_weight) over number as first_weight,
+        first_value(s.billable_weight_unit) over number as first_unit,
+        first_value(s.zone) over number as first_zone,
+        first_value(s.service_level) over number as first_service,
+        count(*) over (partition by s.carrier, s.tracking_number, s.currency_code) as lines_of_number
+    from selected_shipments as s
+    semi join looked_up as m on m.mark = mark_of(s.tracking_number)
+    window number as (
+        partition by s.carrier, s.tracking_number, s.currency_code
+        order by s.billing_cost <= 0, s.invoice_generation_date, s.invoice_id, s.row_number
+    )
+),
+numbers as (
+    select
+        carrier,
+        tracking_number,
+        currency_code,
+        min(tenant) as tenant,
+        count(*) as lines,
+        count(distinct invoice_id) as invoices,
+        sum(billing_cost) filter (where place = 1 and billing_cost > 0) as first_charge,
+        coalesce(sum(billing_cost) filter (where place > 1 and billing_cost > 0), 0) as adjusted,
+        credits_of(billing_cost) as credited,
+        count(*) filter (
+            where billing_cost > 0
+            and (billable_weight is distinct from first_weight or billable_weight_unit is distinct from first_unit)
+        ) > 0 as has_other_weight,
+        count(*) filter (where billing_cost > 0 and zone is distinct from first_zone) > 0 as has_other_zone,
+        count(*) filter (where billing_cost > 0 and service_level is distinct from first_service) > 0 as has_other_service,
+        max(invoice_generation_date) as last_invoice_date
+    from lines
+    group by carrier, tracking_number, currency_code
+)
+select
+    n.carrier,
+    n.tracking_number,
+    n.currency_code,
+    n.tenant,
+    n.lines,
+    n.invoices,
+    n.first_charge,
+    n.adjusted,
+    n.credited,
+    nullif(
+        concat_ws(
+            ', ',
+            case when n.has_other_weight then 'weight' end,
+            case when n.has_other_zone then 'zone' end,
+            case when n.has_other_service then 'service' end
+        ),
+        ''
+    ) as changed,
+    d.amount as disputed,
+    greatest(d.amount + n.credited, 0) as outstanding,
+    n.last_invoice_date
+from numbers as n
+left join disputed as d
+    on d.carrier = lower(n.carrier) and d.tracking_number = n.tracking_number and d.currency_code = n.currency_code
+where n.lines > 1 or n.credited < 0 or d.amount is not null
+order by n.currency_code, n.adjusted - n.credited desc, n.carrier, n.tracking_number
+limit $limit

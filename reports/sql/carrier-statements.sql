@@ -1,0 +1,73 @@
+-- title: Does what we were billed agree with each carrier's own statement?
+-- grain: carrier, carrier invoice date, currency
+-- source: statements
+-- means: the lines by the date of the carrier's invoice they come from, beside what the carrier's statement says
+--   (--statements FILE with carrier, carrier_invoice_date, currency_code, amount; carriers in any case; several lines of
+--   one date are added). difference is billed less stated. state: agrees, differs, not stated (no line of the file), or
+--   not billed (the carrier states it and we have no line). Lines without a carrier invoice date stand in a row of
+--   their own. packages counts distinct tracking numbers.
+-- cannot say: which of the carrier's invoices a line is from where it has several of one day; their numbers are not in an
+--   invoice file. A markup between carrier and you is part of every difference.
+-- units: billing_cost money, credits money, stated_amount money, difference money
+-- chart: bar key=carrier value=billing_cost combine=sum
+-- example: UPS states 30 for 6 March and 5 for 13 March; we were billed 10 and 19 with the first date, and nothing with the
+--   second.
+--   lines: carrier_invoice_date | tracking_number | billing_cost
+--   2026-03-06 | A | 10
+--   2026-03-06 | B | 19
+--   | C | 4
+--   statements: carrier | carrier_invoice_date | currency_code | amount
+--   UPS | 2026-03-06 | USD | 30
+--   UPS | 2026-03-13 | USD | 5
+--   rows: carrier | carrier_invoice_date | packages | billing_cost | stated_amount | difference | state
+--   ups | 2026-03-06 | 2 | 29.0000 | 30.0000 | -1.0000 | differs
+--   ups | 2026-03-13 | 0 | 0.0000 | 5.0000 | -5.0000 | not billed
+--   ups | | 1 | 4.0000 | | | not stated
+with billed as (
+    select
+        carrier,
+        carrier_invoice_date,
+        currency_code,
+        count(distinct invoice_id) as invoices,
+        count(*) as shipments,
+        count(distinct tracking_number) as packages,
+        sum(billing_cost) as billing_cost,
+        credits_of(billing_cost) as credits
+    from selected_shipments
+    group by all
+),
+-- A carrier is called as our lines call it.
+names as (
+    select lower(carrier) as name, min(carrier) as carrier from billed group by all
+),
+stated as (
+    select
+        coalesce(n.carrier, s.carrier) as carrier,
+        s.carrier_invoice_date,
+        s.currency_code,
+        sum(s.amount) as amount
+    from statements as s
+    left join names as n on n.name = lower(s.carrier)
+    group by all
+)
+select
+    coalesce(b.carrier, s.carrier) as carrier,
+    coalesce(b.carrier_invoice_date, s.carrier_invoice_date) as carrier_invoice_date,
+    coalesce(b.currency_code, s.currency_code) as currency_code,
+    coalesce(b.invoices, 0) as invoices,
+    coalesce(b.shipments, 0) as shipments,
+    coalesce(b.packages, 0) as packages,
+    coalesce(b.billing_cost, 0) as billing_cost,
+    coalesce(b.credits, 0) as credits,
+    s.amount as stated_amount,
+    coalesce(b.billing_cost, 0) - s.amount as difference,
+    case
+        when b.carrier is null then 'not billed'
+        when s.amount is null then 'not stated'
+        when b.billing_cost = s.amount then 'agrees'
+        else 'differs'
+    end as state
+from billed as b
+full join stated as s
+    on s.carrier = b.carrier and s.carrier_invoice_date = b.carrier_invoice_date and s.currency_code = b.currency_code
+order by currency_code, carrier, carrier_invoice_date nulls last

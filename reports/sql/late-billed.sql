@@ -1,0 +1,50 @@
+-- title: Which lines were billed too late?
+-- grain: line
+-- params: $days integer = 60: billed more than so many days after it was shipped
+--   $limit integer: at most so many, the most money first; without it all
+-- means: one row for each line whose invoice is dated more than days after its ship date. carrier_days is how much of
+--   that had passed when the carrier billed it. first_billed_on is the first invoice date of the same carrier and
+--   tracking number: where it is earlier, this line is an adjustment of what was billed before.
+-- cannot say: whether your contract lets you refuse it; many carriers' terms end a claim, or a charge, after a number of
+--   days.
+-- units: billing_cost money, days_late days, carrier_days days
+-- chart: bar key=carrier value=billing_cost combine=sum
+-- detail: invoice_id, row_number
+-- example: Shipped on 1 January and invoiced on 10 March, 68 days later: eight days more than 60. The other took 40 days.
+--   lines: tracking_number | ship_date | carrier_invoice_date | invoice_generation_date | billing_cost
+--   A | 2026-01-01 | 2026-03-01 | 2026-03-10 | 12
+--   B | 2026-01-29 | 2026-03-01 | 2026-03-10 | 9
+--   rows: tracking_number | days_to_invoice | days_late | carrier_days | billing_cost | first_billed_on
+--   A | 68 | 8 | 59 | 12.0000 | 2026-03-10
+with late as (
+    select *
+    from selected_shipments
+    where invoice_generation_date - ship_date > $days
+),
+first_billed as (
+    select s.carrier, s.tracking_number, min(s.invoice_generation_date) as day
+    from selected_shipments as s
+    semi join late as l on l.carrier = s.carrier and l.tracking_number = s.tracking_number
+    group by all
+)
+select
+    l.tenant,
+    l.invoice_number,
+    l.carrier,
+    l.tracking_number,
+    l.ship_date,
+    l.carrier_invoice_date,
+    l.invoice_generation_date as invoice_date,
+    l.invoice_generation_date - l.ship_date as days_to_invoice,
+    l.invoice_generation_date - l.ship_date - $days as days_late,
+    l.carrier_invoice_date - l.ship_date as carrier_days,
+    l.currency_code,
+    l.billing_cost,
+    f.day as first_billed_on,
+    l.service_level,
+    l.invoice_id,
+    l.row_number
+from late as l
+join first_billed as f on f.carrier = l.carrier and f.tracking_number = l.tracking_number
+order by l.currency_code, abs(l.billing_cost) desc, l.tracking_number, l.invoice_id, l.row_number
+limit $limit

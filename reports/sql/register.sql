@@ -1,0 +1,78 @@
+-- title: Is each invoice in line with what its tenant is usually billed, and when is its cash due?
+-- grain: invoice
+-- source: payments
+-- params: $usual_of integer = 6: the usual total is the median of so many invoices before
+--   $min_invoices integer = 3: fewer before teach nothing
+--   $unusual_percent integer = 50: from so many percent off the usual total on an invoice is unusual
+-- means: the register of finalized invoices. total is what the invoice states (or its rows sum to, where nothing is
+--   stated in that currency). usual_total is the median of the tenant's invoices before it of the same level and
+--   currency. open_amount is total less what was paid (--payments FILE). cash_until_due adds up what is open with a
+--   due date up to and with this one, by currency: the cash that is needed by then. In order of due date.
+-- cannot say: why a total is unusual; a tenant may have shipped more. What was paid only a file of payments says.
+-- units: total money, usual_total money, difference money, difference_percent %, open_amount money, cash_until_due money
+-- detail: invoice_level, invoice_id
+-- chart: bar key=due_date value=open_amount combine=sum
+-- example: After totals of 90, 100 and 120 the usual total is 100; an invoice of 250 is 150 above it. Of the first 90 are
+--   paid, so 100 + 120 + 250 are needed until the end of April.
+--   invoices: invoice_number | invoice_date | invoice_due_date
+--   A | 2026-01-10 | 2026-02-10
+--   B | 2026-02-10 | 2026-03-10
+--   C | 2026-03-10 | 2026-04-10
+--   D | 2026-04-10 | 2026-04-30
+--   lines: invoice_number | billing_cost
+--   A | 90
+--   B | 100
+--   C | 120
+--   D | 250
+--   payments: invoice_number | currency_code | amount
+--   A | USD | 90
+--   rows: invoice_number | total | usual_total | difference | difference_percent | is_unusual | open_amount | cash_until_due
+--   A | 90.0000 | | | | | 0.0000 | 0.0000
+--   B | 100.0000 | | | | | 100.0000 | 100.0000
+--   C | 120.0000 | | | | | 120.0000 | 220.0000
+--   D | 250.0000 | 100.0000 | 150.0000 | 150.00 | true | 250.0000 | 470.0000
+with numbered as (
+    select
+        *,
+        coalesce(tenant_id, partner_tenant_id, tenant, '') as party,
+        row_number() over (
+            partition by coalesce(partner_id, ''), coalesce(tenant_id, partner_tenant_id, tenant, ''), invoice_level, currency_code
+            order by invoice_date, invoice_number, invoice_id
+        ) as place
+    from invoices_owed
+    where total is not null
+),
+usual as (
+    select n.invoice_id, case when count(*) >= $min_invoices then median_of(b.total) end as usual_total
+    from numbered as n
+    join numbered as b
+        on b.partner_id is not distinct from n.partner_id and b.party = n.party and b.invoice_level = n.invoice_level
+        and b.currency_code = n.currency_code and b.place < n.place and b.place >= n.place - $usual_of
+    group by n.invoice_id
+)
+select
+    n.invoice_due_date as due_date,
+    n.invoice_number,
+    n.tenant,
+    n.invoice_date,
+    n.currency_code,
+    n.total,
+    u.usual_total,
+    n.total - u.usual_total as difference,
+    change_percent(n.total, u.usual_total) as difference_percent,
+    abs(n.total - u.usual_total) * 100 >= u.usual_total * $unusual_percent as is_unusual,
+    n.open_amount,
+    greatest(n.days_past_due, 0) as days_past_due,
+    case
+        when n.invoice_due_date is not null
+            then sum(n.open_amount) over (
+                partition by n.currency_code order by n.invoice_due_date nulls last
+                range between unbounded preceding and current row
+            )
+    end as cash_until_due,
+    n.state,
+    n.invoice_level,
+    n.invoice_id
+from numbered as n
+left join usual as u on u.invoice_id = n.invoice_id
+order by n.currency_code, n.invoice_due_date nulls last, n.invoice_number, n.invoice_id

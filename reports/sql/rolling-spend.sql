@@ -1,0 +1,72 @@
+-- title: Which discount tier does each carrier's spend of the last 52 weeks earn?
+-- grain: week, carrier, currency
+-- params: $weeks integer = 52: how many weeks are added, the week of the row with them
+-- means: charges of the ISO week (Monday to Sunday) by the date that is reported, and their sum over that week and the 51
+--   before it; carriers give discounts by such a sum. Credits are part of it. Weeks without lines count as nothing and
+--   stand as rows, from the carrier's first week to its last. is_full: so many weeks have passed since the first.
+-- cannot say: what your contract counts: often gross charges before discounts, or some services only (filter by carrier);
+--   tiers are not in an invoice file.
+-- units: billing_cost money, rolling_cost money, change_on_week money
+-- chart: line key=week value=rolling_cost series=carrier
+-- example: With two weeks: 10 in the week of 5 January, nothing in the next, 30 in the third. The sums are 10, 10 and 30.
+--   lines: ship_date | billing_cost
+--   2026-01-06 | 10
+--   2026-01-19 | 30
+--   with: weeks=2
+--   rows: week | starts_on | billing_cost | rolling_cost | is_full
+--   2026-W02 | 2026-01-05 | 10.0000 | 10.0000 | false
+--   2026-W03 | 2026-01-12 | 0.0000 | 10.0000 | true
+--   2026-W04 | 2026-01-19 | 30.0000 | 30.0000 | true
+with billed as (
+    select
+        period_start(report_date, 'week') as start,
+        carrier,
+        currency_code,
+        count(*) as shipments,
+        sum(billing_cost) as billing_cost
+    from selected_shipments
+    group by all
+),
+weeks as (
+    select
+        carrier,
+        currency_code,
+        min(start) as first_week,
+        cast(unnest(generate_series(min(start), max(start), interval 7 day)) as date) as start
+    from billed
+    group by carrier, currency_code
+),
+filled as (
+    select
+        w.start,
+        w.first_week,
+        w.carrier,
+        w.currency_code,
+        coalesce(b.shipments, 0) as shipments,
+        coalesce(b.billing_cost, 0) as billing_cost
+    from weeks as w
+    left join billed as b on b.start = w.start and b.carrier = w.carrier and b.currency_code = w.currency_code
+),
+summed as (
+    select
+        f.*,
+        sum(f.billing_cost) over line
+        - coalesce(sum(f.billing_cost) over (
+            partition by f.carrier, f.currency_code order by f.start
+            range between unbounded preceding and to_days(7 * cast($weeks as integer)) preceding
+        ), 0) as rolling_cost
+    from filled as f
+    window line as (partition by f.carrier, f.currency_code order by f.start)
+)
+select
+    period_of(start, 'week') as week,
+    carrier,
+    currency_code,
+    start as starts_on,
+    shipments,
+    billing_cost,
+    rolling_cost,
+    rolling_cost - lag(rolling_cost) over (partition by carrier, currency_code order by start) as change_on_week,
+    (start - first_week) // 7 + 1 >= $weeks as is_full
+from summed
+order by currency_code, start, carrier
