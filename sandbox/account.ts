@@ -11,6 +11,7 @@ import { type Credentials, seededCredentials } from './credentials.js';
 import { Deliveries } from './deliveries.js';
 import { Faults } from './faults.js';
 import type { ApiKey, Environment, Partner, PartnerKind } from './model.js';
+import { planMonths } from './months.js';
 import { bytesFrom } from './randomness.js';
 import { RefusalError } from './refusal.js';
 import { Registrations } from './registrations.js';
@@ -35,6 +36,9 @@ export interface AccountOptions {
   readonly now: () => Date;
   readonly hasBilling: boolean;
 }
+
+/** Rows of planned invoices lie in the journal one by one. */
+const MOST_OF_A_MONTH = 10_000;
 
 export class Account {
   readonly environment: Environment;
@@ -162,6 +166,31 @@ export class Account {
       if (end === 5) billing.cancel(invoiceId);
     }
     return count;
+  }
+
+  /**
+   * Generates months of invoices with what reports look for planted in them; see months.ts.
+   *
+   * @returns how many there were made
+   */
+  async seedMonths(months: number, shipments = 40): Promise<number> {
+    if (shipments > MOST_OF_A_MONTH)
+      throw new RefusalError('invalid_request', `shipments goes up to ${MOST_OF_A_MONTH} with months.`);
+    const { billing } = this;
+    const tenants = billing.tenants();
+    let made = 0;
+    const wanted = { seed: this.#seed, months, shipments, now: this.now() };
+    for (const { invoice, ends } of planMonths({
+      ...wanted,
+      tenants: tenants.length > 0 ? tenants : [null],
+    })) {
+      if (made % 16 === 0) await setImmediate();
+      const { invoiceId } = await billing.create(invoice);
+      if (ends !== 'draft') await billing.finalize(invoiceId);
+      if (ends === 'canceled') billing.cancel(invoiceId);
+      made += 1;
+    }
+    return made;
   }
 
   /** Resolves when nothing is under way: no delivery, no retry, no schedule's run. */

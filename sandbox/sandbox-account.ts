@@ -46,6 +46,7 @@ export interface SandboxAccount extends Connection {
   invoice(invoiceId: string): Invoice;
   invoices(): readonly Invoice[];
   seedInvoices(count: number, shipments?: number): Promise<number>;
+  seedMonths(months: number, shipments?: number): Promise<number>;
   resend(eventId: string, registrationId?: string): readonly Delivery[];
   testEvent(registrationId: string, eventType?: EventType): Promise<Delivery>;
   events(): readonly BillingEvent[];
@@ -108,6 +109,7 @@ export function asPerson(
     invoice: (id) => billing.invoice(id),
     invoices: () => billing.invoices(),
     seedInvoices: (count, shipments) => account.seedInvoices(count, shipments),
+    seedMonths: (months, shipments) => account.seedMonths(months, shipments),
     resend: (eventId, registrationId) => billing.resend(eventId, registrationId),
     testEvent: (registrationId, eventType) => billing.testEvent(registrationId, eventType),
     events: () => [...account.store.all('event').values()],

@@ -47,18 +47,31 @@ async function logs(options: LogsOptions): Promise<void> {
   }
 }
 
+interface Seeded {
+  readonly invoices?: number;
+  readonly months?: number;
+  readonly shipments?: number;
+}
+
 export function seedCommand(): Command {
   return verb('seed', {
     description: 'generate invoices of every tenant in every status',
-    example: 'seed --invoices 30 --shipments 100',
+    example: 'seed --invoices 30 --shipments 100\n  billsync sandbox seed --months 12',
     writes: true,
   })
     .option('--invoices <number>', 'how many (12)', wholeNumber)
-    .option('--shipments <number>', 'rows of each (25)', wholeNumber)
-    .action(({ invoices, shipments, ...options }: VerbOptions & { invoices?: number; shipments?: number }) =>
-      ask(options, { method: 'POST', path: '/seed', body: given({ invoices, shipments }) }, (answer) => [
-        `Generated ${(answer as { invoices: number }).invoices} invoices`,
-      ]),
+    .option(
+      '--months <number>',
+      'one for each tenant and month instead, with duplicates, outliers, a price increase, re-bills and the like planted',
+      wholeNumber,
+    )
+    .option('--shipments <number>', 'rows of each (25; 40 with --months)', wholeNumber)
+    .action(({ invoices, months, shipments, ...options }: VerbOptions & Seeded) =>
+      ask(
+        options,
+        { method: 'POST', path: '/seed', body: given({ invoices, months, shipments }) },
+        (answer) => [`Generated ${(answer as { invoices: number }).invoices} invoices`],
+      ),
     );
 }
 

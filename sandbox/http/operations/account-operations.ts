@@ -77,12 +77,17 @@ export const ACCOUNT_OPERATIONS: readonly Operation[] = [
     id: 'seed',
     method: 'POST',
     path: '/seed',
-    summary: 'Generates invoices of every tenant in every status',
-    body: shape({ invoices: atMost(MOST_AT_ONCE), shipments: whole }),
+    summary:
+      'Generates invoices of every tenant in every status, or with `months` one a month with findings planted',
+    body: shape({ invoices: atMost(MOST_AT_ONCE), months: atMost(120), shipments: whole }),
     status: 201,
     run: async (account, { body }) => {
-      const { invoices = 12, shipments } = body as { invoices?: number; shipments?: number };
-      return { invoices: await account.seedInvoices(invoices, shipments) };
+      const { invoices = 12, months, shipments } = body as Readonly<Record<string, number | undefined>>;
+      const made =
+        months === undefined
+          ? account.seedInvoices(invoices, shipments)
+          : account.seedMonths(months, shipments);
+      return { invoices: await made };
     },
   },
 ];
