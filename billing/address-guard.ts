@@ -1,10 +1,11 @@
 /** Keeps requests out of our own network: the address that is dialled is judged, not the text of a URL (hazard 39). */
 
 import { lookup as systemLookup } from 'node:dns';
+import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
-import { AddressRefusedError } from './errors.js';
+import { AddressRefusedError, HostNotAllowedError } from './errors.js';
 
 /** Where clouds hand credentials to anybody inside; refused whatever is allowed, as is all of link-local. */
 const METADATA_ADDRESSES = new Set(['fd00:ec2::254', '100.100.100.200', '169.254.169.254']);
@@ -12,46 +13,130 @@ const METADATA_ADDRESSES = new Set(['fd00:ec2::254', '100.100.100.200', '169.254
 /** What BILLSYNC_ALLOW_PRIVATE_HOSTS adds to the public internet. */
 const PRIVATE_RANGES = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNat']);
 
+/** All that is routed to anybody; whatever else is written as IPv6 is a form of something else, or nothing. */
+const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
+
+/** IPv6 that carries an IPv4 address in its last 32 bits: v4-compatible and NAT64 (RFC 4291, 6052); v4-mapped is known. */
+const CARRIERS = ['::/96', '64:ff9b::/96'].map((range) => ipaddr.parseCIDR(range));
+
+export interface GuardRules {
+  readonly allowPrivateHosts: boolean;
+  /** Whether a port other than 443 of a public host may be called, by the host with its port. */
+  readonly mayUsePort?: (host: string) => boolean;
+}
+
 /** Whether an IP address may be dialled. IPv6 forms that stand for an IPv4 address are judged as that address. */
 export function mayDial(
   address: string,
-  { allowPrivateHosts }: { readonly allowPrivateHosts: boolean },
+  { allowPrivateHosts }: Pick<GuardRules, 'allowPrivateHosts'>,
 ): boolean {
-  if (!ipaddr.isValid(address)) return false;
-  const meant = meantAddress(ipaddr.process(address));
-  if (METADATA_ADDRESSES.has(meant.toString())) return false;
-  const range = meant.range();
-  return range === 'unicast' || (allowPrivateHosts && PRIVATE_RANGES.has(range));
+  const kind = kindOf(address);
+  return kind === 'public' || (kind === 'private' && allowPrivateHosts);
 }
 
-/** A connector for undici that dials only what `mayDial` allows, whether the URL names a host or an address. */
+/** A connector for undici that dials only what the rules allow, whether the URL names a host or an address. */
 export function guardedConnector(
   options: buildConnector.BuildOptions,
-  { allowPrivateHosts }: { readonly allowPrivateHosts: boolean },
+  rules: GuardRules,
 ): buildConnector.connector {
-  const lookup: LookupFunction = (hostname, lookupOptions, callback) => {
-    systemLookup(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
-      if (error !== null) return callback(error, []);
-      const refused = addresses.find(({ address }) => !mayDial(address, { allowPrivateHosts }));
-      if (refused !== undefined) return callback(new AddressRefusedError(hostname, refused.address), []);
-      if (lookupOptions.all === true) return callback(null, addresses);
-      const [first] = addresses;
-      callback(null, first?.address ?? '', first?.family);
-    });
+  const connectorFor = (isOddPort: boolean) => {
+    const lookupAndJudge: LookupFunction = (hostname, lookupOptions, callback) => {
+      systemLookup(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
+        if (error !== null) return callback(error, []);
+        const refusal = refusalOf(hostname, { addresses, isOddPort }, rules);
+        if (refusal !== null) return callback(refusal, []);
+        if (lookupOptions.all === true) return callback(null, addresses);
+        const [first] = addresses;
+        callback(null, first?.address ?? '', first?.family);
+      });
+    };
+    return buildConnector({ ...options, lookup: lookupAndJudge } as buildConnector.BuildOptions);
   };
-  const connect = buildConnector({ ...options, lookup } as buildConnector.BuildOptions);
+  const [connect, connectToOddPort] = [connectorFor(false), connectorFor(true)];
   return (target, callback) => {
+    const isOddPort = isOdd(target, rules);
     // A literal address is dialled without a lookup.
-    const host = target.hostname.replace(/^\[|\]$/g, '');
-    if (isIP(host) !== 0 && !mayDial(host, { allowPrivateHosts })) {
-      return callback(new AddressRefusedError(target.hostname, host), null);
-    }
-    connect(target, callback);
+    const address = literalOf(target.hostname);
+    const refusal =
+      address === null ? null : refusalOf(target.hostname, { addresses: [{ address }], isOddPort }, rules);
+    if (refusal !== null) return callback(refusal, null);
+    (isOddPort ? connectToOddPort : connect)(target, callback);
   };
 }
 
-/** NAT64 (RFC 6052) reaches the IPv4 address in its last 32 bits. */
-function meantAddress(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
-  if (address.kind() !== 'ipv6' || address.range() !== 'rfc6052') return address;
-  return ipaddr.fromByteArray(address.toByteArray().slice(12));
+/**
+ * Judges a target that a proxy will dial for us. A name that only the proxy can resolve is the proxy's to judge.
+ *
+ * @throws AddressRefusedError, HostNotAllowedError
+ */
+export async function judgeTarget(url: URL, rules: GuardRules): Promise<void> {
+  const literal = literalOf(url.hostname);
+  const addresses =
+    literal === null ? await lookup(url.hostname, { all: true }).catch(() => []) : [{ address: literal }];
+  const refusal = refusalOf(url.hostname, { addresses, isOddPort: isOdd(url, rules) }, rules);
+  if (refusal !== null) throw refusal;
+}
+
+interface Dialled {
+  readonly addresses: readonly { readonly address: string }[];
+  readonly isOddPort: boolean;
+}
+
+function refusalOf(
+  hostname: string,
+  { addresses, isOddPort }: Dialled,
+  { allowPrivateHosts }: GuardRules,
+): Error | null {
+  const refused = addresses.find(({ address }) => !mayDial(address, { allowPrivateHosts }));
+  if (refused !== undefined) return new AddressRefusedError(hostname, refused.address);
+  // Inside our own network any port is as good as another; of a stranger's hosts only the one that HTTPS has.
+  const isPublic = addresses.some(({ address }) => kindOf(address) === 'public');
+  return isOddPort && (isPublic || addresses.length === 0) ? new HostNotAllowedError(hostname, 'port') : null;
+}
+
+function isOdd(
+  { hostname, port }: { readonly hostname: string; readonly port: string },
+  { mayUsePort = () => false }: GuardRules,
+): boolean {
+  return port !== '' && port !== '443' && !mayUsePort(`${hostname.toLowerCase()}:${port}`);
+}
+
+function literalOf(hostname: string): string | null {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return isIP(host) === 0 ? null : host;
+}
+
+function kindOf(text: string): 'public' | 'private' | 'refused' {
+  if (!ipaddr.isValid(text)) return 'refused';
+  const address = ipaddr.process(text);
+  const kinds = [address, ...carriedBy(address)].map(kindOfOne);
+  if (kinds.includes('refused')) return 'refused';
+  return kinds.includes('private') ? 'private' : 'public';
+}
+
+function kindOfOne(address: ipaddr.IPv4 | ipaddr.IPv6): 'public' | 'private' | 'refused' {
+  // Judged by what it carries, see carriedBy; :: and ::1 carry nothing.
+  if (isCarrier(address)) return 'public';
+  const range = address.range();
+  if (METADATA_ADDRESSES.has(address.toString())) return 'refused';
+  if (PRIVATE_RANGES.has(range)) return 'private';
+  // 6to4 and Teredo lie in it and have ranges of their own, so they are not unicast.
+  const isGlobal = address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(GLOBAL_UNICAST as never);
+  return range === 'unicast' && isGlobal ? 'public' : 'refused';
+}
+
+/** The IPv4 address inside an IPv6 one; in ISATAP's form (RFC 5214) it stands beside a prefix that is judged as well. */
+function carriedBy(address: ipaddr.IPv4 | ipaddr.IPv6): readonly ipaddr.IPv4[] {
+  if (address.kind() === 'ipv4') return [];
+  const { parts } = address as ipaddr.IPv6;
+  const isIsatap = ((parts[4] ?? 0) & ~0x0200) === 0 && parts[5] === 0x5efe;
+  if (!isCarrier(address) && !isIsatap) return [];
+  return [ipaddr.fromByteArray(address.toByteArray().slice(12)) as ipaddr.IPv4];
+}
+
+function isCarrier(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  if (address.kind() === 'ipv4') return false;
+  const text = address.toString();
+  if (text === '::' || text === '::1') return false;
+  return CARRIERS.some((range) => (address as ipaddr.IPv6).match(range as never));
 }

@@ -77,11 +77,10 @@ class Client implements BillingService {
   #swept: Promise<void> | null = null;
 
   constructor({ settings, archive, now = () => new Date(), log, limits = {} }: BillingServiceOptions) {
-    const { caFile, allowPrivateHosts } = settings.service;
     this.#settings = settings;
     this.#archive = archive;
     this.#now = now;
-    this.#http = createHttp({ caFile, allowPrivateHosts, connectionsPerHost: CONNECTIONS_PER_HOST });
+    this.#http = createHttp({ ...settings.service, connectionsPerHost: CONNECTIONS_PER_HOST });
     this.#judge = createJudge(this.#http, now);
     this.#limits = limits;
     this.#transfer = { folder: join(settings.dataDir, 'tmp'), limits: { ...DOWNLOAD_LIMITS, ...limits } };

@@ -218,18 +218,20 @@ export class AddressRefusedError extends BillingError {
   }
 }
 
+const WHY_NOT_ALLOWED = {
+  'not-https': ': only https URLs are called.',
+  'not-listed': ' is not among BILLSYNC_DOWNLOAD_HOSTS, so its URL is not used straight from a webhook.',
+  port: ': of a public host only port 443 is called, unless BILLSYNC_DOWNLOAD_HOSTS names the host with its port.',
+} as const;
+
 /** A URL that may not be used as it is: straight from a webhook and not on the list, or not https. */
 export class HostNotAllowedError extends BillingError {
   override readonly name = 'HostNotAllowedError';
   readonly code = 'host-not-allowed';
   readonly host: string;
 
-  constructor(host: string, why: 'not-listed' | 'not-https') {
-    super(
-      why === 'not-https'
-        ? `${host}: only https URLs are called.`
-        : `${host} is not among BILLSYNC_DOWNLOAD_HOSTS, so its URL is not used straight from a webhook.`,
-    );
+  constructor(host: string, why: 'not-listed' | 'not-https' | 'port') {
+    super(`${host}${WHY_NOT_ALLOWED[why]}`);
     this.host = host;
   }
 }
@@ -308,6 +310,8 @@ function hintFor(systemCode: string | null): string | null {
     case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
       return 'name the CA that signed its certificate in BILLSYNC_CA_FILE';
+    case 'UND_ERR_ABORTED':
+      return 'the proxy that HTTPS_PROXY names refused it; NO_PROXY names hosts that are called without one';
     case 'ENOTFOUND':
       return 'check the host name in BILLSYNC_BASE_URL and BILLSYNC_AUTH_URL';
     default:

@@ -1,11 +1,14 @@
 /** HTTPS as we speak it: no redirects, deadlines on everything, guarded addresses, typed failures. */
 
-import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
-import { createSecureContext, rootCertificates } from 'node:tls';
-import { Agent, type Dispatcher } from 'undici';
-import { guardedConnector } from './address-guard.js';
+import type { Dispatcher } from 'undici';
 import { decoded } from './decode-body.js';
+import {
+  CONNECT_TIMEOUT_MS,
+  type ConnectionOptions,
+  createDispatchers,
+  HEADERS_TIMEOUT_MS,
+} from './dispatchers.js';
 import {
   BillingError,
   DeadlineExceededError,
@@ -13,13 +16,6 @@ import {
   OverloadedError,
   UnreachableError,
 } from './errors.js';
-
-export interface HttpOptions {
-  /** PEM; trusted in addition to the system's roots. */
-  readonly caFile: string | null;
-  readonly allowPrivateHosts: boolean;
-  readonly connectionsPerHost: number;
-}
 
 export interface HttpRequest {
   readonly url: string;
@@ -58,19 +54,9 @@ export interface Http {
 const LONGEST_PAUSE_SECONDS = 300;
 /** Pauses up to this are waited out instead of becoming errors. */
 const WAITED_OUT_MS = 3_000;
-const CONNECT_TIMEOUT_MS = 10_000;
-/** Storage may take a while to the first byte of a large object; a total deadline rules above this. */
-const HEADERS_TIMEOUT_MS = 60_000;
 
-export function createHttp({ caFile, allowPrivateHosts, connectionsPerHost }: HttpOptions): Http {
-  const connect = guardedConnector({ ...trust(caFile), timeout: CONNECT_TIMEOUT_MS }, { allowPrivateHosts });
-  const agent = new Agent({
-    connect,
-    connections: connectionsPerHost,
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    bodyTimeout: HEADERS_TIMEOUT_MS,
-    keepAliveTimeout: 4_000,
-  });
+export function createHttp(options: ConnectionOptions): Http {
+  const dispatchers = createDispatchers(options);
   /** Host → until when (monotonic milliseconds) it is left alone, and the status that asked for it. */
   const pauses = new Map<string, { readonly untilMs: number; readonly status: number }>();
 
@@ -92,7 +78,8 @@ export function createHttp({ caFile, allowPrivateHosts, connectionsPerHost }: Ht
     if (url.protocol !== 'https:') throw new HostNotAllowedError(url.host, 'not-https');
     await respectPause(request);
     try {
-      const { statusCode, headers, body } = await agent.request({
+      const dispatcher = await dispatchers.dispatcherFor(url);
+      const { statusCode, headers, body } = await dispatcher.request({
         origin: url.origin,
         path: url.pathname + url.search,
         method: request.method,
@@ -142,7 +129,7 @@ export function createHttp({ caFile, allowPrivateHosts, connectionsPerHost }: Ht
       const untilMs = performance.now() + Math.min(seconds, LONGEST_PAUSE_SECONDS) * 1_000;
       if (untilMs > (pauses.get(host)?.untilMs ?? 0)) pauses.set(host, { untilMs, status });
     },
-    close: () => agent.destroy(),
+    close: () => dispatchers.close(),
   };
 }
 
@@ -183,18 +170,6 @@ export function delay(ms: number, signal: AbortSignal | undefined): Promise<void
     }, ms);
     signal?.addEventListener('abort', aborted, { once: true });
   });
-}
-
-/** One TLS context for all connections: parsing a hundred roots takes longer than a handshake. */
-function trust(caFile: string | null) {
-  if (caFile === null) return {};
-  const extra = process.env.NODE_EXTRA_CA_CERTS;
-  const files = extra === undefined || extra === '' ? [caFile] : [caFile, extra];
-  return {
-    secureContext: createSecureContext({
-      ca: [...rootCertificates, ...files.map((file) => readFileSync(file, 'utf8'))],
-    }),
-  };
 }
 
 async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {

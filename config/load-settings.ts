@@ -104,7 +104,9 @@ function findText(definition: SettingDefinition, { sources, file, problems }: Se
       : [{ origin: 'file' as const, texts: file.texts, folder: file.folder, label: ` in ${file.path}` }]),
   ];
   for (const { origin, texts, folder, label } of places) {
-    const text = texts.get(variable) || undefined;
+    // Other programs read the variables of a proxy in small letters too, and some set only those.
+    const inSmall = variable.endsWith('_PROXY') ? texts.get(variable.toLowerCase()) : undefined;
+    const text = texts.get(variable) || inSmall || undefined;
     const secretPath = definition.secret ? texts.get(`${variable}_FILE`) || undefined : undefined;
     if (text !== undefined && secretPath !== undefined) {
       problems.push({ setting: `${variable}${label}`, message: `is given twice: also as ${variable}_FILE` });
@@ -174,6 +176,11 @@ function buildSettings({ origins, file, sources, problems }: Building): Settings
       apiKey: text('BILLSYNC_API_KEY'),
       apiKeyHeader: must('BILLSYNC_API_KEY_HEADER', 'x-api-key', readHeaderName),
       caFile: path('BILLSYNC_CA_FILE'),
+      clientCert: path('BILLSYNC_CLIENT_CERT'),
+      clientKey: path('BILLSYNC_CLIENT_KEY'),
+      httpsProxy: read('HTTPS_PROXY', readSecretUrl),
+      httpProxy: read('HTTP_PROXY', readSecretUrl),
+      noProxy: text('NO_PROXY'),
       downloadHosts: must('BILLSYNC_DOWNLOAD_HOSTS', [], values.readHosts),
       allowPrivateHosts: must('BILLSYNC_ALLOW_PRIVATE_HOSTS', false, values.readBoolean),
     },
@@ -218,7 +225,7 @@ function buildSettings({ origins, file, sources, problems }: Building): Settings
     temporalConfigured,
     alerts: {
       file: path('BILLSYNC_ALERT_FILE'),
-      webhookUrl: read('BILLSYNC_ALERT_WEBHOOK_URL', values.readHttpUrl),
+      webhookUrl: read('BILLSYNC_ALERT_WEBHOOK_URL', readSecretUrl),
       quietWindow: must('BILLSYNC_ALERT_QUIET_WINDOW', '1h', values.readDuration),
     },
     log: {
@@ -304,4 +311,10 @@ export function requireService(settings: Settings): void {
     .filter(([, value]) => value === null)
     .map(([setting]) => ({ setting, message: NOT_SET }));
   if (problems.length > 0) throw new SettingsError(problems);
+}
+
+/** The message does not quote the text, which is a secret as a whole. */
+function readSecretUrl(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  throw new Error('must be an http or https URL, such as https://host.example:3128');
 }

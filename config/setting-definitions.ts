@@ -32,16 +32,36 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
   define('BILLSYNC_WIRE_PREFIX', 'service', 'auto', "maker's prefix of the two id fields; `auto` takes any"),
   define('BILLSYNC_CA_FILE', 'service', null, 'further CA to trust when calling the service and its storage'),
   define(
+    'BILLSYNC_CLIENT_CERT',
+    'service',
+    null,
+    'our certificate (PEM), shown to the service when it asks for one',
+  ),
+  define('BILLSYNC_CLIENT_KEY', 'service', null, 'key file of that certificate'),
+  define(
     'BILLSYNC_DOWNLOAD_HOSTS',
     'service',
     null,
-    'hosts (exact or `.suffix`, optional port) whose presigned URLs may be used straight from a webhook',
+    'hosts (exact or `.suffix`, optional port) whose presigned URLs may be used straight from a webhook; a port names the only one besides 443',
   ),
   define(
     'BILLSYNC_ALLOW_PRIVATE_HOSTS',
     'service',
     'false',
     'let calls and downloads reach loopback and private addresses (sandbox, tests)',
+  ),
+
+  secret(
+    'HTTPS_PROXY',
+    'service',
+    'proxy for calls to the service and its storage, e.g. `http://proxy:3128`',
+  ),
+  secret('HTTP_PROXY', 'service', 'the same where HTTPS_PROXY is not set'),
+  define(
+    'NO_PROXY',
+    'service',
+    null,
+    'hosts that are called without the proxy, comma-separated; this machine always is',
   ),
 
   define('BILLSYNC_WEBHOOK_HOST', 'webhook', '0.0.0.0', 'address the endpoint listens on'),

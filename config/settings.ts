@@ -22,6 +22,13 @@ export interface Settings {
     readonly apiKey: string | null;
     readonly apiKeyHeader: string;
     readonly caFile: string | null;
+    /** Both or none: shown to the service when it asks for a certificate, never to its storage. */
+    readonly clientCert: string | null;
+    readonly clientKey: string | null;
+    /** `https://user:password@proxy:3128`: secrets, as any URL of a proxy may be. */
+    readonly httpsProxy: string | null;
+    readonly httpProxy: string | null;
+    readonly noProxy: string | null;
     readonly downloadHosts: readonly string[];
     readonly allowPrivateHosts: boolean;
   };

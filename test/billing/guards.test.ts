@@ -22,6 +22,18 @@ describe('mayDial', () => {
     'ff02::1',
     '::ffff:169.254.169.254',
     '64:ff9b::a9fe:a9fe',
+    '::a9fe:a9fe',
+    '::169.254.169.254',
+    '64:ff9b:1::808:808',
+    '::ffff:0:808:808',
+    '2002:7f00:1::1',
+    '2002:808:808::1',
+    '2001:0:4136:e378:8000:63bf:3fff:fdd2',
+    '2606:4700::5efe:169.254.169.254',
+    'fec0::1',
+    '2001:db8::1',
+    '100::1',
+    '4000::1',
     'fd00:ec2::254',
     'nonsense',
     '',
@@ -37,14 +49,24 @@ describe('mayDial', () => {
     'fd12::1',
     '::ffff:10.0.0.1',
     '::ffff:7f00:1',
+    '::127.0.0.1',
+    '::10.0.0.1',
+    '64:ff9b::10.0.0.1',
+    '2606:4700::5efe:127.0.0.1',
+    '2606:4700::200:5efe:192.168.1.1',
   ];
 
-  test.each(['8.8.8.8', '1.1.1.1', '2606:4700:4700::1111', '::ffff:8.8.8.8', '64:ff9b::808:808'])(
-    'dials %s',
-    (address) => {
-      expect(mayDial(address, { allowPrivateHosts: false })).toBe(true);
-    },
-  );
+  test.each([
+    '8.8.8.8',
+    '1.1.1.1',
+    '2606:4700:4700::1111',
+    '::ffff:8.8.8.8',
+    '64:ff9b::808:808',
+    '::8.8.8.8',
+    '2606:4700::5efe:808:808',
+  ])('dials %s', (address) => {
+    expect(mayDial(address, { allowPrivateHosts: false })).toBe(true);
+  });
   test.each([...refusedAlways, ...refusedAlways6])('never dials %j', (address) => {
     expect(mayDial(address, { allowPrivateHosts: false })).toBe(false);
     expect(mayDial(address, { allowPrivateHosts: true })).toBe(false);

@@ -70,6 +70,7 @@ export async function makeCertificates() {
         name: 'subjectAltName',
         altNames: [
           { type: 2, value: 'localhost' },
+          { type: 2, value: 'billing.invalid' },
           { type: 7, ip: '127.0.0.1' },
         ],
       },

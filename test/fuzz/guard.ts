@@ -1,0 +1,69 @@
+/** Any text as an address: the guard never throws, and lets no form of an inside address pass. */
+
+import { mayDial } from '../../billing/address-guard.js';
+import type { Dice } from '../simulation/dice.js';
+import type { FuzzRun } from '../support/fuzz.js';
+
+export const summary = 'addresses at the guard of the client';
+
+export async function open(): Promise<FuzzRun> {
+  return { play };
+}
+
+type Quad = readonly [number, number, number, number];
+
+/** IPv4 addresses that nobody may dial whatever is allowed, and how IPv6 can carry them. */
+const FORBIDDEN: readonly Quad[] = [
+  [169, 254, 169, 254],
+  [100, 100, 100, 200],
+  [0, 0, 0, 0],
+  [255, 255, 255, 255],
+  [224, 0, 0, 1],
+];
+const INSIDE: readonly Quad[] = [
+  [127, 0, 0, 1],
+  [10, 1, 2, 3],
+  [192, 168, 0, 1],
+  [172, 16, 0, 9],
+];
+
+function play(dice: Dice): void {
+  if (dice.chance(0.3)) {
+    mayDial(noise(dice), { allowPrivateHosts: dice.chance(0.5) });
+    return;
+  }
+  const isForbidden = dice.chance(0.5);
+  const carried = dice.pick(isForbidden ? FORBIDDEN : INSIDE);
+  const address = spelled(dice, carried);
+  if (mayDial(address, { allowPrivateHosts: false })) throw new Error(`${address} may be dialled.`);
+  if (isForbidden && mayDial(address, { allowPrivateHosts: true })) {
+    throw new Error(`${address} may be dialled where private hosts are allowed.`);
+  }
+}
+
+function spelled(dice: Dice, [a, b, c, d]: Quad): string {
+  const dotted = `${a}.${b}.${c}.${d}`;
+  const hex = (one: number, two: number) => (one * 256 + two).toString(16);
+  const last = dice.chance(0.5) ? dotted : `${hex(a, b)}:${hex(c, d)}`;
+  const any = () => Math.floor(dice.between(0, 0xffff)).toString(16);
+  const forms = [
+    dotted,
+    `::ffff:${last}`,
+    `::${last}`,
+    `0:0:0:0:0:0:${last}`,
+    `64:ff9b::${last}`,
+    `64:FF9B:0:0:0:0:${last}`,
+    `2002:${hex(a, b)}:${hex(c, d)}::${any()}`,
+    `2001:0:${any()}:${any()}:${any()}:${any()}:${hex(255 - a, 255 - b)}:${hex(255 - c, 255 - d)}`,
+    `2606:4700:${any()}:${any()}:0:5efe:${last}`,
+    `2606:4700:${any()}:${any()}:200:5efe:${last}`,
+    `fe80::5efe:${last}`,
+  ];
+  const form = dice.pick(forms);
+  return dice.chance(0.3) ? form.toUpperCase() : form;
+}
+
+function noise(dice: Dice): string {
+  const length = Math.floor(dice.between(0, 40));
+  return Array.from({ length }, () => dice.pick([...'0123456789abcdefABCDEFx:.%[]/ -g\ud800\0'])).join('');
+}

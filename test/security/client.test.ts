@@ -1,0 +1,162 @@
+/** Where a stranger may send our client, by whom it may be sent through, and to whom it shows who we are. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer, type Server } from 'node:http';
+import { createServer } from 'node:https';
+import { type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createHttp, type Http } from '../../billing/http.js';
+import { serviceSettings } from '../billing/service-settings.js';
+import { attack } from '../support/attack.js';
+import { makeCertificates, stop } from '../support/foreign-wire.js';
+
+const LIMITS = { deadlineMs: 10_000, maxBodyBytes: 10_000 };
+
+let folder: string;
+let caFile: string;
+let certFile: string;
+let keyFile: string;
+let service: ReturnType<typeof createServer>;
+let port: number;
+let proxy: Server;
+let proxyUrl: string;
+/** Who asked the service, by the common name of its certificate; '' without one. */
+const shown: string[] = [];
+/** What the proxy was asked to reach, with the credentials it was shown. */
+const tunnels: string[] = [];
+const clients: Http[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'client-security-'));
+  const { caPem, certPem, keyPem } = await makeCertificates();
+  [caFile, certFile, keyFile] = ['ca.pem', 'cert.pem', 'key.pem'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  await Promise.all([writeFile(caFile, caPem), writeFile(certFile, certPem), writeFile(keyFile, keyPem)]);
+  const options = { key: keyPem, cert: certPem, ca: caPem, requestCert: true, rejectUnauthorized: false };
+  service = createServer(options, (request, response) => {
+    const { subject } = (request.socket as TLSSocket).getPeerCertificate();
+    shown.push(String(subject?.CN ?? ''));
+    response.end('here');
+  });
+  proxy = createHttpServer().on('connect', (request, socket) => {
+    tunnels.push(`${request.url} ${request.headers['proxy-authorization'] ?? ''}`.trim());
+    if (request.url?.startsWith('forbidden')) return socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    // As a proxy that resolves names does: ours cannot be resolved anywhere else.
+    const through = connect(port, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      through.pipe(socket).pipe(through);
+    });
+    for (const each of [socket, through]) each.on('error', () => undefined);
+  });
+  for (const server of [service, proxy]) {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  }
+  port = (service.address() as AddressInfo).port;
+  proxyUrl = `http://us%40er:p%3Ass@127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  await Promise.all(clients.map((client) => client.close()));
+  await stop(service);
+  proxy.closeAllConnections();
+  await new Promise((resolve) => proxy.close(resolve));
+  await rm(folder, { recursive: true, force: true });
+});
+
+function client(changes: Partial<ReturnType<typeof serviceSettings>['service']> = {}): Http {
+  const own = `https://127.0.0.1:${port}`;
+  const credentials = { baseUrl: own, authUrl: own, caFile, clientId: '', clientSecret: '' };
+  const { service: settings } = serviceSettings(credentials, { dataDir: folder, ...changes });
+  const made = createHttp({ ...settings, connectionsPerHost: 4 });
+  clients.push(made);
+  return made;
+}
+
+function get(http: Http, url: string): Promise<string> {
+  return http.send({ method: 'GET', url }, LIMITS).then(
+    ({ body }) => Buffer.from(body).toString(),
+    (error: { code?: string }) => String(error.code),
+  );
+}
+
+describe('addresses and ports', () => {
+  test('no spelling of an inside address is dialled, with a proxy or without', async () => {
+    const inside = [
+      ...['127.0.0.1', '[::1]', '[::127.0.0.1]', '[::ffff:127.0.0.1]', '[64:ff9b::7f00:1]', '2130706433'],
+      ...['0x7f.1', '017700000001', '127.1', '[2002:7f00:1::]', '[fe80::5efe:127.0.0.1]', 'localhost'],
+      ...['169.254.169.254', '[::a9fe:a9fe]', '10.0.0.1', '[fd00:ec2::254]', '0.0.0.0', '[::]'],
+    ];
+    const strangers = { allowPrivateHosts: false, baseUrl: 'https://billing.invalid', authUrl: null };
+    const answers: string[] = [];
+    const before = tunnels.length;
+    for (const http of [client(strangers), client({ ...strangers, httpsProxy: proxyUrl })]) {
+      for (const host of inside) answers.push(await get(http, `https://${host}:${port}/`));
+    }
+    const held = answers.filter((answer) => answer === 'address-refused').length;
+    attack('addresses of our own network in a URL', { tries: answers.length, held });
+    expect(tunnels.slice(before)).toEqual([]);
+  });
+
+  test('of a public host only port 443 is called, or the port that a setting names', async () => {
+    const ports = [22, 25, 80, 6379, 8443, 9200, 65_535];
+    const strict = client({ httpsProxy: proxyUrl, allowPrivateHosts: false });
+    const answers: string[] = [];
+    for (const odd of ports) answers.push(await get(strict, `https://8.8.8.8:${odd}/`));
+    for (const odd of ports) answers.push(await get(strict, `https://billing.invalid:${odd}/`));
+    const direct = client({ allowPrivateHosts: false });
+    for (const odd of ports) answers.push(await get(direct, `https://8.8.8.8:${odd}/`));
+    const held = answers.filter((answer) => answer === 'host-not-allowed').length;
+    attack('other ports of public hosts', { tries: answers.length, held });
+    const listed = client({ httpsProxy: proxyUrl, downloadHosts: ['billing.invalid:8443'] });
+    expect(await get(listed, 'https://billing.invalid:8443/')).toBe('here');
+  });
+});
+
+describe('HTTPS_PROXY', () => {
+  test('is used with its credentials, for names that only it can resolve', async () => {
+    const http = client({ httpsProxy: proxyUrl, allowPrivateHosts: false });
+    expect(await get(http, 'https://billing.invalid/a')).toBe('here');
+    const basic = Buffer.from('us@er:p:ss').toString('base64');
+    expect(tunnels.at(-1)).toBe(`billing.invalid:443 Basic ${basic}`);
+  });
+
+  test('is passed by for NO_PROXY and for this machine', async () => {
+    const before = tunnels.length;
+    const http = client({ httpsProxy: proxyUrl, noProxy: 'example.org, billing.invalid' });
+    expect(await get(http, `https://127.0.0.1:${port}/`)).toBe('here');
+    expect(await get(http, `https://localhost:${port}/`)).toBe('here');
+    expect(await get(http, 'https://billing.invalid/')).toBe('unreachable');
+    expect(tunnels.length).toBe(before);
+  });
+
+  test('that refuses is named', async () => {
+    const http = client({ httpsProxy: proxyUrl });
+    const refused = http.send({ method: 'GET', url: 'https://forbidden.invalid/' }, LIMITS);
+    await expect(refused).rejects.toMatchObject({ hint: expect.stringContaining('HTTPS_PROXY') });
+  });
+});
+
+describe('BILLSYNC_CLIENT_CERT', () => {
+  test('is shown to the service, and to nobody else', async () => {
+    const http = client({ clientCert: certFile, clientKey: keyFile });
+    await get(http, `https://127.0.0.1:${port}/`);
+    await get(http, `https://localhost:${port}/`);
+    expect(shown.slice(-2)).toEqual(['localhost', '']);
+  });
+
+  test('is shown through a proxy as well', async () => {
+    const baseUrl = 'https://billing.invalid';
+    const http = client({ baseUrl, clientCert: certFile, clientKey: keyFile, httpsProxy: proxyUrl });
+    expect(await get(http, `${baseUrl}/`)).toBe('here');
+    expect(shown.at(-1)).toBe('localhost');
+  });
+
+  test('needs its key', () => {
+    expect(() => client({ clientCert: certFile })).toThrow('BILLSYNC_CLIENT_KEY');
+  });
+});
