@@ -221,6 +221,7 @@ function buildSettings({ origins, file, sources, problems }: Building): Settings
       (value, folder) => values.readWarehouse(value, { cwd: folder, lakeData }),
     ),
     warehouseMemoryLimit: read('BILLSYNC_WAREHOUSE_MEMORY_LIMIT', values.readMemoryLimit),
+    csvTolerate: must('BILLSYNC_CSV_TOLERATE', [], values.readTolerances),
     archive: must('BILLSYNC_ARCHIVE', { kind: 'folder', path: join(dataDir, 'archive') }, values.readArchive),
     temporalConfigured,
     alerts: {

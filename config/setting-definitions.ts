@@ -136,6 +136,15 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
     defaultNote: "DuckDB's own",
   },
   {
+    ...define(
+      'BILLSYNC_CSV_TOLERATE',
+      'storage',
+      null,
+      'forms of a CSV taken besides the specified one: `line-ends`, `column-order`, `added-columns`, `decimals`',
+    ),
+    defaultNote: 'none',
+  },
+  {
     ...define('BILLSYNC_ARCHIVE', 'storage', null, 'folder or `s3://bucket/prefix`'),
     defaultNote: '$BILLSYNC_DATA_DIR/archive',
   },

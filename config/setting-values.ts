@@ -2,6 +2,7 @@
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { CSV_TOLERANCES, type CsvTolerance } from '../contract/csv-file.js';
 import type { EnvironmentName } from '../contract/names.js';
 import { ENVIRONMENTS } from '../contract/names.js';
 import { printable } from '../contract/printable.js';
@@ -126,6 +127,17 @@ export function readCount(text: string): number {
     throw new Error(`must be a whole number from 1 to 999999, not "${text}"`);
   }
   return count;
+}
+
+/** `line-ends,decimals`: each once, in any order. */
+export function readTolerances(text: string): readonly CsvTolerance[] {
+  const named = new Set(readList(text));
+  for (const name of named) {
+    if (!CSV_TOLERANCES.some((tolerance) => tolerance === name)) {
+      throw new Error(`"${name}" is none of ${CSV_TOLERANCES.join(', ')}`);
+    }
+  }
+  return CSV_TOLERANCES.filter((tolerance) => named.has(tolerance));
 }
 
 export function readUrlPath(text: string): string {

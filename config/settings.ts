@@ -1,5 +1,6 @@
 /** The effective settings of a process, checked once; the names of variables, which scripts rely on, live in config/load-settings.ts. */
 
+import type { CsvTolerance } from '../contract/csv-file.js';
 import type { EnvironmentName } from '../contract/names.js';
 
 export interface WebhookCredentials {
@@ -74,6 +75,8 @@ export interface Settings {
     | { readonly kind: 'duckdb'; readonly path: string }
     | { readonly kind: 'ducklake'; readonly catalog: string; readonly dataPath: string };
   readonly warehouseMemoryLimit: string | null;
+  /** What is accepted besides the specified form of a CSV. */
+  readonly csvTolerate: readonly CsvTolerance[];
   readonly archive:
     | { readonly kind: 'folder'; readonly path: string }
     | { readonly kind: 's3'; readonly url: string };

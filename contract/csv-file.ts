@@ -1,5 +1,9 @@
 /** What is known of the bytes of an invoice CSV once they were read: the first of the three readers (design: load). */
 
+/** What a partner may accept besides the specified form (`BILLSYNC_CSV_TOLERATE`). */
+export const CSV_TOLERANCES = ['line-ends', 'column-order', 'added-columns', 'decimals'] as const;
+export type CsvTolerance = (typeof CSV_TOLERANCES)[number];
+
 /** One thing wrong with a file, in words a person can act on. */
 export interface CsvFinding {
   /** Physical line of the file, from 1 (the header is line 1); null when the whole file is meant. */
@@ -34,6 +38,11 @@ export interface CsvScan {
 /** Whether all that is wrong with a file is that it has no rows: right where the invoice has no shipments. */
 export function isHeaderOnly({ findings, findingCount }: CsvScan): boolean {
   return findingCount === 1 && findings[0]?.rule === 'no-rows';
+}
+
+/** Whether a file is of another form than the specified one, which a partner may accept: other columns, other line ends. */
+export function isOfOtherForm({ findings }: CsvScan): boolean {
+  return findings.some(({ rule }) => rule === 'header' || rule === 'bare-lf');
 }
 
 /** A file that lies in the archive under its hash. */

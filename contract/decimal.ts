@@ -42,6 +42,15 @@ export function toTenThousandths(text: string): bigint {
   throw new RangeError(`${clipped(text)} has more than ${MONEY_SCALE} decimals.`);
 }
 
+/** Decimal text whose decimals beyond four are zeros, without those: `1.500000` is `1.5000`. Any other text as it is. */
+export function dropIdleZeros(text: string): string {
+  return IDLE_ZEROS.test(text)
+    ? text.replace(/0+$/, '').padEnd(text.indexOf('.') + 1 + MONEY_SCALE, '0')
+    : text;
+}
+
+const IDLE_ZEROS = /^-?[0-9]+\.[0-9]{4}0+$/;
+
 /** Ten-thousandths as decimal text, always with four decimals: `-12500n` is `-1.2500`. */
 export function fromTenThousandths(amount: bigint): string {
   const digits = (amount < 0n ? -amount : amount).toString().padStart(MONEY_SCALE + 1, '0');

@@ -1,6 +1,7 @@
 /** What opening does before anybody may write: read on in the archive, repeat loads it tells of, tell it of loads it lacks. */
 
 import type { Archive, Fact } from '../archive/archive.js';
+import { CSV_TOLERANCES } from '../contract/csv-file.js';
 import type { Logger } from '../ops/log.js';
 import type { Database } from './database.js';
 import { FileNotArchivedError, MisreadError } from './errors.js';
@@ -157,6 +158,8 @@ async function repeatLoad({ load, archive }: RepeatContext, fact: LoadFact): Pro
     version: fact.version,
     loadedAt: fact.at,
     isRepeated: true,
+    // The file says which of them it needs, whatever the setting has become.
+    tolerances: CSV_TOLERANCES,
   });
   if (outcome.outcome === 'loaded') return null;
   const [finding] = outcome.outcome === 'rejected' ? outcome.findings : [];

@@ -1,6 +1,6 @@
 /** A file that is to be loaded, and where its rows go. */
 
-import type { ArchivedFile } from '../contract/csv-file.js';
+import type { ArchivedFile, CsvTolerance } from '../contract/csv-file.js';
 import type { FileSource } from '../contract/names.js';
 import type { Session } from './session.js';
 import type { Statements } from './statements.js';
@@ -21,6 +21,8 @@ export interface FileLoad {
   readonly loadedAt: string;
   /** A rebuild repeats what was decided then: neither a later void nor a header refuses the rows. */
   readonly isRepeated: boolean;
+  /** What the partner accepts besides the specified form. */
+  readonly tolerances: readonly CsvTolerance[];
 }
 
 /** Where a load's rows and its line in the ledger lie, and what makes either final. */

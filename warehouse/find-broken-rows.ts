@@ -8,8 +8,10 @@
 import { createReadStream } from 'node:fs';
 import { type Info, parse } from 'csv-parse';
 import type { CsvFinding } from '../contract/csv-file.js';
+import { addedCells, type CsvForm } from '../contract/csv-form.js';
 import { MAX_FINDINGS, MAX_RECORD_BYTES } from '../contract/csv-scanner.js';
-import { CSV_HEADERS, type CsvHeader } from '../contract/names.js';
+import { dropIdleZeros } from '../contract/decimal.js';
+import { CSV_HEADERS } from '../contract/names.js';
 import { printable } from '../contract/printable.js';
 import { brokenCells } from './cell-rules.js';
 
@@ -26,8 +28,17 @@ export interface BrokenRows {
 export interface FindBrokenRowsOptions {
   /** The scan has told of records with too few or too many fields: only the cells of the others are looked at. */
   readonly skipsRagged?: boolean;
-  /** Is given the cells of every row that breaks no rule. */
-  readonly onGoodRow?: (cells: readonly string[]) => void;
+  /** Of a file that is tolerated: where its cells stand, and what is done with them; left out: the specified form. */
+  readonly tolerated?: Tolerated;
+  /** Is given the fourteen cells of every row that breaks no rule, in their order, and its added ones as JSON. */
+  readonly onGoodRow?: (cells: readonly string[], added: string | null) => void;
+}
+
+export interface Tolerated {
+  readonly form: CsvForm;
+  readonly takesLineFeeds: boolean;
+  /** Zeros beyond four decimals are left out. */
+  readonly dropsZeros: boolean;
 }
 
 /**
@@ -38,9 +49,10 @@ export interface FindBrokenRowsOptions {
 export async function findBrokenRows(
   csvPath: string,
   invoiceId: string | null,
-  { skipsRagged = false, onGoodRow }: FindBrokenRowsOptions = {},
+  { skipsRagged = false, tolerated, onGoodRow }: FindBrokenRowsOptions = {},
 ): Promise<BrokenRows> {
   const findings: CsvFinding[] = [];
+  const fields = tolerated?.form.names.length ?? CSV_HEADERS.length;
   let records = 0;
   let nextLine = 1;
   const add = (finding: CsvFinding): void => {
@@ -52,7 +64,7 @@ export async function findBrokenRows(
     info: true,
     raw: true,
     columns: false,
-    record_delimiter: '\r\n',
+    record_delimiter: tolerated?.takesLineFeeds === true ? ['\r\n', '\n'] : ['\r\n'],
     max_record_size: MAX_RECORD_BYTES,
     relax_column_count: skipsRagged,
   });
@@ -64,14 +76,19 @@ export async function findBrokenRows(
       const { record, info, raw } = chunk;
       // Not `info.lines`: it counts a CRLF inside quotes twice.
       const line = nextLine;
-      nextLine += raw.replace(/\r\n$/, '').split('\n').length;
+      nextLine += raw.replace(/\r?\n$/, '').split('\n').length;
       if (info.records === 1) continue;
       records += 1;
-      if (record.length !== CSV_HEADERS.length) continue;
-      const broken = brokenCells(record, invoiceId);
-      if (broken.length === 0) onGoodRow?.(record);
+      if (record.length !== fields) continue;
+      const cells = tolerated === undefined ? record : specified(record, tolerated);
+      const broken = brokenCells(cells, invoiceId);
+      if (broken.length === 0) {
+        onGoodRow?.(cells, tolerated === undefined ? null : addedCells(tolerated.form, record));
+      }
       for (const cell of broken) {
-        add({ line: line + lineBreaksBefore(cell.column, record), row: records, ...cell });
+        const place = CSV_HEADERS.indexOf(cell.column);
+        const before = record.slice(0, tolerated?.form.places[place] ?? place);
+        add({ line: line + lineBreaksIn(before), row: records, ...cell });
       }
       if (findings.length >= MAX_FINDINGS) break;
     }
@@ -80,7 +97,10 @@ export async function findBrokenRows(
     add({
       line: error.lines ?? null,
       row: records + 1,
-      column: error.column === undefined ? null : (CSV_HEADERS[Number(error.column)] ?? null),
+      column:
+        error.column === undefined
+          ? null
+          : ((tolerated?.form.names ?? CSV_HEADERS)[Number(error.column)] ?? null),
       rule: 'unreadable',
       value: error.code,
     });
@@ -92,10 +112,22 @@ export async function findBrokenRows(
   return { findings, findingCount, isCutOff: findingCount >= MAX_FINDINGS, records };
 }
 
+/** The cells that the specification names, in its order. */
+function specified(record: readonly string[], { form, dropsZeros }: Tolerated): readonly string[] {
+  return form.places.map((place, index) => {
+    const cell = record[place] ?? '';
+    return dropsZeros && DECIMALS.has(index) ? dropIdleZeros(cell) : cell;
+  });
+}
+
+const DECIMALS: ReadonlySet<number> = new Set([
+  CSV_HEADERS.indexOf('Billing Cost'),
+  CSV_HEADERS.indexOf('Billable Weight'),
+]);
+
 /** A cell is told with the line it begins on, as the byte scan does. */
-function lineBreaksBefore(column: CsvHeader, record: readonly string[]): number {
-  const before = record.slice(0, CSV_HEADERS.indexOf(column));
-  return before.reduce((count, cell) => count + cell.split('\n').length - 1, 0);
+function lineBreaksIn(cells: readonly string[]): number {
+  return cells.reduce((count, cell) => count + cell.split('\n').length - 1, 0);
 }
 
 function isCsvError(

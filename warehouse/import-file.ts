@@ -10,6 +10,7 @@ import { CSV_HEADERS, type WebhookStatus } from '../contract/names.js';
 import { printable } from '../contract/printable.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import { uuidOrNull } from './ledger-lines.js';
+import { readFormOf } from './read-form.js';
 import { refusedByCells, refusedByScan } from './refusal.js';
 import { holdRefused, type RefusedFile, releaseRefused } from './refused-files.js';
 import { takeCopy } from './take-copy.js';
@@ -129,7 +130,8 @@ async function invoiceOf(csvPath: string): Promise<string | null> {
   );
   try {
     for await (const record of parser as AsyncIterable<string[]>) {
-      return record[CSV_HEADERS.indexOf('Invoice ID')] ?? null;
+      const place = CSV_HEADERS.indexOf('Invoice ID');
+      return record[readFormOf(csvPath)?.places[place] ?? place] ?? null;
     }
     return null;
   } catch {

@@ -1,6 +1,6 @@
 /** What loading a file would come to, said without writing anything: the answer of a dry run. */
 
-import { type ArchivedFile, isHeaderOnly } from '../contract/csv-file.js';
+import { type ArchivedFile, type CsvTolerance, isHeaderOnly, isOfOtherForm } from '../contract/csv-file.js';
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { WebhookStatus } from '../contract/names.js';
 import { judgeRows, loadedRows } from './commit-load.js';
@@ -10,8 +10,9 @@ import type { FileLoad } from './file-load.js';
 import { readInvoiceLines } from './invoice-states.js';
 import { knownLoad } from './known-load.js';
 import { factLines } from './ledger-lines.js';
-import { readBounded } from './read-in-thread.js';
-import { Refusal, refusedByScan } from './refusal.js';
+import { limitsBySize, readBounded } from './read-in-thread.js';
+import type { Read, Reading } from './readings.js';
+import { Refusal, refusedByScan, refusedRows } from './refusal.js';
 import type { Ledgers, Row } from './statements.js';
 import type { JudgedOutcome } from './warehouse.js';
 
@@ -30,31 +31,47 @@ export interface FileToJudge {
   readonly at: string;
 }
 
+export interface JudgingPlaces {
+  readonly ledgers: Ledgers;
+  /** What the partner accepts besides the specified form. */
+  readonly tolerances: readonly CsvTolerance[];
+}
+
 /** @throws MisreadError when csv-parse counts other records than the byte scan, or does not come to an end */
-export async function judgeFile(ledgers: Ledgers, asked: FileToJudge): Promise<JudgedOutcome> {
+export async function judgeFile(
+  { ledgers, tolerances }: JudgingPlaces,
+  asked: FileToJudge,
+): Promise<JudgedOutcome> {
   const { invoiceId, file, csvPath } = asked;
   const lines = await linesOf(ledgers, asked);
   if (deriveInvoice(lines)?.row.state === 'voided') return { outcome: 'voided' };
   const known = await knownLoad(ledgers, { invoiceId, sha256: file.sha256 });
   if (known !== null) return known;
   if (isHeaderOnly(file.scan)) return judgeTotals(asked, [], lines);
-  if (file.scan.findingCount > 0) return refusedByScan({ file, csvPath, invoiceId });
-  const read = await readBounded({ csvPath, invoiceId, skipsRagged: false }, judgingLimits(file.sizeBytes));
-  if ('stopped' in read) throw new MisreadError(invoiceId, `judging it was stopped, ${read.stopped}`);
-  const { findings, findingCount, isCutOff } = read.broken;
-  if (findingCount > 0) {
-    return { outcome: 'rejected', findings, findingCount, ...(isCutOff ? { isCutOff } : {}) };
+  const isSpecified = file.scan.findingCount === 0;
+  if (isSpecified) {
+    const { broken, totals } = await readWhole({ csvPath, invoiceId, skipsRagged: false }, asked);
+    if (broken.findingCount === 0) return judgeTotals(asked, totals, lines);
+    const refused = refusedRows(broken);
+    if (refused.wants?.includes('decimals') !== true || tolerances.length === 0) return refused;
+  } else if (tolerances.length === 0 || !isOfOtherForm(file.scan)) {
+    return refusedByScan({ file, csvPath, invoiceId });
   }
-  return judgeTotals(asked, read.totals, lines);
+  const tolerate = { tolerances, folder: null };
+  const { scan, broken, totals } = await readWhole(
+    { csvPath, invoiceId, skipsRagged: false, tolerate },
+    asked,
+  );
+  if (scan === null) return refusedByScan({ file, csvPath, invoiceId });
+  if (broken.findingCount > 0) return refusedRows(broken);
+  return judgeTotals({ ...asked, file: { ...file, scan } }, totals, lines);
 }
 
-/** A person asked for it and waits: a good file is read to its end, however large it is. */
-function judgingLimits(sizeBytes: number): { readonly timeMs: number } {
-  return { timeMs: 60_000 + Math.ceil(sizeBytes / BYTES_A_MS_AT_LEAST) };
+async function readWhole(reading: Reading, { invoiceId, file }: FileToJudge): Promise<Read> {
+  const read = await readBounded(reading, limitsBySize(file.sizeBytes));
+  if ('stopped' in read) throw new MisreadError(invoiceId, `judging it was stopped, ${read.stopped}`);
+  return read;
 }
-
-/** csv-parse reads twenty times as many. */
-const BYTES_A_MS_AT_LEAST = 1_000;
 
 function judgeTotals(
   { invoiceId, file, csvPath, at }: FileToJudge,
@@ -63,7 +80,7 @@ function judgeTotals(
 ): JudgedOutcome {
   const load: FileLoad = {
     ...{ invoiceId, file, csvPath, announcedSha256: null, eventId: null, workflowRunId: null },
-    ...{ source: 'file', loadId: 0, version: null, loadedAt: at, isRepeated: false },
+    ...{ source: 'file', loadId: 0, version: null, loadedAt: at, isRepeated: false, tolerances: [] },
   };
   try {
     const line = judgeRows(load, totals, lines);

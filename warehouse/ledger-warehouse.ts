@@ -4,7 +4,7 @@
  */
 
 import type { Archive, ArchivedEvent, Fact } from '../archive/archive.js';
-import type { ArchivedFile } from '../contract/csv-file.js';
+import type { ArchivedFile, CsvTolerance } from '../contract/csv-file.js';
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { InvoiceState, WebhookStatus } from '../contract/names.js';
 import type { Logger } from '../ops/log.js';
@@ -74,6 +74,8 @@ export interface LedgerWarehouseParts {
   readonly store: Store;
   readonly archive: Archive;
   readonly attempts: LoadAttempts;
+  /** What the partner accepts besides the specified form of a CSV. */
+  readonly tolerances: readonly CsvTolerance[];
   readonly log: Logger;
   readonly now: () => Date;
   readonly onSetAside?: OnSetAside | undefined;
@@ -83,6 +85,7 @@ export class LedgerWarehouse implements Warehouse {
   readonly #store: Store;
   readonly #archive: Archive;
   readonly #attempts: LoadAttempts;
+  readonly #tolerances: readonly CsvTolerance[];
   readonly #log: Logger;
   readonly #now: () => Date;
   readonly #onSetAside: OnSetAside | undefined;
@@ -103,10 +106,11 @@ export class LedgerWarehouse implements Warehouse {
   readonly #untold = new Map<string, Fact & { readonly kind: 'load' }>();
   #closed: Promise<void> | null = null;
 
-  constructor({ store, archive, attempts, log, now, onSetAside }: LedgerWarehouseParts) {
+  constructor({ store, archive, attempts, tolerances, log, now, onSetAside }: LedgerWarehouseParts) {
     this.#store = store;
     this.#archive = archive;
     this.#attempts = attempts;
+    this.#tolerances = tolerances;
     this.#log = log;
     this.#now = now;
     this.#onSetAside = onSetAside;
@@ -154,7 +158,8 @@ export class LedgerWarehouse implements Warehouse {
 
   judge(asked: Omit<FileToJudge, 'at'>): Promise<JudgedOutcome> {
     const file = { ...asked, invoiceId: asked.invoiceId.toLowerCase(), at: this.#at() };
-    return this.#open.shared(() => judgeFile(this.#store.ledgers, file));
+    const places = { ledgers: this.#store.ledgers, tolerances: this.#tolerances };
+    return this.#open.shared(() => judgeFile(places, file));
   }
 
   async voidInvoice(invoiceId: string): Promise<{ readonly hadRows: boolean }> {
@@ -302,7 +307,10 @@ export class LedgerWarehouse implements Warehouse {
     const store = this.#store;
     const at = this.#at();
     const { sha256, ...asked } = request;
-    const load = { ...asked, file, csvPath, version: null, loadedAt: at, isRepeated: false };
+    const load = {
+      ...{ ...asked, file, csvPath, version: null, loadedAt: at, isRepeated: false },
+      tolerances: this.#tolerances,
+    };
     const attempt = this.#attempts.around(request, () => store.loadFile(load));
     const outcome = await attempt.catch(async (error: unknown) => {
       const meanwhile =

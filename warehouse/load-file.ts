@@ -8,7 +8,7 @@
  */
 
 import { stat } from 'node:fs/promises';
-import { isHeaderOnly } from '../contract/csv-file.js';
+import { isHeaderOnly, isOfOtherForm } from '../contract/csv-file.js';
 import { RECORDS_PER_CUT } from '../contract/csv-scanner.js';
 import { printable } from '../contract/printable.js';
 import { commitLoad, spanOf } from './commit-load.js';
@@ -18,7 +18,8 @@ import type { FileLoad, LoadPlaces } from './file-load.js';
 import { isRowError, Refusal, refusedByCells, refusedByScan } from './refusal.js';
 import type { Session } from './session.js';
 import type { Params, Row } from './statements.js';
-import { cutIntoStretches, numberStretches } from './stretches.js';
+import { cutIntoStretches, numberStretches, type Stretches } from './stretches.js';
+import { tolerate } from './tolerate.js';
 import type { FileLoadOutcome } from './warehouse.js';
 
 /** Rows and ledgers in one file: one transaction. */
@@ -37,13 +38,34 @@ export async function loadFile(
   const { size } = await stat(load.csvPath);
   if (size !== sizeBytes)
     throw new FileNotArchivedError(sha256, `${size} bytes lie there, ${sizeBytes} were archived`);
-  if (scan.findingCount > 0 && !isHeaderOnly(scan)) return refusedByScan(load);
-  if (scan.records > RECORDS_PER_CUT) return attempt(load, () => loadStretches(database, load, places));
-  return attempt(load, () =>
-    database.use((session) =>
-      loadRows(session, load, { places, insert: () => session.all('insert-one-pass', onePassParams(load)) }),
-    ),
+  if (scan.findingCount > 0 && !isHeaderOnly(scan)) {
+    const tolerated = isOfOtherForm(scan) ? await loadTolerated(database, load, places) : null;
+    return tolerated ?? refusedByScan(load);
+  }
+  const outcome = await attempt(load, () =>
+    scan.records > RECORDS_PER_CUT
+      ? loadStretches(database, load, places)
+      : database.use((session) =>
+          loadRows(session, load, {
+            places,
+            insert: () => session.all('insert-one-pass', onePassParams(load)),
+          }),
+        ),
   );
+  if (outcome.outcome !== 'rejected' || outcome.wants?.includes('decimals') !== true) return outcome;
+  return (await loadTolerated(database, load, places)) ?? outcome;
+}
+
+/** null when it is not the form of the file that is wrong, or not one that is tolerated. */
+async function loadTolerated(
+  database: Database,
+  load: FileLoad,
+  places: LoadPlaces,
+): Promise<FileLoadOutcome | null> {
+  const read = await tolerate(load, load.tolerances, database.temporaryFolder);
+  if (read === null || 'outcome' in read) return read;
+  const file = { ...load.file, scan: read.scan };
+  return insertStretches(database, { ...load, file }, { places, ...read, statement: 'insert-tolerated' });
 }
 
 /** All threads read, each a stretch of its own. */
@@ -52,25 +74,40 @@ async function loadStretches(
   load: FileLoad,
   places: LoadPlaces,
 ): Promise<FileLoadOutcome> {
-  const { folder, count, discard } = await cutIntoStretches(
-    load.csvPath,
-    load.file,
-    database.temporaryFolder,
-  );
+  const stretches = await cutIntoStretches(load.csvPath, load.file, database.temporaryFolder);
+  return insertStretches(database, load, { places, stretches, statement: 'insert-stretches' });
+}
+
+interface Insertion {
+  readonly places: LoadPlaces;
+  readonly stretches: Stretches;
+  readonly statement: 'insert-stretches' | 'insert-tolerated';
+}
+
+async function insertStretches(
+  database: Database,
+  load: FileLoad,
+  { places, stretches, statement }: Insertion,
+): Promise<FileLoadOutcome> {
+  const { folder, count, discard } = stretches;
   try {
     return await database.use(async (session) => {
       await session.script(numberStretches(count, RECORDS_PER_CUT));
       return loadRows(session, load, {
         places,
         async insert() {
+          if (count === 0) return;
           const { loadId, invoiceId } = load;
           // Planned anew: a plan that was kept would count along the sequences of an earlier load.
           const params = { load_id: loadId, folder, stretches: count, invoice_id: invoiceId };
-          await session.once('insert-stretches', params);
+          await session.once(statement, params);
           expectWholeStretches(load, await session.once('last-rows'));
         },
       });
     });
+  } catch (error) {
+    if (error instanceof Refusal) return error.outcome;
+    throw error;
   } finally {
     await discard();
   }

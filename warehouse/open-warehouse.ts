@@ -30,7 +30,8 @@ export interface OpenWarehouseOptions {
   readonly settings: Pick<
     Settings,
     'dataDir' | 'environment' | 'warehouse' | 'warehouseMemoryLimit' | 'archive'
-  >;
+  > &
+    Partial<Pick<Settings, 'csvTolerate'>>;
   readonly archive: Archive;
   readonly log: Logger;
   readonly metrics?: Metrics;
@@ -94,7 +95,16 @@ export async function openWarehouse(options: OpenWarehouseOptions): Promise<Ware
     const parts = { database, archive, now, paths, lock, lastLoadId, reservedBytes };
     const attempts = new LoadAttempts(settings.dataDir);
     const { onSetAside } = options;
-    return new LedgerWarehouse({ store: new FileStore(parts), archive, attempts, log, now, onSetAside });
+    const { csvTolerate: tolerances = [] } = settings;
+    return new LedgerWarehouse({
+      store: new FileStore(parts),
+      archive,
+      attempts,
+      tolerances,
+      log,
+      now,
+      onSetAside,
+    });
   } catch (error) {
     database?.close();
     await lock.release();

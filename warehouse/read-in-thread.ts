@@ -26,6 +26,14 @@ export interface ReadingLimits {
 
 const LIMITS: ReadingLimits = { threadFromBytes: 256 << 10, timeMs: 60_000, memoryMb: 256 };
 
+/** For what is read to its end however large it is: a dry run, a file that is tolerated. */
+export function limitsBySize(sizeBytes: number): Pick<ReadingLimits, 'timeMs'> {
+  return { timeMs: LIMITS.timeMs + Math.ceil(sizeBytes / BYTES_A_MS_AT_LEAST) };
+}
+
+/** csv-parse reads twenty times as many. */
+const BYTES_A_MS_AT_LEAST = 1_000;
+
 const READER = 'reader';
 /** One at a time, so that many bad files take no more memory than one. */
 const readers = new KeyedMutex();

@@ -36,7 +36,12 @@ export async function releaseRefused(quarantine: Quarantine, invoiceId: string):
 }
 
 /** What a person reads: which rule, where, and what to do. */
-export function rejection({ findings, findingCount, isCutOff = false }: Omit<Rejection, 'outcome'>): string {
+export function rejection({
+  findings,
+  findingCount,
+  isCutOff = false,
+  wants = [],
+}: Omit<Rejection, 'outcome'>): string {
   const [first] = findings;
   if (first === undefined) return 'The file breaks a rule of the CSV format.';
   if (first.rule === CRASH_RULE) {
@@ -47,5 +52,11 @@ export function rejection({ findings, findingCount, isCutOff = false }: Omit<Rej
     ...(first.column === null ? [] : [`column ${first.column}`]),
   ].join(', ');
   const more = findingCount > 1 ? ` ${isCutOff ? 'At least ' : ''}${findingCount - 1} further findings.` : '';
-  return `The file breaks the rule "${first.rule}"${place === '' ? '' : ` at ${place}`}: ${first.value}.${more} It is kept in quarantine; nothing of it was loaded. A new file or event, \`billsync import\` or \`billsync invoices retry\` tries again.`;
+  return `The file breaks the rule "${first.rule}"${place === '' ? '' : ` at ${place}`}: ${first.value}.${more} It is kept in quarantine; nothing of it was loaded.${toleranceAdvice(wants)} A new file or event, \`billsync import\` or \`billsync invoices retry\` tries again.`;
+}
+
+/** Which setting accepts such a file, as a sentence with a blank before it; empty when none does. */
+export function toleranceAdvice(wants: NonNullable<Rejection['wants']>): string {
+  if (wants.length === 0) return '';
+  return ` If the service means its files to be so, BILLSYNC_CSV_TOLERATE with ${wants.join(',')} accepts it.`;
 }

@@ -95,6 +95,7 @@ async function findCuts(csvPath: string): Promise<readonly number[]> {
  * `last_rows()`, what it came to. As text, since nextval takes no name that is not written out.
  */
 export function numberStretches(count: number, recordsPerCut: number): string {
+  if (count === 0) return '';
   const numbers = Array.from({ length: count }, (_, number) => number);
   const sequences = numbers.map(
     (number) =>

@@ -6,9 +6,11 @@
  */
 
 import type { Archive } from '../archive/archive.js';
+import type { ArchivedFile } from '../contract/csv-file.js';
 import { DamagedFileError } from '../ops/damaged-file.js';
 import type { Database } from './database.js';
 import { deriveInvoice } from './derive-invoice.js';
+import { fingerprintFile } from './fingerprint-file.js';
 import type { Holding } from './holdings.js';
 import { readInvoiceLines } from './invoice-states.js';
 import type { Session } from './session.js';
@@ -73,8 +75,8 @@ async function verifyLoad(
   const rows = await database.use((session) => session.first('fingerprint-rows', fingerprintParams(load)));
   const drift = compare(invoiceId, { recorded: load, found: rows });
   const sha256 = String(load.file_sha256);
-  const stored = await archive.reread(sha256);
-  if (stored === null) {
+  const [stored, file] = [await archive.reread(sha256), await archive.file(sha256)];
+  if (stored === null || file === null) {
     const missing: Drift = { invoiceId, rule: 'file-missing', expected: sha256, found: 'not in the archive' };
     return { drift: [...drift, missing], fileRead: false };
   }
@@ -86,7 +88,7 @@ async function verifyLoad(
     };
   }
   // One fault is one line, and the file knows better than what was recorded of it.
-  const differing = await compareWithFile(database, { load, rows, csvPath });
+  const differing = await compareWithFile(database, { load, rows, csvPath, file });
   const rules = new Set(differing.map(({ rule }) => rule));
   return { drift: [...differing, ...drift.filter(({ rule }) => !rules.has(rule))], fileRead: true };
 }
@@ -129,20 +131,17 @@ interface FileComparison {
   readonly load: Row;
   readonly rows: Row;
   readonly csvPath: string;
+  readonly file: ArchivedFile;
 }
 
 async function compareWithFile(
   database: Database,
-  { load, rows, csvPath }: FileComparison,
+  { load, rows, csvPath, file }: FileComparison,
 ): Promise<readonly Drift[]> {
   const invoiceId = String(load.invoice_id);
-  const read = await database.use((session) =>
-    session.first('fingerprint-file', {
-      ...fingerprintParams(load),
-      csv_path: csvPath,
-      invoice_id: invoiceId,
-    }),
-  );
+  const { sizeBytes, scan } = file;
+  const asked = { invoiceId, csvPath, sizeBytes, scan, params: fingerprintParams(load) };
+  const read = await fingerprintFile(database, asked);
   const drift = compare(invoiceId, { recorded: read, found: rows }).filter(({ rule }) => rule !== 'rows');
   if (Number(read.rows) !== Number(rows.rows)) {
     drift.push({ invoiceId, rule: 'rows', expected: `${read.rows} in the file`, found: String(rows.rows) });

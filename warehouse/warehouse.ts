@@ -1,7 +1,7 @@
 /** The warehouse's contract: what the one writer can be asked to do. Implemented over a DuckDB file and over DuckLake. */
 
 import type { ArchivedEvent } from '../archive/archive.js';
-import type { CsvFinding } from '../contract/csv-file.js';
+import type { CsvFinding, CsvTolerance } from '../contract/csv-file.js';
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { FileSource, InvoiceState, WebhookStatus } from '../contract/names.js';
 import type { DueInvoices, DueRequest } from './due-invoices.js';
@@ -47,6 +47,8 @@ export interface Rejection {
   readonly findingCount: number;
   /** Nobody looked for more than these: there may be others. */
   readonly isCutOff?: boolean;
+  /** What the partner could tolerate (`BILLSYNC_CSV_TOLERATE`) so that the file is read; left out when that would not help. */
+  readonly wants?: readonly CsvTolerance[];
 }
 
 /** What comes of loading a file. */

@@ -74,6 +74,7 @@ async function ours(): Promise<{ ms: number; cpuMs: number; rows: number }> {
       version: null,
       loadedAt: '2026-03-01T00:00:00.000Z',
       isRepeated: false,
+      tolerances: [],
     });
     await database.use((session) => session.checkpoint());
     return loaded;

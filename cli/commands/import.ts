@@ -10,7 +10,7 @@ import { claimDataFolder } from '../../warehouse/data-folder.js';
 import type { Imported, ImportRequest } from '../../warehouse/import-file.js';
 import { uuidOrNull } from '../../warehouse/ledger-lines.js';
 import { type CopyBegun, takeCopy } from '../../warehouse/take-copy.js';
-import type { Warehouse } from '../../warehouse/warehouse.js';
+import type { Rejection, Warehouse } from '../../warehouse/warehouse.js';
 import { CliError, EXIT } from '../errors.js';
 import { counted, type Output } from '../output.js';
 import { printable } from '../terminal-text.js';
@@ -171,6 +171,10 @@ function print(output: Output, paths: readonly string[], imported: readonly Impo
 
 /** What a person can do about it, by what most likely happened to the file. */
 function adviceFor(refused: readonly Printed[]): string {
+  const wants = new Set(refused.flatMap(({ wants }) => wants));
+  if (wants.size > 0) {
+    return `if the service means its files to be so, BILLSYNC_CSV_TOLERATE with ${[...wants].join(',')} accepts them; --json lists the findings`;
+  }
   const rules = new Set(refused.flatMap(({ findings }) => findings.map(({ rule }) => rule)));
   if (rules.size === 0) return '--json lists what contradicts';
   if (rules.has('no-final-line-end')) return 'it may be cut off: export it again and import it whole';
@@ -181,7 +185,8 @@ function adviceFor(refused: readonly Printed[]): string {
 
 function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
   const loaded = 'shipments' in outcome ? outcome : null;
-  const { findings, findingCount } = outcome.outcome === 'rejected' ? outcome : NO_FINDINGS;
+  const refused: Omit<Rejection, 'outcome'> = outcome.outcome === 'rejected' ? outcome : NO_FINDINGS;
+  const { findings, findingCount, isCutOff = false, wants = [] } = refused;
   const discrepancies = 'discrepancies' in outcome ? outcome.discrepancies : [];
   return {
     invoice_id: invoiceId,
@@ -197,6 +202,8 @@ function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
     why: whyOf(outcome),
     findings,
     finding_count: findingCount,
+    findings_cut_off: isCutOff,
+    wants,
     discrepancies,
   };
 }

@@ -146,11 +146,10 @@ describe('billsync', () => {
       billsync(['import', file, ...args], { env: { BILLSYNC_DATA_DIR: data } });
     const refused = await ask('--json');
     expect(refused.exitCode).toBe(7);
-    const [{ findings, finding_count }] = JSON.parse(refused.stdout) as [
-      { findings: readonly unknown[]; finding_count: number },
-    ];
-    expect([findings.length, finding_count]).toEqual([100, 150]);
-    expect(refused.stderr).toMatch(/line 2, Billing Cost, rule amount, value "x", and 149 more/);
+    const [told] = JSON.parse(refused.stdout) as [{ findings: readonly unknown[] }];
+    expect(told).toMatchObject({ finding_count: 100, findings_cut_off: true });
+    expect(told.findings).toHaveLength(100);
+    expect(refused.stderr).toMatch(/line 2, Billing Cost, rule amount, value "x", and at least 99 more/);
     expect(refused.stderr).toMatch(/nothing of a refused file is loaded; export it again/);
     const misnamed = await ask('--invoice', 'INV-1');
     expect([misnamed.exitCode, misnamed.stderr]).toEqual([

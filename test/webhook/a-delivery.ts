@@ -104,6 +104,7 @@ export function testSettings(dataDir: string, webhook: Partial<Settings['webhook
     encryptionKeys: [],
     warehouse: { kind: 'duckdb', path: join(dataDir, 'warehouse.duckdb') },
     warehouseMemoryLimit: null,
+    csvTolerate: [],
     archive: { kind: 'folder', path: join(dataDir, 'archive') },
     temporalConfigured: false,
     alerts: { file: null, webhookUrl: null, quietWindow: '1h' },

@@ -33,6 +33,7 @@ export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database
       const run: RunStatement = (statement) => session.statement(statement);
       await attachLake(run, place, { readOnly: false });
       await session.all('create-rows');
+      await session.all('add-columns');
       for (const view of viewScripts()) await session.script(view);
       await options.whenAttached?.(run);
     },

@@ -63,7 +63,16 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
     const parts = { database, ledger, archive, log, now, publishedPath, dataPath, leave };
     const attempts = new LoadAttempts(settings.dataDir);
     const { onSetAside } = options;
-    return new LedgerWarehouse({ store: new LakeStore(parts), archive, attempts, log, now, onSetAside });
+    const { csvTolerate: tolerances = [] } = settings;
+    return new LedgerWarehouse({
+      store: new LakeStore(parts),
+      archive,
+      attempts,
+      tolerances,
+      log,
+      now,
+      onSetAside,
+    });
   } catch (error) {
     await leave?.();
     await ledger.close();

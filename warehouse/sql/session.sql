@@ -7,18 +7,23 @@
 
 create or replace temp macro iso(instant) as strftime(instant, '%Y-%m-%dT%H:%M:%S.%gZ');
 
-create or replace temp macro invoice_csv(csv_paths) as table
+create or replace temp macro specified_columns() as {
+    'tenant': 'VARCHAR', 'invoice_generation_date': 'VARCHAR', 'invoice_id_text': 'VARCHAR', 'ship_date': 'VARCHAR',
+    'origin': 'VARCHAR', 'currency_code': 'VARCHAR', 'billing_cost': 'VARCHAR', 'billable_weight': 'VARCHAR',
+    'billable_weight_unit': 'VARCHAR', 'tracking_number': 'VARCHAR', 'carrier': 'VARCHAR', 'carrier_zone': 'VARCHAR',
+    'carrier_invoice_date': 'VARCHAR', 'service_level': 'VARCHAR'
+};
+
+-- Of a file that was written anew because it was tolerated (tolerate.ts): what it had besides, as JSON.
+create or replace temp macro tolerated_columns() as struct_concat(specified_columns(), {'added_columns': 'VARCHAR'});
+
+create or replace temp macro invoice_csv(csv_paths, csv_columns) as table
 select *, file_index as stretch
 from read_csv(
     csv_paths,
     auto_detect = false, header = true, delim = ',', quote = '"', escape = '"',
     strict_mode = true, null_padding = false, parallel = false,
-    columns = {
-        'tenant': 'VARCHAR', 'invoice_generation_date': 'VARCHAR', 'invoice_id_text': 'VARCHAR', 'ship_date': 'VARCHAR',
-        'origin': 'VARCHAR', 'currency_code': 'VARCHAR', 'billing_cost': 'VARCHAR', 'billable_weight': 'VARCHAR',
-        'billable_weight_unit': 'VARCHAR', 'tracking_number': 'VARCHAR', 'carrier': 'VARCHAR', 'carrier_zone': 'VARCHAR',
-        'carrier_invoice_date': 'VARCHAR', 'service_level': 'VARCHAR'
-    }
+    columns = csv_columns
 );
 
 -- A cast alone takes 2026-2-3, epoch and a time behind the date; length and round trip do not (nor the year 0, which comes
@@ -36,22 +41,15 @@ create or replace temp macro is_something(cell) as case
 -- Patterns first, casts after: a cast rounds a fifth decimal and takes 1e3. An empty cell is null here.
 -- row_is_good is never null. Whether a currency is one is asked once per currency of the file, not here per row; and an
 -- id is only brought to lower case when it differs, since nearly all are written as we write them.
-create or replace temp macro checked_csv(csv_paths, invoice) as table
+create or replace temp macro checked_columns(csv_paths, invoice, csv_columns) as table
 select
-    stretch,
-    tenant,
-    try_cast(invoice_generation_date as date) as invoice_generation_date,
-    try_cast(ship_date as date) as ship_date,
-    origin,
-    currency_code,
-    try_cast(billing_cost as decimal(18, 4)) as billing_cost,
-    try_cast(billable_weight as decimal(18, 4)) as billable_weight,
-    billable_weight_unit,
-    tracking_number,
-    carrier,
-    carrier_zone,
-    try_cast(carrier_invoice_date as date) as carrier_invoice_date,
-    service_level,
+    * exclude (invoice_id_text) replace (
+        try_cast(invoice_generation_date as date) as invoice_generation_date,
+        try_cast(ship_date as date) as ship_date,
+        try_cast(billing_cost as decimal(18, 4)) as billing_cost,
+        try_cast(billable_weight as decimal(18, 4)) as billable_weight,
+        try_cast(carrier_invoice_date as date) as carrier_invoice_date
+    ),
     coalesce(
         is_something(tenant) and is_something(tracking_number) and is_something(carrier)
         and currency_code is not null
@@ -64,7 +62,10 @@ select
             billable_weight_unit in ('LB', 'KG')
             and regexp_full_match(billable_weight, '[0-9]{1,14}(\.[0-9]{1,4})?'), false) end
     and coalesce(is_day(carrier_invoice_date), carrier_invoice_date is null) as row_is_good
-from invoice_csv(csv_paths);
+from invoice_csv(csv_paths, csv_columns);
+
+create or replace temp macro checked_csv(csv_paths, invoice) as table
+from checked_columns(csv_paths, invoice, specified_columns());
 
 -- The rows as they are stored, in the order of the file. The first bad one ends it; csv-parse then says what was wrong.
 create or replace temp macro numbered_csv(of_load, csv_path, invoice) as table
@@ -82,6 +83,15 @@ select
     case when row_is_good then row_of(stretch)::integer else error('a row breaks a rule') end as row_number,
     * exclude (stretch, row_is_good)
 from checked_csv([folder || '/' || number || '.csv' for number in range(stretches)], invoice);
+
+-- And of one that was tolerated: what is tolerated in a file's form is tolerated in no cell.
+create or replace temp macro numbered_tolerated(of_load, folder, stretches, invoice) as table
+select
+    of_load::integer as load_id,
+    case when row_is_good then row_of(stretch)::integer else error('a row breaks a rule') end as row_number,
+    * exclude (stretch, row_is_good)
+from checked_columns(
+    [folder || '/' || number || '.csv' for number in range(stretches)], invoice, tolerated_columns());
 
 -- What loads hold, per currency, as the rows of that table themselves say it. The bounds let files and row groups be
 -- passed over; loads of others may lie between them. Whether a code has three letters is said here, since node-api

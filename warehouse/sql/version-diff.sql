@@ -1,7 +1,8 @@
 -- What changed between two versions of an invoice: rows that are only in one of them; of those, rows that differ in
--- nothing but their cost are one change. Equal rows are paired one to one, so a doubled row shows as added.
+-- nothing but their cost are one change. Equal rows are paired one to one, so a doubled row shows as added. Columns that
+-- the specification does not know change nothing that is billed.
 with both_versions as (
-    select * exclude (row_number),
+    select * exclude (row_number, added_columns),
         row(tenant, invoice_generation_date, ship_date, origin, currency_code, billable_weight, billable_weight_unit,
             tracking_number, carrier, carrier_zone, carrier_invoice_date, service_level) as all_but_cost
     from shipment_rows

@@ -15,5 +15,6 @@ create table if not exists lake.main.shipment_rows (
     carrier varchar not null,
     carrier_zone varchar,
     carrier_invoice_date date,
-    service_level varchar
+    service_level varchar,
+    added_columns varchar
 )
