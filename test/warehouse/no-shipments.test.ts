@@ -28,7 +28,8 @@ afterEach(() => t.close());
 async function load(stated: object | null, announcedSha256?: string | null) {
   const { sha256 } = await archiveCsv(t, HEADER_ONLY);
   if (stated !== null) {
-    const event = anEvent('invoice_finalized', { header: stated, fileHashSha256: sha256 });
+    const fileSizeBytes = HEADER_ONLY.length;
+    const event = anEvent('invoice_finalized', { header: stated, fileHashSha256: sha256, fileSizeBytes });
     await t.archive.putEvent(event);
     await t.warehouse.recordEvents([event]);
   }
