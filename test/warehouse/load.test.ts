@@ -91,6 +91,7 @@ describe('load', () => {
       'row_number',
       'file_sha256',
       'loaded_at',
+      'added_columns',
     ]);
   });
 

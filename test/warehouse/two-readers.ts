@@ -7,7 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import type { ArchivedFile } from '../../contract/csv-file.js';
+import { type ArchivedFile, CSV_TOLERANCES } from '../../contract/csv-file.js';
 import { CsvScanner } from '../../contract/csv-scanner.js';
 import { isNothing } from '../../contract/invisible.js';
 import { CSV_HEADERS } from '../../contract/names.js';
@@ -17,9 +17,10 @@ import { findBrokenRows } from '../../warehouse/find-broken-rows.js';
 import { sql } from '../../warehouse/sql.js';
 import type { Row } from '../../warehouse/statements.js';
 import { cutIntoStretches, numberStretches } from '../../warehouse/stretches.js';
+import { tolerate } from '../../warehouse/tolerate.js';
 import { readReference } from './reference-reader.js';
 
-const INVOICE = '7f3a0000-1111-4222-8333-444455556666';
+export const INVOICE = '7f3a0000-1111-4222-8333-444455556666';
 const AT_ONCE = 4;
 /** Each text behind a mark, since node-api drops a byte order mark that a text begins with; DuckDB holds it. */
 const MARKED_CELLS = `
@@ -31,6 +32,15 @@ const MARKED_STRETCHES = `
     select row_number, '|' || columns(* exclude (load_id, row_number))::varchar
     from numbered_stretches(1, $folder, $stretches::integer, $invoice_id)
     order by row_number`;
+
+const STATEMENTS: Readonly<Record<string, string>> = {
+  'marked-stretches': MARKED_STRETCHES,
+  'marked-rows': `select row_number, '|' || columns(* exclude (load_id, row_number))::varchar
+    from numbered_csv(1, $csv_path, $invoice_id) order by row_number`,
+  'marked-tolerated': `
+    select row_number, '|' || columns(* exclude (load_id, row_number, added_columns))::varchar
+    from numbered_tolerated(1, $folder, $stretches::integer, $invoice_id) order by row_number`,
+};
 
 export interface Confrontation {
   readonly files: number;
@@ -44,32 +54,78 @@ export async function confront(options: {
   readonly seed: number;
   readonly onProgress?: (done: number) => void;
 }): Promise<Confrontation> {
-  const folder = await mkdtemp(join(tmpdir(), 'billsync-readers-'));
-  const database = await Database.open({
-    path: join(folder, 'x.duckdb'),
-    folders: [folder],
-    temporaryFolder: folder,
-    memoryLimit: null,
-    statements: (name) => (name === 'marked-stretches' ? MARKED_STRETCHES : sql(name)),
-  });
+  const readers = await openReaders();
   const disagreements: { why: string; bytes: Buffer }[] = [];
   let [good, done] = [0, 0];
   const queue = fc.sample(anyFile(), { numRuns: options.files, seed: options.seed });
-  const reader = async (number: number): Promise<void> => {
-    const path = join(folder, `${number}.csv`);
+  const reader = async (): Promise<void> => {
     for (let bytes = queue.pop(); bytes !== undefined; bytes = queue.pop()) {
-      await writeFile(path, bytes);
-      const { why, isGood } = await compare(database, path, bytes);
+      const { why, isGood } = await readers.compare(bytes);
       if (isGood) good += 1;
       if (why !== null) disagreements.push({ why, bytes });
       done += 1;
       options.onProgress?.(done);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, (_, number) => reader(number)));
-  database.close();
-  await rm(folder, { recursive: true, force: true });
+  await Promise.all(Array.from({ length: AT_ONCE }, reader));
+  await readers.close();
   return { files: done, good, refused: done - good, disagreements };
+}
+
+export interface Readers {
+  /** @returns `why` is null when both readers say the same */
+  compare(bytes: Buffer): Promise<{ readonly why: string | null; readonly isGood: boolean }>;
+  /** Whether a file of another form comes to the same rows under all tolerances, or is refused as the specified one is. */
+  compareForms(specified: Buffer, other: Buffer): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+export async function openReaders(): Promise<Readers> {
+  const folder = await mkdtemp(join(tmpdir(), 'billsync-readers-'));
+  const database = await Database.open({
+    path: join(folder, 'x.duckdb'),
+    folders: [folder],
+    temporaryFolder: folder,
+    memoryLimit: null,
+    statements: (name) => STATEMENTS[name] ?? sql(name),
+  });
+  let files = 0;
+  const written = async <T>(bytes: Buffer, use: (path: string) => Promise<T>): Promise<T> => {
+    files += 1;
+    const path = join(folder, `${files}.csv`);
+    await writeFile(path, bytes);
+    return use(path).finally(() => rm(path));
+  };
+  return {
+    compare: (bytes) => written(bytes, (path) => compare(database, path, bytes)),
+    compareForms: (specified, other) =>
+      written(specified, async (path) => {
+        const isGood = readReference(specified, INVOICE).isGood;
+        const file = { invoiceId: INVOICE, file: { sizeBytes: other.length } };
+        const read = await written(other, (csvPath) =>
+          tolerate({ ...file, csvPath }, CSV_TOLERANCES, database.temporaryFolder),
+        );
+        if (read === null || 'outcome' in read) return isGood ? 'tolerated, a good file is refused' : null;
+        const { folder: stretches, count, discard } = read.stretches;
+        try {
+          // A header alone is for the load to judge.
+          if (!isGood) return count === 0 ? null : 'tolerated, a bad file is taken';
+          return await database.use(async (session) => {
+            const wanted = await session.all('marked-rows', { csv_path: path, invoice_id: INVOICE });
+            await session.script(numberStretches(count, 122_880));
+            const params = { folder: stretches, stretches: count, invoice_id: INVOICE };
+            const found = count === 0 ? [] : await session.once('marked-tolerated', params);
+            return same(found, wanted) ? null : 'tolerated, it has other rows';
+          });
+        } finally {
+          await discard();
+        }
+      }),
+    async close() {
+      database.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 /** @returns `why` is null when both readers say the same */

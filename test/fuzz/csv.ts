@@ -1,0 +1,166 @@
+/**
+ * Any bytes as a CSV: the byte scan and DuckDB behind it say of it what csv-parse says, to the cell; and a file of another
+ * form comes, when that is tolerated, to the rows of the same file in the specified one.
+ */
+
+import { CSV_HEADERS } from '../../contract/names.js';
+import type { Dice } from '../simulation/dice.js';
+import type { FuzzRun } from '../support/fuzz.js';
+import { damaged } from '../support/hostile-json.js';
+import { INVOICE, openReaders } from '../warehouse/two-readers.js';
+
+export const summary = 'CSV files at the byte scan and the load behind it';
+export const quickCases = 100;
+
+export async function open(): Promise<FuzzRun> {
+  const readers = await openReaders();
+  return {
+    async play(dice) {
+      const why = dice.chance(0.3) ? await playForms(dice) : (await readers.compare(aFile(dice))).why;
+      if (why !== null) throw new Error(why);
+    },
+    close: () => readers.close(),
+  };
+
+  function playForms(dice: Dice): Promise<string | null> {
+    const rows = someRows(dice);
+    const specified = inForm(dice, rows, { names: CSV_HEADERS, ends: ['\r\n'], zeros: false });
+    const names: string[] = [...CSV_HEADERS];
+    if (dice.chance(0.5)) shuffle(dice, names);
+    for (let more = dice.between(0, 2); more > 0; more -= 1) {
+      names.splice(dice.between(0, names.length), 0, `${dice.pick(ADDED)}${more}`);
+    }
+    const ends = dice.pick([['\n'], ['\r\n'], ['\n', '\r\n']]);
+    return readers.compareForms(specified, inForm(dice, rows, { names, ends, zeros: dice.chance(0.5) }));
+  }
+}
+
+const ADDED = ['Fuel', 'a,b', 'a"b', '__proto__', '日本', ' x '];
+const HOSTILE_BYTES = [
+  ',',
+  '"',
+  '\r',
+  '\n',
+  '\r\n',
+  '\0',
+  '""',
+  'é',
+  '\ufeff',
+  'a',
+  ',,,,,,,,,,,,,',
+  '\u{1f69a}',
+];
+
+function aFile(dice: Dice): Buffer {
+  if (dice.chance(0.2)) {
+    const header = dice.chance(0.7) ? `${CSV_HEADERS.join(',')}\r\n` : '';
+    const parts = Array.from({ length: dice.between(0, 60) }, () => dice.pick(HOSTILE_BYTES));
+    return Buffer.from(header + parts.join(''));
+  }
+  const file = inForm(dice, someRows(dice), { names: CSV_HEADERS, ends: ['\r\n'], zeros: false });
+  return dice.chance(0.5) ? file : Buffer.from(damaged(dice, file));
+}
+
+type Cells = Readonly<Record<string, string>>;
+
+function someRows(dice: Dice): readonly Cells[] {
+  const bad = dice.pick([0, 0, 0.02]);
+  return Array.from({ length: dice.between(0, 5) }, () =>
+    Object.fromEntries(
+      CSV_HEADERS.map((name) => [name, dice.chance(bad) ? dice.pick(BAD_CELLS) : goodCell(dice, name)]),
+    ),
+  );
+}
+
+const BAD_CELLS = [
+  '',
+  ' ',
+  '\u200b',
+  '1e3',
+  '1.23456',
+  '2026-02-30',
+  'usd',
+  'XXX',
+  'NaN',
+  '-1',
+  '+1',
+  '0000-01-01',
+];
+const TEXTS = [
+  'Acme',
+  'a,b',
+  'a"b',
+  'a\r\nb',
+  'a\nb',
+  ' x',
+  'x ',
+  '日本',
+  '\u202ex',
+  '\ufeffx',
+  '#',
+  '=1+1',
+  '\u0001x',
+  'NULL',
+];
+
+function goodCell(dice: Dice, name: string): string {
+  switch (name) {
+    case 'Invoice ID':
+      return dice.chance(0.1) ? INVOICE.toUpperCase() : INVOICE;
+    case 'Invoice Generation Date':
+    case 'Ship Date':
+      return dice.pick(['2026-02-28', '0001-01-01', '9999-12-31', '2024-02-29']);
+    case 'Carrier Invoice Date':
+      return dice.pick(['', '2026-02-28']);
+    case 'Currency Code':
+      return dice.pick(['USD', 'EUR']);
+    case 'Billing Cost':
+      return dice.pick(['-0.5', '9.16', '0', '00012.3400', '99999999999999.9999', '-99999999999999.9999']);
+    case 'Billable Weight':
+      return dice.pick(['2.5', '0', '0.0001']);
+    case 'Billable Weight Unit':
+      return dice.pick(['LB', 'KG']);
+    case 'Tenant':
+    case 'Tracking Number':
+    case 'Carrier':
+      return dice.pick(TEXTS);
+    default:
+      return dice.pick(['', ...TEXTS]);
+  }
+}
+
+interface Form {
+  readonly names: readonly string[];
+  readonly ends: readonly string[];
+  /** Amounts and weights with zeros beyond four decimals. */
+  readonly zeros: boolean;
+}
+
+function inForm(dice: Dice, rows: readonly Cells[], { names, ends, zeros }: Form): Buffer {
+  const line = (cells: readonly string[]): string =>
+    cells.map((cell) => quoted(dice, cell)).join(',') + dice.pick(ends);
+  const text = rows.map((row) =>
+    line(
+      names.map((name) => {
+        const cell = row[name] ?? (Object.hasOwn(row, name) ? '' : dice.pick(TEXTS));
+        const isDecimal = name === 'Billing Cost' || name === 'Billable Weight';
+        return zeros && isDecimal && /\.\d{4}$/.test(cell)
+          ? `${cell}${'0'.repeat(dice.between(0, 4))}`
+          : cell;
+      }),
+    ),
+  );
+  return Buffer.from(line(names) + text.join(''));
+}
+
+function quoted(dice: Dice, cell: string): string {
+  const must = /[",\r\n]/.test(cell);
+  return must || dice.chance(0.1) ? `"${cell.replaceAll('"', '""')}"` : cell;
+}
+
+function shuffle(dice: Dice, names: string[]): void {
+  for (let last = names.length - 1; last > 0; last -= 1) {
+    const other = dice.between(0, last);
+    [names[last], names[other]] = [names[other] ?? '', names[last] ?? ''];
+  }
+}
