@@ -3,6 +3,7 @@
 import { CommanderError } from 'commander';
 import { NOT_SET, SettingsError } from '../config/settings-error.js';
 import { messageOf, type SystemError, systemErrorIn } from '../config/system-error.js';
+import { holderOf } from '../ops/port-holder.js';
 
 /** The exit codes that scripts rely on; never change one. */
 export const EXIT = {
@@ -94,6 +95,7 @@ const BY_NAME: Readonly<Record<string, Verdict>> = {
     hint: 'put the archive back from its backup (or point BILLSYNC_ARCHIVE at it); `billsync rebuild --accept-loss` goes on without it',
   },
   EnvironmentMismatchError: { exitCode: EXIT.usage },
+  FolderError: { exitCode: EXIT.usage },
   WarehouseTooNewError: { exitCode: EXIT.usage },
   CatalogUnreachableError: {
     exitCode: EXIT.unreachable,
@@ -163,7 +165,8 @@ function describeByName(error: Error): DescribedError {
     subject?: unknown;
   };
   const own = typeof exitCode === 'number' && isExitCode(exitCode) ? exitCode : null;
-  const addressTaken = errors(error).some((each) => each.code === 'EADDRINUSE') ? EXIT.locked : null;
+  const taken = errors(error).find((each) => each.code === 'EADDRINUSE') as { port?: unknown } | undefined;
+  const addressTaken = taken === undefined ? null : EXIT.locked;
   const network = typeof code === 'string' && BY_NETWORK_CODE.has(code) ? EXIT.unreachable : null;
   const system = systemErrorIn(error);
   const refused = system === null ? null : CHECKED.has(system.code) ? EXIT.checkFailed : EXIT.usage;
@@ -171,9 +174,15 @@ function describeByName(error: Error): DescribedError {
   return {
     exitCode: chosen,
     what: own === null && verdict === undefined ? told(error, system) : error.message || error.name,
-    subject: typeof subject === 'string' ? subject : null,
+    subject: typeof subject === 'string' ? subject : heldBy(taken?.port),
     hint: typeof hint === 'string' ? hint : (verdict?.hint ?? (chosen === EXIT.bug ? BUG_HINT : null)),
   };
+}
+
+/** Who listens at a port that is taken. */
+function heldBy(port: unknown): string | null {
+  const holder = typeof port === 'number' ? holderOf(port) : null;
+  return holder === null ? null : `port ${port} is held by ${holder}`;
 }
 
 /** What went wrong and, when the system refused something, which file it was and why. */

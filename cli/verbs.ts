@@ -68,7 +68,12 @@ export const VERBS: readonly Verb[] = [
     name: 'sandbox',
     summary: 'the billing service to play with',
     section: 'Run',
-    load: async () => (await import('../sandbox/command.js')).sandboxCommand(),
+    async load() {
+      const { sandboxOfUp } = await import('./find-sandbox.js');
+      const folder = process.argv[3] === 'serve' ? null : sandboxOfUp(process.env, process.cwd());
+      if (folder !== null) process.env.SANDBOX_DATA_DIR = folder;
+      return (await import('../sandbox/command.js')).sandboxCommand();
+    },
   },
   {
     name: 'report',

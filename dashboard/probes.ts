@@ -7,11 +7,21 @@ import type { Health } from '../ops/health.js';
 import type { Metrics } from '../ops/metrics.js';
 import { createAdminGuard, isTrusted } from './admin-guard.js';
 
+/** The admin port is in use; it is never swapped for another, at which nobody would look (decision 43). */
+export class AdminPortTakenError extends Error {
+  override readonly name = 'AdminPortTakenError';
+  readonly code = 'admin-port-taken';
+  constructor(host: string, port: number, options?: ErrorOptions) {
+    const advice = 'Stop what listens there, or set BILLSYNC_ADMIN_PORT (0 takes a free one)';
+    super(`The admin port ${host}:${port} is taken. ${advice}.`, options);
+  }
+}
+
 export interface ProbesOptions {
   readonly admin: Settings['admin'];
   readonly health: Health;
   readonly metrics: Metrics;
-  /** The admin port; null, or one that is taken: a free one. */
+  /** null: a free one. */
   readonly port: number | null;
 }
 
@@ -20,25 +30,33 @@ export interface RunningProbes {
   close(): Promise<void>;
 }
 
-/** @throws AdminPasswordMissingError */
+/** @throws AdminPasswordMissingError, AdminPortTakenError */
 export async function startProbes({ admin, health, metrics, port }: ProbesOptions): Promise<RunningProbes> {
   const guard = createAdminGuard(admin);
-  const open = async (wanted: number): Promise<FastifyInstance> => {
-    const app = fastify({ logger: false });
-    app.addHook('onRequest', guard);
-    registerProbes(app, { admin, health, metrics });
-    await app.listen({ host: admin.host.replace(/^\[|\]$/g, ''), port: wanted });
-    return app;
-  };
-  const app = await open(port ?? 0).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EADDRINUSE') throw error;
-    return open(0);
-  });
+  const app = fastify({ logger: false });
+  app.addHook('onRequest', guard);
+  registerProbes(app, { admin, health, metrics });
+  await listenAt(app, { host: admin.host, port: port ?? 0 });
   const host = admin.host.includes(':') ? `[${admin.host.replace(/[[\]]/g, '')}]` : admin.host;
   return {
     url: `http://${host}:${(app.server.address() as AddressInfo).port}/`,
     close: () => app.close(),
   };
+}
+
+/** @throws AdminPortTakenError */
+export async function listenAt(
+  app: FastifyInstance,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<number> {
+  const address = host.replace(/^\[|\]$/g, '');
+  try {
+    await app.listen({ host: address, port });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    throw new AdminPortTakenError(address, port, { cause: error });
+  }
+  return (app.server.address() as AddressInfo).port;
 }
 
 export function registerProbes(

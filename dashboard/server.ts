@@ -1,6 +1,5 @@
 /** The admin port: probes, metrics and read-only pages over the published file, never the writer's. */
 
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Settings } from '../config/settings.js';
@@ -20,6 +19,7 @@ import { registerOverview } from './pages/overview.js';
 import { registerQuarantine } from './pages/quarantine.js';
 import { registerReports } from './pages/reports.js';
 import { prepare } from './prepare.js';
+import { listenAt } from './probes.js';
 import { tellError } from './tell-error.js';
 import { STYLE, STYLE_ADDRESS } from './views.js';
 import { startWarmUp } from './warm-up.js';
@@ -34,8 +34,6 @@ export interface DashboardOptions {
   /** Takes the settings' secrets out of pages. */
   readonly scrub?: Scrub;
   readonly quarantine?: Pick<Quarantine, 'list' | 'show'>;
-  /** The worker owns the admin port (`fail`); another role takes a free one and says which. */
-  readonly whenPortIsTaken?: 'fail' | 'take-a-free-one';
   /** After this a page's queries are interrupted; 20 000 unless told. */
   readonly timeLimitMs?: number;
   /** How long a reader waits for a page of a new publication before the former one is shown; 700 unless told. */
@@ -50,15 +48,6 @@ export interface RunningDashboard {
   readonly url: string;
   readonly port: number;
   close(): Promise<void>;
-}
-
-/** The admin port is in use and may not be given up. */
-export class AdminPortTakenError extends Error {
-  override readonly name = 'AdminPortTakenError';
-  readonly code = 'admin-port-taken';
-  constructor(host: string, port: number) {
-    super(`The admin port ${host}:${port} is in use. Stop what listens there, or set BILLSYNC_ADMIN_PORT.`);
-  }
 }
 
 const DEFAULT_TIME_LIMIT_MS = 20_000;
@@ -117,7 +106,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   );
   answerErrors(app, context);
 
-  const port = await listen(app, options);
+  const port = await listenAt(app, settings.admin);
   // Probes are answered meanwhile; whoever starts a dashboard over a huge file is not kept waiting for it.
   await Promise.race([prepare(context), sleep(PREPARED_WITHIN_MS, undefined, { ref: false })]);
   const { warmUpEveryMs: everyMs } = options;
@@ -148,31 +137,6 @@ const HEADERS: Readonly<Record<string, string>> = {
   'cross-origin-opener-policy': 'same-origin',
   'cache-control': 'no-store',
 };
-
-async function listen(
-  app: FastifyInstance,
-  { settings, log, whenPortIsTaken }: DashboardOptions,
-): Promise<number> {
-  const host = settings.admin.host.replace(/^\[|\]$/g, '');
-  const { port } = settings.admin;
-  try {
-    await app.listen({ host, port });
-  } catch (error) {
-    if (!isAddressInUse(error)) throw error;
-    if (whenPortIsTaken === 'fail') throw new AdminPortTakenError(host, port);
-    await app.listen({ host, port: 0 });
-    log.warn({ wanted: port, port: portOf(app) }, 'the admin port is taken, so a free one is used');
-  }
-  return portOf(app);
-}
-
-function portOf(app: FastifyInstance): number {
-  return (app.server.address() as AddressInfo).port;
-}
-
-function isAddressInUse(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-}
 
 function answerErrors(app: FastifyInstance, context: PageContext): void {
   app.setNotFoundHandler(async (_request, reply) =>

@@ -23,9 +23,10 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { mkdir, readdir, rm, unlink } from 'node:fs/promises';
+import { readdir, rm, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { makeFolders } from './make-folders.js';
 
 /** A flush to disk failed. Never retried; the process must end and start clean (faults: failed fsync). */
 export class FsyncError extends Error {
@@ -47,7 +48,7 @@ export function systemCode(error: unknown): string | null {
 /** Makes a folder (0700) with its parents, each entry durable. */
 export async function makeFolder(path: string): Promise<void> {
   const whole = resolve(path);
-  const first = await mkdir(whole, { recursive: true, mode: 0o700 });
+  const first = await makeFolders(whole);
   if (first === undefined) return;
   for (let folder = whole; folder.length >= first.length; folder = dirname(folder)) {
     await syncFolder(dirname(folder));

@@ -12,6 +12,7 @@ import { once } from 'node:events';
 import { mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { makeFolders } from '../ops/make-folders.js';
 import { isAlive, isStillRunning, ownIdentity } from '../ops/process-identity.js';
 import { type EmbeddedRecord, pause, readEmbeddedRecord } from './connect.js';
 import { temporalExecutable } from './server-executable.js';
@@ -67,7 +68,7 @@ const HUNG_STOP_WITHIN_MS = 2_000;
 /** @throws PortTakenError, TemporalServerMissingError */
 export async function startEmbeddedTemporal(options: EmbeddedOptions): Promise<EmbeddedTemporal> {
   const { log } = options;
-  await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
+  await makeFolders(options.dataDir);
   const dataDir = await realpath(options.dataDir);
   const stopping = new AbortController();
   const take: Take = {

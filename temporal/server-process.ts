@@ -59,7 +59,7 @@ export async function launchServer(
   try {
     child = spawn(start.executable, serverArguments({ ...place, host, port }), {
       stdio: ['ignore', output.fd, output.fd],
-      env: environmentWithoutTemporal(),
+      env: serverEnvironment(process.env),
     });
     // Right after the start, so that a kill -9 of ours from here on leaves a server that can be found.
     await once(child, 'spawn');
@@ -169,10 +169,24 @@ function serverArguments(
   ];
 }
 
-/** The CLI reads TEMPORAL_* too and would mistake our target for its own settings. */
-function environmentWithoutTemporal(): NodeJS.ProcessEnv {
+/** What a program needs to run at all. Every other variable may be a secret of ours, or a setting that the CLI would take. */
+const INHERITED = [
+  'PATH',
+  'HOME',
+  'USER',
+  'LANG',
+  'LC_ALL',
+  'TZ',
+  'TMPDIR',
+  'GODEBUG',
+  'GOMAXPROCS',
+  'GOMEMLIMIT',
+];
+
+/** Of the Temporal server, from ours. */
+export function serverEnvironment(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(TEMPORAL|BILLSYNC)_/.test(name)),
+    INHERITED.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]]])),
   );
 }
 

@@ -1,13 +1,14 @@
 /** A data folder belongs to one environment for ever: test and production refuse each other's. */
 
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EnvironmentName } from '../contract/names.js';
+import { keepPrivate } from '../ops/private-folder.js';
 import { EnvironmentMismatchError } from './errors.js';
 
-/** @throws EnvironmentMismatchError the folder was marked by the other environment */
+/** @throws EnvironmentMismatchError the folder was marked by the other environment; FolderError it cannot be ours */
 export async function claimDataFolder(dataDir: string, environment: EnvironmentName): Promise<void> {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await keepPrivate(dataDir);
   const marker = join(dataDir, 'environment');
   const found = (await readMarker(marker)) ?? (await writeMarker(marker, environment));
   if (found !== environment) throw new EnvironmentMismatchError(dataDir, { wanted: environment, found });

@@ -9,6 +9,9 @@ import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
 import type { Publication, Warehouse } from './warehouse.js';
 
+/** The part of a warehouse that it needs. */
+export type PublishedWarehouse = Pick<Warehouse, 'ingestArchive' | 'publish' | 'onChange'>;
+
 export interface PublisherOptions {
   readonly log: Logger;
   readonly metrics?: Metrics;
@@ -31,7 +34,7 @@ const LEAST_PAUSE_FACTOR = 10;
 const LONGEST_RETRY_MS = 30_000;
 const COMPLAIN_EVERY_MS = 60_000;
 
-export function startPublisher(warehouse: Warehouse, options: PublisherOptions): Publisher {
+export function startPublisher(warehouse: PublishedWarehouse, options: PublisherOptions): Publisher {
   const { log, quietMs = 400, longestMs = 4_000, ingestEveryMs = 1_000 } = options;
   const age = options.metrics?.gauge('publication_sequence', 'Sequence of the copy that readers see.');
   const seconds = options.metrics?.histogram(

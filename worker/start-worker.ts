@@ -30,6 +30,7 @@ import { publishedPath } from './published-path.js';
 import { readGaps } from './read-gaps.js';
 import { installRuntime } from './runtime.js';
 import { watchDisk } from './watch-disk.js';
+import { watchedWarehouse } from './watched-warehouse.js';
 import { writeReport } from './write-report.js';
 
 export interface WorkerOptions {
@@ -104,7 +105,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     });
     closers.push(() => warehouse.close());
     health.set('warehouse', { isHealthy: true });
-    const publisher = startPublisher(warehouse, { log, metrics });
+    const publisher = startPublisher(watchedWarehouse(warehouse, { health, alerts }), { log, metrics });
     closers.push(() => publisher.close());
     const service = createBillingService({ settings, archive, log });
     closers.push(() => service.close());

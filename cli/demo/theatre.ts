@@ -7,9 +7,10 @@ import type { Settings } from '../../config/settings.js';
 import { createLogger } from '../../ops/log.js';
 import { type Sandbox, startSandbox } from '../../sandbox/service.js';
 import { printError } from '../errors.js';
+import { basicAuth } from '../roles/basic-auth.js';
 import { createRoleContext, type RunningRole } from '../roles/run-role.js';
 import { startUpRole } from '../roles/up-role.js';
-import { basicAuth, sandboxSettings } from '../roles/up-with-sandbox.js';
+import { sandboxSettings } from '../roles/up-with-sandbox.js';
 import type { Narrator } from './present.js';
 
 export interface TheatreOptions {

@@ -1,7 +1,9 @@
 /** Tries the billing service as the worker would: its certificate, its token, and whether its clock is ours. */
 
 import { X509Certificate } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { openArchive } from '../../archive/open-archive.js';
 import type { BillingService } from '../../billing/billing-service.js';
 import { createBillingService } from '../../billing/client.js';
@@ -9,7 +11,10 @@ import { RefusedError } from '../../billing/errors.js';
 import { createHttp } from '../../billing/http.js';
 import { requireService } from '../../config/load-settings.js';
 import type { Settings } from '../../config/settings.js';
+import { DEFAULT_FILE_NAME } from '../../config/settings-file.js';
+import { isAlive } from '../../ops/process-identity.js';
 import { CliError, EXIT } from '../errors.js';
+import { readRunFile } from '../roles/run-file.js';
 import { type Finding, note, ok } from './finding.js';
 
 const PATIENCE_MS = 30_000;
@@ -19,9 +24,17 @@ const TOLERATED_SKEW_SECONDS = 60;
 export async function checkService(settings: Settings): Promise<Finding> {
   await checkCa(settings.service.caFile);
   if (settings.service.baseUrl === null) {
-    return note(
+    const up = readRunFile(settings, 'up');
+    const playsAt = up !== null && isAlive(up.pid) ? up.addresses.sandbox : undefined;
+    if (playsAt !== undefined) return ok(`the sandbox of \`billsync up\` (pid ${up?.pid}) at ${playsAt}`);
+    throw new CliError(
+      EXIT.usage,
       'none is configured: reports and imports work, events cannot be acted on',
-      '`billsync init` writes a settings file to fill in',
+      {
+        hint: existsSync(resolve(process.env.BILLSYNC_CONFIG || DEFAULT_FILE_NAME))
+          ? 'set base_url, auth_url, client_id and the client secret in the settings file'
+          : '`billsync init` writes a settings file to fill in; to rehearse without a service: `billsync up --sandbox`',
+      },
     );
   }
   requireService(settings);

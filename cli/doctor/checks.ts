@@ -1,13 +1,14 @@
 /** What `doctor` tries, one check for each thing that can be wrong by itself. */
 
 import { existsSync } from 'node:fs';
-import { mkdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openArchive } from '../../archive/open-archive.js';
 import type { Settings } from '../../config/settings.js';
 import { openInbox } from '../../inbox/inbox.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import { createLogger } from '../../ops/log.js';
+import { keepPrivate } from '../../ops/private-folder.js';
 import { connectTemporal, readEmbeddedRecord } from '../../temporal/connect.js';
 import { temporalExecutable } from '../../temporal/server-executable.js';
 import { lockOwner } from '../../warehouse/lock-file.js';
@@ -17,6 +18,7 @@ import { CliError, EXIT } from '../errors.js';
 import { counted } from '../output.js';
 import { openPublished } from '../published.js';
 import { checkEndpoint } from './check-endpoint.js';
+import { checkRunning } from './check-running.js';
 import { checkClock, checkService } from './check-service.js';
 import { type Check, type Finding, note, ok } from './finding.js';
 
@@ -28,6 +30,7 @@ export const CHECKS: readonly Check[] = [
   { name: 'clock', isInFolder: false, run: checkClock },
   { name: 'temporal', isInFolder: true, run: checkTemporal },
   { name: 'endpoint', isInFolder: false, run: checkEndpoint },
+  { name: 'processes', isInFolder: false, run: checkRunning },
   { name: 'inbox', isInFolder: true, run: checkInbox },
   { name: 'warehouse', isInFolder: false, run: checkWarehouse },
   { name: 'published file', isInFolder: true, run: checkPublished },
@@ -41,7 +44,7 @@ const LITTLE_ROOM_BYTES = 1024 ** 3;
 async function checkDataFolder(settings: Settings): Promise<Finding> {
   const { dataDir, environment } = settings;
   await checkEnvironment(settings);
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await keepPrivate(dataDir);
   const probe = join(dataDir, `.doctor-${process.pid}`);
   await writeFile(probe, 'x', { flush: true });
   await rm(probe);

@@ -16,8 +16,6 @@ export async function startAdminRole({ settings, log, metrics, health }: RoleCon
     log,
     scrub: createScrub(settings, { keepFigures: true }),
     quarantine: await openQuarantine(join(settings.dataDir, 'quarantine')),
-    // A second role on this machine finds the port taken: a free one will do, and the `ready` line says which.
-    whenPortIsTaken: 'take-a-free-one',
   });
   return { addresses: { dashboard: `${dashboard.url}/` }, close: () => dashboard.close() };
 }

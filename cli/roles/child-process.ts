@@ -65,10 +65,12 @@ export function startProcess({ role, settings, context }: UpProcessOptions): UpP
   let last: { state: ChildState; atMs: number } | null = null;
   let addresses: Readonly<Record<string, string>> = {};
   let wasReady = false;
+  let isUp = false;
 
   /** One life. @returns what it said of why it cannot start, if it did */
   async function live(): Promise<CliError | null> {
     let failure: CliError | null = null;
+    isUp = false;
     const born = spawn(role, settings(addresses));
     child = born;
     born.on('message', (message: FromChild) => {
@@ -77,6 +79,7 @@ export function startProcess({ role, settings, context }: UpProcessOptions): UpP
       else if (message.kind === 'state') last = { state: message.state, atMs: performance.now() };
       else {
         wasReady = true;
+        isUp = true;
         addresses = message.addresses;
         started.resolve();
         alerts.resolve(`process/${role}`);
@@ -133,7 +136,9 @@ export function startProcess({ role, settings, context }: UpProcessOptions): UpP
     async close() {
       closing.abort(new Error('closing'));
       const leaving = child;
-      if (leaving?.connected) leaving.send({ kind: 'stop' } satisfies ToChild, () => undefined);
+      // One that has not begun has nothing to drain, and whoever waits for it waits for a start that nobody wants.
+      if (!isUp) leaving?.kill('SIGKILL');
+      else if (leaving?.connected) leaving.send({ kind: 'stop' } satisfies ToChild, () => undefined);
       const late = setTimeout(() => leaving?.kill('SIGKILL'), GONE_WITHIN_MS);
       await living;
       clearTimeout(late);

@@ -7,6 +7,7 @@ import { type Alerts, createAlerts } from '../../ops/alerts.js';
 import { createHealth, type Health } from '../../ops/health.js';
 import { createLogger, type Logger } from '../../ops/log.js';
 import { createMetrics, type Metrics } from '../../ops/metrics.js';
+import { keepPrivate } from '../../ops/private-folder.js';
 import { createScrub } from '../../ops/scrub.js';
 import { startTracing } from '../../temporal/tracing.js';
 import { checkEnvironment } from '../environment-check.js';
@@ -46,6 +47,7 @@ export async function runRole(
 ): Promise<void> {
   const { settings, verbose } = contextOf(command, overrides);
   await checkEnvironment(settings);
+  await keepPrivate(settings.dataDir);
   takeOverSignals();
   await serveRole({
     ...{ settings, role, verbose, start },

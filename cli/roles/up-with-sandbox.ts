@@ -1,20 +1,27 @@
 /** `up --sandbox`: the same role against a billing service of our own, which calls the endpoint like a real one. */
 
 import { randomBytes } from 'node:crypto';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { keepPrivate } from '../../ops/private-folder.js';
 import { type Sandbox, startSandbox } from '../../sandbox/service.js';
+import { contextOf } from '../verb.js';
+import { basicAuth } from './basic-auth.js';
 import { type RoleContext, type RunningRole, runRole } from './run-role.js';
 import { startUpRole } from './up-role.js';
 
 const REGISTRATION = 'billsync up';
 
-/** Its state lies where the `sandbox` verbs look for it, so `billsync sandbox trigger` works beside it. */
+/** Its state lies in the data folder, where the `sandbox` verbs look for it (find-sandbox.ts). */
 export async function runWithSandbox(
   command: Command,
   overrides: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const sandbox = await startSandbox({ dataDir: resolve(process.env.SANDBOX_DATA_DIR || 'sandbox-data') });
+  const { SANDBOX_DATA_DIR: chosen } = process.env;
+  const { settings } = contextOf(command, overrides);
+  await keepPrivate(settings.dataDir);
+  const dataDir = chosen ? resolve(chosen) : join(settings.dataDir, 'sandbox');
+  const sandbox = await startSandbox({ dataDir });
   const password = randomBytes(18).toString('base64url');
   try {
     await runRole(command, 'up', (context) => startBeside(sandbox, password, context), {
@@ -56,8 +63,4 @@ async function startBeside(sandbox: Sandbox, password: string, context: RoleCont
     addresses: { ...running.addresses, sandbox: sandbox.pageUrl },
     close: () => running.close(),
   };
-}
-
-export function basicAuth(user: string, password: string): string {
-  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }

@@ -4,6 +4,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +15,8 @@ import { CHECKS } from '../../cli/doctor/checks.js';
 import { type Diagnosis, diagnose, exitCodeOf } from '../../cli/doctor/diagnose.js';
 import type { Finding } from '../../cli/doctor/finding.js';
 import { describeError } from '../../cli/errors.js';
+import { sandboxOfUp } from '../../cli/find-sandbox.js';
+import { writeRunFile } from '../../cli/roles/run-file.js';
 import { loadSettings } from '../../config/load-settings.js';
 import { type ForeignService, startForeignService } from '../support/foreign-service.js';
 import { serviceSettings } from '../support/service-settings.js';
@@ -218,5 +222,44 @@ describe('the warehouse', () => {
     } finally {
       holder.kill('SIGKILL');
     }
+  });
+});
+
+describe('the processes', () => {
+  test('tell what they know of themselves', async () => {
+    const components: Record<string, { isHealthy: boolean; detail: string }> = {
+      publication: { isHealthy: false, detail: 'It failed 2 times in a row.' },
+      warehouse: { isHealthy: true, detail: '' },
+    };
+    const admin = createServer((_request, response) =>
+      response.writeHead(503).end(JSON.stringify({ components })),
+    );
+    await new Promise<void>((resolve) => admin.listen(0, '127.0.0.1', resolve));
+    const { port } = admin.address() as AddressInfo;
+    const dataDir = join(folder, 'running');
+    expect(await check('processes', { BILLSYNC_DATA_DIR: dataDir })).toMatchObject({ result: 'ok' });
+    const note = writeRunFile({ dataDir }, 'up', { dashboard: `http://127.0.0.1:${port}/` });
+    const found = await check('processes', { BILLSYNC_DATA_DIR: dataDir });
+    expect(found).toMatchObject({ result: 'failed', exitCode: 0 });
+    expect(found.detail).toMatch(/publication: It failed 2 times/);
+    expect(found.detail).not.toMatch(/warehouse/);
+    admin.close();
+    note.remove();
+  });
+
+  test('play the service under `up --sandbox`', async () => {
+    const dataDir = join(folder, 'playing');
+    expect(await check('billing service', { BILLSYNC_DATA_DIR: dataDir })).toMatchObject({
+      result: 'failed',
+      exitCode: 2,
+    });
+    const note = writeRunFile({ dataDir }, 'up', { sandbox: 'http://127.0.0.1:1/' });
+    const found = await check('billing service', { BILLSYNC_DATA_DIR: dataDir });
+    expect(found).toMatchObject({ result: 'ok', detail: expect.stringContaining('the sandbox of') });
+    await mkdir(join(dataDir, 'sandbox'));
+    expect(sandboxOfUp({ BILLSYNC_DATA_DIR: dataDir }, folder)).toBe(join(dataDir, 'sandbox'));
+    expect(sandboxOfUp({ BILLSYNC_DATA_DIR: dataDir, SANDBOX_DATA_DIR: '/elsewhere' }, folder)).toBeNull();
+    note.remove();
+    expect(sandboxOfUp({ BILLSYNC_DATA_DIR: dataDir }, folder)).toBeNull();
   });
 });

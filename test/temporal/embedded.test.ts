@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isAlive } from '../../ops/process-identity.js';
 import { connectTemporal, openConnection, TemporalUnreachableError } from '../../temporal/connect.js';
 import { startEmbeddedTemporal } from '../../temporal/embedded.js';
-import { PortTakenError } from '../../temporal/server-process.js';
+import { PortTakenError, serverEnvironment } from '../../temporal/server-process.js';
 import { eventually } from '../support/eventually.js';
 
 const log = pino({ level: 'silent' });
@@ -152,5 +152,21 @@ describe('embedded Temporal', () => {
       PortTakenError,
     );
     listener.close();
+  });
+});
+
+describe('serverEnvironment', () => {
+  test('hands on what a program needs to run, and no other variable', () => {
+    const own = {
+      ...{ PATH: '/bin', HOME: '/home/a', TZ: 'UTC', TEMPORAL_ADDRESS: 'a:1', BILLSYNC_CLIENT_SECRET: 's' },
+      ...{
+        AWS_SECRET_ACCESS_KEY: 's',
+        PGPASSWORD: 's',
+        DATABASE_URL: 's',
+        HTTPS_PROXY: 'http://u:s@p',
+        MY_TOKEN: 's',
+      },
+    };
+    expect(serverEnvironment(own)).toEqual({ PATH: '/bin', HOME: '/home/a', TZ: 'UTC' });
   });
 });

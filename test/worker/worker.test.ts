@@ -1,7 +1,7 @@
 /** The worker with real parts: from an event to rows that equal what was billed, through every absence of Temporal. */
 
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { Decimal } from 'decimal.js';
@@ -111,6 +111,23 @@ describe('worker', () => {
     await settled(worker);
     expect(Object.keys(await loaded(worker))).toEqual([invoiceId]);
     expect((await worker.warehouse.invoice(invoiceId))?.state).toBe('loaded');
+  });
+
+  test('is not ready and says so while nothing can be published, and is ready again once it can', async () => {
+    await rig.startTemporal();
+    const worker = await rig.startWorker();
+    await worker.ready;
+    const published = join(rig.dataDir, 'reports.duckdb');
+    await rm(published, { force: true });
+    await mkdir(join(published, 'in the way'), { recursive: true });
+    await rig.service.createInvoice();
+    await rig.forward();
+    const publication = () => rig.health.report().components.publication;
+    await eventually(async () => publication()?.isHealthy === false, { every: 100 });
+    expect(rig.logged()).toContain('alert raised: Nothing new is published');
+    await rm(published, { recursive: true });
+    await eventually(async () => publication()?.isHealthy === true, { every: 100 });
+    expect(rig.logged()).toContain('alert resolved: Nothing new is published');
   });
 
   test('finds a finalized event that was never delivered', async () => {

@@ -1,0 +1,64 @@
+/** Makes a folder with its parents, one after the other: Node's own way asks for ever where none can be made, as below /proc. */
+
+import { mkdir, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+
+/** A folder that is needed cannot be made. */
+export class FolderError extends Error {
+  override readonly name = 'FolderError';
+  readonly code = 'folder';
+  readonly subject: string;
+  readonly hint: string;
+  constructor(
+    message: string,
+    more: { readonly subject: string; readonly hint: string; readonly cause?: unknown },
+  ) {
+    super(message, { cause: more.cause });
+    this.subject = more.subject;
+    this.hint = more.hint;
+  }
+}
+
+/**
+ * Private to the user (0700). What is there already is left as it is.
+ *
+ * @returns the first folder that was made; undefined when all were there
+ * @throws FolderError
+ */
+export async function makeFolders(path: string): Promise<string | undefined> {
+  const missing: string[] = [];
+  for (let folder = resolve(path); !(await isFolder(folder)); folder = dirname(folder))
+    missing.unshift(folder);
+  for (const folder of missing) {
+    try {
+      await mkdir(folder, { mode: 0o700 });
+    } catch (error) {
+      // Made meanwhile by somebody who starts beside us.
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST' && (await isFolder(folder))) continue;
+      throw cannotBeMade(folder, error);
+    }
+  }
+  return missing[0];
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    if ((await stat(path)).isDirectory()) return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw cannotBeMade(path, error);
+  }
+  throw new FolderError('a folder is needed where something else is', {
+    subject: path,
+    hint: 'move it away, or choose another folder',
+  });
+}
+
+function cannotBeMade(path: string, cause: unknown): FolderError {
+  const { code } = cause as NodeJS.ErrnoException;
+  return new FolderError(`a folder cannot be made (${code ?? String(cause)})`, {
+    subject: path,
+    hint: 'choose a folder that can be written (BILLSYNC_DATA_DIR), or give this user the right to',
+    cause,
+  });
+}

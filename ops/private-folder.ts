@@ -1,0 +1,54 @@
+/**
+ * Keeps the data folder to its user: whoever else can write there could plant a key that he knows, and read or forge all
+ * that it protects. Modes that are too wide are mended; what may have been planted is refused.
+ */
+
+import { chmod, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FolderError, makeFolders } from './make-folders.js';
+
+const WRITABLE_BY_OTHERS = 0o022;
+const OPEN_TO_OTHERS = 0o077;
+/** What lies there is believed, or is secret. */
+const WITH_SECRETS = ['keys', 'inbox', 'quarantine', 'run'] as const;
+
+/** Makes it where it is missing. @throws FolderError it cannot be made, or others may have put something into it */
+export async function keepPrivate(dataDir: string): Promise<void> {
+  await makeFolders(dataDir);
+  const folder = await stat(dataDir);
+  const keys = await namesIn(join(dataDir, 'keys'));
+  const trusted = new Set([process.getuid?.() ?? folder.uid, 0]);
+  if ((folder.mode & WRITABLE_BY_OTHERS) !== 0) {
+    if (keys.length > 0)
+      throw suspicious(dataDir, 'others may write to the data folder, and keys lie in it', dataDir);
+    // One that is not ours, as a mounted volume is not, keeps its mode; then the folders in it are what counts.
+    if (folder.uid === process.getuid?.()) await chmod(dataDir, 0o700);
+  } else trusted.add(folder.uid);
+  for (const name of WITH_SECRETS) await keepFolderPrivate(join(dataDir, name), trusted, dataDir);
+  for (const name of keys) {
+    const path = join(dataDir, 'keys', name);
+    const file = await stat(path);
+    if (!trusted.has(file.uid)) throw suspicious(path, 'a key belongs to another user', dataDir);
+    if ((file.mode & WRITABLE_BY_OTHERS) !== 0) throw suspicious(path, 'others may write to a key', dataDir);
+    if ((file.mode & OPEN_TO_OTHERS) !== 0) await chmod(path, 0o600);
+  }
+}
+
+async function keepFolderPrivate(path: string, trusted: ReadonlySet<number>, dataDir: string): Promise<void> {
+  const folder = await stat(path).catch(() => null);
+  if (folder === null) return;
+  if (!trusted.has(folder.uid))
+    throw suspicious(path, 'a folder of billsync belongs to another user', dataDir);
+  if ((folder.mode & OPEN_TO_OTHERS) !== 0) await chmod(path, 0o700);
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch(() => []);
+}
+
+function suspicious(path: string, what: string, dataDir: string): FolderError {
+  return new FolderError(what, {
+    subject: path,
+    hint: `somebody may have planted it: see that what lies there is yours, then \`chown -R $(id -u) ${dataDir} && chmod -R go-rwx ${dataDir}\``,
+  });
+}

@@ -1,0 +1,77 @@
+/** A role that cannot start says at once what is in the way, and with which exit code. */
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { billsync } from '../support/billsync.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'billsync-starts-'));
+const service = {
+  ...{ BILLSYNC_BASE_URL: 'https://127.0.0.1:9', BILLSYNC_AUTH_URL: 'https://127.0.0.1:9' },
+  ...{ BILLSYNC_CLIENT_ID: 'a', BILLSYNC_CLIENT_SECRET: 'b', BILLSYNC_WEBHOOK_PORT: '0' },
+};
+let server: Server;
+let taken: string;
+beforeAll(async () => {
+  server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  taken = String(typeof address === 'object' && address !== null ? address.port : 0);
+});
+afterAll(() => {
+  server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const run = (name: string, ...args: string[]) => ({
+  with: (env: Record<string, string>) =>
+    billsync(args, { env: { BILLSYNC_DATA_DIR: join(folder, name), ...service, ...env }, cwd: folder }),
+});
+
+describe('a role', () => {
+  test.each([
+    ['up', { BILLSYNC_ADMIN_PORT: 'taken' }],
+    ['up', { BILLSYNC_WEBHOOK_PORT: 'taken', BILLSYNC_ADMIN_PORT: '0' }],
+    ['dashboard', { BILLSYNC_ADMIN_PORT: 'taken' }],
+  ])(
+    '%s ends with 8 when its port is taken, and names who holds it: %o',
+    async (role, ports) => {
+      const env = Object.fromEntries(
+        Object.entries(ports).map(([name, port]) => [name, port === 'taken' ? taken : port]),
+      );
+      const { exitCode, stderr } = await run(`port-${Object.keys(ports).join('-')}-${role}`, role).with(env);
+      expect(stderr).toMatch(new RegExp(`port ${taken} is held by process ${process.pid} `));
+      expect(exitCode).toBe(8);
+    },
+    90_000,
+  );
+
+  test.each([['up'], ['worker'], ['doctor']])(
+    '%s ends with 2 when its data folder cannot be made',
+    async (role) => {
+      const env = { BILLSYNC_DATA_DIR: '/proc/billsync/data', BILLSYNC_ADMIN_PORT: '0' };
+      const { exitCode, stdout, stderr } = await run('', role).with(env);
+      expect(stdout + stderr).toMatch(/a folder cannot be made/);
+      expect(exitCode).toBeGreaterThan(0);
+    },
+    90_000,
+  );
+
+  test('is told that no service is configured, and where to say so', async () => {
+    const none = { ...service, BILLSYNC_BASE_URL: '' };
+    const doctor = await run('none', 'doctor').with(none);
+    expect(doctor.exitCode).not.toBe(0);
+    expect(doctor.stdout).toMatch(/billsync init/);
+    mkdirSync(join(folder, 'there'));
+    writeFileSync(join(folder, 'there', 'billsync.yaml'), 'environment: test\n');
+    const beside = await billsync(['doctor'], {
+      env: { BILLSYNC_DATA_DIR: join(folder, 'none') },
+      cwd: join(folder, 'there'),
+    });
+    expect(beside.exitCode).not.toBe(0);
+    expect(beside.stdout).toMatch(/set base_url, .* in the settings file/);
+    expect(beside.stdout).not.toMatch(/billsync init/);
+  }, 90_000);
+});

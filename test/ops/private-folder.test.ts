@@ -1,0 +1,69 @@
+/** Nobody else writes to the data folder, and what somebody may have planted there is not believed. */
+
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { FolderError, makeFolders } from '../../ops/make-folders.js';
+import { keepPrivate } from '../../ops/private-folder.js';
+
+const root = mkdtempSync(join(tmpdir(), 'billsync-private-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+const modeOf = (path: string): number => statSync(path).mode & 0o777;
+
+let made = 0;
+/** A data folder of that mode, with a key of the other mode in it unless that is null. */
+function aFolder(mode: number, keyMode: number | null): { readonly dataDir: string; readonly key: string } {
+  made += 1;
+  const dataDir = join(root, `data-${made}`);
+  const key = join(dataDir, 'keys', 'payload.key');
+  mkdirSync(dataDir);
+  if (keyMode !== null) {
+    mkdirSync(join(dataDir, 'keys'));
+    writeFileSync(key, 'local:secret\n');
+    chmodSync(key, keyMode);
+  }
+  chmodSync(dataDir, mode);
+  return { dataDir, key };
+}
+
+describe('keepPrivate', () => {
+  test('makes the folder, and mends modes that are too wide', async () => {
+    const fresh = join(root, 'a', 'b');
+    await keepPrivate(fresh);
+    expect([modeOf(fresh), modeOf(join(root, 'a'))]).toEqual([0o700, 0o700]);
+    const { dataDir } = aFolder(0o777, null);
+    await keepPrivate(dataDir);
+    expect(modeOf(dataDir)).toBe(0o700);
+    const readable = aFolder(0o755, 0o644);
+    chmodSync(join(readable.dataDir, 'keys'), 0o777);
+    await keepPrivate(readable.dataDir);
+    expect([modeOf(readable.key), modeOf(join(readable.dataDir, 'keys'))]).toEqual([0o600, 0o700]);
+  });
+
+  test('refuses keys that others could have planted, and says where and what to do', async () => {
+    for (const { dataDir } of [aFolder(0o777, 0o600), aFolder(0o770, 0o600), aFolder(0o700, 0o666)]) {
+      const refused = await keepPrivate(dataDir).catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(FolderError);
+      expect((refused as FolderError).subject).toContain(dataDir);
+      expect((refused as FolderError).hint).toContain('chmod -R go-rwx');
+    }
+  });
+
+  test('refuses a key of another user', async () => {
+    const { dataDir, key } = aFolder(0o700, 0o600);
+    // Only root may give a file away.
+    if (process.getuid?.() !== 0) return;
+    chownSync(key, 4711, 4711);
+    await expect(keepPrivate(dataDir)).rejects.toThrow(/another user/);
+  });
+});
+
+describe('makeFolders', () => {
+  test('says at once what cannot be made', async () => {
+    await expect(makeFolders('/proc/billsync/data')).rejects.toThrow(/cannot be made/);
+    writeFileSync(join(root, 'file'), '');
+    await expect(makeFolders(join(root, 'file'))).rejects.toThrow(/something else/);
+    await expect(makeFolders(join(root, 'file', 'below'))).rejects.toThrow(/cannot be made \(ENOTDIR\)/);
+  });
+});

@@ -1,0 +1,27 @@
+/** What the publisher does again and again, watched: readers must not be left with old figures without a word. */
+
+import type { Alerts } from '../ops/alerts.js';
+import type { Health } from '../ops/health.js';
+import { watchTask } from '../ops/watch-task.js';
+import type { PublishedWarehouse } from '../warehouse/publisher.js';
+
+export function watchedWarehouse(
+  warehouse: PublishedWarehouse,
+  sinks: { readonly health: Health; readonly alerts: Alerts },
+): PublishedWarehouse {
+  const ingest = watchTask({
+    ...{ ...sinks, component: 'ingest' },
+    title: 'What was received does not reach the warehouse',
+    advice: 'Deliveries are kept meanwhile. The log of the worker names what it stumbled over.',
+  });
+  const publication = watchTask({
+    ...{ ...sinks, component: 'publication' },
+    title: 'Nothing new is published; readers keep the previous figures',
+    advice: 'Look at the disk and at `reports.duckdb` in the data folder; the log of the worker says more.',
+  });
+  return {
+    onChange: (listener) => warehouse.onChange(listener),
+    ingestArchive: () => ingest.run(() => warehouse.ingestArchive()),
+    publish: () => publication.run(() => warehouse.publish()),
+  };
+}
