@@ -73,22 +73,26 @@ function learnPartner({ settings, archive, log, stopping }: PartnerQuestion) {
     return { ids: () => configured, close: async () => {} };
   }
   const service = createBillingService({ settings, archive, log });
+  // Also when the role is not asked to stop but cannot start: its port is taken, say.
+  const closing = new AbortController();
+  const until = AbortSignal.any([stopping, closing.signal]);
   const learning = (async () => {
     for (let waitMs = 1_000; service.partnerIds().length === 0; waitMs = Math.min(waitMs * 2, 60_000)) {
       try {
-        await service.fetchToken({ signal: stopping });
+        await service.fetchToken({ signal: until });
       } catch (error) {
         log.warn({ err: error }, 'whose account this is cannot be learned yet');
       }
       // A token that names no partner is no error, and asking again at once would never end.
-      if (service.partnerIds().length === 0) await pause(waitMs, stopping);
+      if (service.partnerIds().length === 0) await pause(waitMs, until);
     }
   })().catch((error: unknown) => {
-    if (!stopping.aborted) log.error({ err: error }, 'stopped asking whose account this is');
+    if (!until.aborted) log.error({ err: error }, 'stopped asking whose account this is');
   });
   return {
     ids: () => service.partnerIds(),
     async close() {
+      closing.abort(new Error('closing'));
       await learning;
       await service.close();
     },
