@@ -16,7 +16,7 @@ export interface PostRequest {
 export type PostResult = Pick<DeliveryAttempt, 'status' | 'error' | 'responseBody'>;
 
 /** More of an answer is not read; the status has been said by then. */
-export const READ_RESPONSE_BYTES = 256 * 1024;
+const READ_RESPONSE_BYTES = 256 * 1024;
 const KEPT_RESPONSE_CHARACTERS = 2_000;
 
 /**
@@ -41,7 +41,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #chunks: Buffer[] = [];
   #controller: Dispatcher.DispatchController | null = null;
   #length = 0;
-  #status = 0;
+  #status: number | null = null;
   #over = false;
 
   constructor(settle: (result: PostResult) => void, timeoutMs: number) {
@@ -71,17 +71,21 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#end(failed(error));
+    this.#end({ status: null, error: messageOf(error), responseBody: '' });
   }
 
   #giveUp(timeoutMs: number): void {
-    const error = tooLate(timeoutMs);
-    this.#end(failed(error));
-    this.#controller?.abort(error);
+    const error = `No answer within ${timeoutMs / 1_000} s.`;
+    this.#end({ status: null, error, responseBody: '' });
+    this.#controller?.abort(new Error(error));
   }
 
   #answered(): void {
-    this.#end(answered(this.#status, Buffer.concat(this.#chunks)));
+    const status = this.#status;
+    const ok = status !== null && status >= 200 && status <= 299;
+    const text = Buffer.concat(this.#chunks).toString('utf8');
+    const responseBody = text.slice(0, KEPT_RESPONSE_CHARACTERS);
+    this.#end({ status, error: ok ? null : `The endpoint answered ${status}.`, responseBody });
   }
 
   #end(result: PostResult): void {
@@ -90,22 +94,6 @@ class Exchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.#timer);
     this.#settle(result);
   }
-}
-
-/** How an exchange ended that has an answer; any but 2xx is an error (spec 4.6). */
-export function answered(status: number, body: Buffer): PostResult {
-  const ok = status >= 200 && status <= 299;
-  const responseBody = body.toString('utf8').slice(0, KEPT_RESPONSE_CHARACTERS);
-  return { status, error: ok ? null : `The endpoint answered ${status}.`, responseBody };
-}
-
-/** How an exchange ended that has none. */
-export function failed(error: Error): PostResult {
-  return { status: null, error: messageOf(error), responseBody: '' };
-}
-
-export function tooLate(timeoutMs: number): Error {
-  return new Error(`No answer within ${timeoutMs / 1_000} s.`);
 }
 
 function messageOf(error: Error): string {

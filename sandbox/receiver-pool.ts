@@ -1,8 +1,7 @@
 /** The connections to partner endpoints: kept alive, bounded, and apart for each registration. */
 import { Readable } from 'node:stream';
 import { Pool } from 'undici';
-import { DELIVERY_METHOD } from './choices.js';
-import { CONNECTIONS, headersOf, lineKeyOf, type Trust, trustOf } from './delivery-request.js';
+import { DELIVERY_CONTENT_TYPE, DELIVERY_METHOD, DELIVERY_USER_AGENT } from './choices.js';
 import type { Registration } from './model.js';
 import { type PostResult, postOnce } from './post-once.js';
 
@@ -30,6 +29,8 @@ interface Line {
 
 export type Release = () => void;
 
+/** Requests under way at one receiver; a slow one holds up only itself. More would only shake more hands. */
+const CONNECTIONS = 16;
 /** The client's own limits come after ours, so that there is one that decides. */
 const GRACE_MS = 5_000;
 
@@ -92,17 +93,22 @@ export class ReceiverPool {
     return target;
   }
 
-  #line(registration: Registration, origin: string): Line {
-    const key = lineKeyOf(registration);
+  #line({ registrationId, url, caPem }: Registration, origin: string): Line {
+    const key = `${registrationId} ${url} ${caPem ?? ''}`;
     let line = this.#lines.get(key);
     if (line === undefined) {
-      line = createLine(this.#createPool(origin, trustOf(registration)));
+      line = createLine(this.#createPool(origin, caPem));
       this.#lines.set(key, line);
     }
     return line;
   }
 
-  #createPool(origin: string, trust: Trust): Pool {
+  /**
+   * Without a CA of its own, any certificate is accepted: endpoints under rehearsal are on laptops and sign
+   * themselves. A registration with `caPem` is verified as the real service would.
+   */
+  #createPool(origin: string, caPem: string | null): Pool {
+    const trust = caPem === null ? { rejectUnauthorized: false } : { ca: caPem };
     const timeout = this.#timeoutMs + GRACE_MS;
     return new Pool(origin, {
       connections: CONNECTIONS,
@@ -122,6 +128,13 @@ function createLine(pool: Pool): Line {
   };
   const line: Line = { pool, waiting: [], release, busy: 0 };
   return line;
+}
+
+/** Custom headers win over ours, whatever their case (spec 2.3). */
+function headersOf(registration: Registration): Readonly<Record<string, string>> {
+  const own = { 'content-type': DELIVERY_CONTENT_TYPE, 'user-agent': DELIVERY_USER_AGENT };
+  const custom = Object.entries(registration.headers).map(([name, value]) => [name.toLowerCase(), value]);
+  return { ...own, ...(Object.fromEntries(custom) as Record<string, string>) };
 }
 
 async function* firstHalf(bytes: Buffer): AsyncGenerator<Buffer> {

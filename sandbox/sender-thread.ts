@@ -3,9 +3,8 @@
  * The thread has its own heap and libraries, so it comes with a burst and goes when there is nothing to send any more.
  */
 import { Worker } from 'node:worker_threads';
-import { type Destination, destinationOf } from './delivery-request.js';
 import type { Registration } from './model.js';
-import type { FromSender, MadeAttempt, MadeAttempts, SenderSettings, ToSend } from './sender.js';
+import type { FromSender, MadeAttempt, SenderSettings, ToSend } from './sender.js';
 
 /** null when the thread was stopped before the attempt was over. */
 export type WhenOver = (attempt: MadeAttempt | null) => void;
@@ -30,8 +29,6 @@ export class SenderThread {
   #rest: NodeJS.Timeout | undefined;
   #lastKey = 0;
   readonly #underWay = new Map<number, WhenOver>();
-  /** What is looked up once for a registration; one that is edited is another object. */
-  readonly #destinations = new WeakMap<Registration, Destination>();
   /** What is handed over at the next turn of the event loop, in one message for each registration. */
   readonly #batches = new Map<Registration, Batch>();
 
@@ -93,19 +90,9 @@ export class SenderThread {
     this.#options.beforeSending();
     const handedAtMs = this.#options.now().getTime();
     for (const [registration, batch] of this.#batches) {
-      const destination = this.#destinationOf(registration);
-      this.#worker?.postMessage({ destination, handedAtMs, ...batch } satisfies ToSend);
+      this.#worker?.postMessage({ registration, handedAtMs, ...batch } satisfies ToSend);
     }
     this.#batches.clear();
-  }
-
-  #destinationOf(registration: Registration): Destination {
-    let destination = this.#destinations.get(registration);
-    if (destination === undefined) {
-      destination = destinationOf(registration);
-      this.#destinations.set(registration, destination);
-    }
-    return destination;
   }
 
   #heard(message: FromSender): void {
@@ -114,25 +101,12 @@ export class SenderThread {
       return;
     }
     this.#rest?.refresh();
-    message.keys.forEach((key, index) => {
+    for (const [key, attempt] of message) {
       const whenOver = this.#underWay.get(key);
       this.#underWay.delete(key);
-      whenOver?.(attemptAt(message, index));
-    });
+      whenOver?.(attempt);
+    }
   }
-}
-
-function attemptAt(
-  { startedAtMs, durationMs, status, error, responseBody }: MadeAttempts,
-  index: number,
-): MadeAttempt {
-  return {
-    startedAtMs: startedAtMs[index] ?? 0,
-    durationMs: durationMs[index] ?? 0,
-    status: status[index] ?? null,
-    error: error[index] ?? null,
-    responseBody: responseBody[index] ?? '',
-  };
 }
 
 /** A thread does not inherit the loader that compiles TypeScript: in a checkout it is given one. */

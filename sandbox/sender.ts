@@ -3,13 +3,13 @@
  * faults or the journal.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { type Destination, requestBytes } from './delivery-request.js';
-import { PostLine } from './post-line.js';
+import type { Registration } from './model.js';
 import type { PostResult } from './post-once.js';
+import { ReceiverPool } from './receiver-pool.js';
 
 /** Bodies for one registration, many at a time since each message costs. */
 export interface ToSend {
-  readonly destination: Destination;
+  readonly registration: Registration;
   /** When they were handed over, on the sandbox's own clock, in milliseconds since 1970. */
   readonly handedAtMs: number;
   /** One for each body; the attempt comes back under it. */
@@ -23,68 +23,40 @@ export interface MadeAttempt extends PostResult {
   readonly durationMs: number;
 }
 
-/** Attempts that are over, field by field: objects would cost several times as much to pass on. */
-export type MadeAttempts = { readonly [Field in keyof MadeAttempt]: MadeAttempt[Field][] } & {
-  readonly keys: number[];
-};
-
-/** The thread says `up` first of all. */
-export type FromSender = 'up' | MadeAttempts;
+/** Attempts that are over, each under its key; the thread says `up` first of all. */
+export type FromSender = 'up' | readonly (readonly [key: number, attempt: MadeAttempt])[];
 
 export interface SenderSettings {
   readonly timeoutMs: number;
 }
 
 const { timeoutMs } = workerData as SenderSettings;
-const lines = new Map<string, PostLine>();
-let over = noAttempts();
+const pool = new ReceiverPool(timeoutMs);
+let over: (readonly [number, MadeAttempt])[] = [];
 
-parentPort?.on('message', ({ destination, handedAtMs, keys, bodies }: ToSend) => {
-  const line = lineTo(destination);
-  const sinceMs = handedAtMs - performance.now();
+parentPort?.on('message', ({ registration, handedAtMs, keys, bodies }: ToSend) => {
+  const handed = performance.now();
   keys.forEach((key, index) => {
-    line.send({
-      request: () => requestBytes(destination.head, bodies[index] ?? ''),
-      whenOver: (result, startedMs) => {
-        const durationMs = Math.round(performance.now() - startedMs);
-        tell(key, result, { startedAtMs: sinceMs + startedMs, durationMs });
-      },
+    const body = bodies[index] ?? '';
+    pool.whenFree(registration, async (release) => {
+      const start = performance.now();
+      const result = await pool.post(registration, { body, cutOff: false, reset: false });
+      release();
+      const durationMs = Math.round(performance.now() - start);
+      tell(key, { startedAtMs: handedAtMs + (start - handed), durationMs, ...result });
     });
   });
 });
 say('up');
 
-function lineTo(destination: Destination): PostLine {
-  let line = lines.get(destination.lineKey);
-  if (line === undefined) {
-    line = new PostLine(destination, timeoutMs);
-    lines.set(destination.lineKey, line);
-  }
-  return line;
-}
-
 /** Attempts that end between two looks at the network are told of in one message. */
-function tell(
-  key: number,
-  { status, error, responseBody }: PostResult,
-  { startedAtMs, durationMs }: Omit<MadeAttempt, keyof PostResult>,
-): void {
-  const count = over.keys.push(key);
-  over.startedAtMs.push(startedAtMs);
-  over.durationMs.push(durationMs);
-  over.status.push(status);
-  over.error.push(error);
-  over.responseBody.push(responseBody);
-  if (count === 1) setImmediate(tellAll);
-}
-
-function tellAll(): void {
-  say(over);
-  over = noAttempts();
-}
-
-function noAttempts(): MadeAttempts {
-  return { keys: [], startedAtMs: [], durationMs: [], status: [], error: [], responseBody: [] };
+function tell(key: number, attempt: MadeAttempt): void {
+  over.push([key, attempt]);
+  if (over.length > 1) return;
+  setImmediate(() => {
+    say(over);
+    over = [];
+  });
 }
 
 function say(message: FromSender): void {
