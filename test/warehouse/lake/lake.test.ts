@@ -24,6 +24,7 @@ import { diffVersions } from '../../../warehouse/version-diff.js';
 import type { InvoiceStanding, Warehouse } from '../../../warehouse/warehouse.js';
 import {
   aCsv,
+  anEvent,
   archiveCsv,
   ask,
   aWarehouse,
@@ -225,6 +226,31 @@ describe('the warehouse over a lake', () => {
     const right = `select count(distinct row_number)::integer as n from shipments
       where invoice_id = '${invoiceId}' and tracking_number = 'n' || ((row_number - 1) % 1000)`;
     expect(await askLake(settings, right)).toEqual([{ n: 123_380 }]);
+  });
+
+  test('takes a tolerated file and an invoice without shipments, and proves both', async () => {
+    const data = { dataDir: makeDataDir(), csvTolerate: ['line-ends', 'added-columns'] as const };
+    const other = await aWarehouse({ settings: { ...(await server.aLake(data.dataDir)), ...data } });
+    const [header = '', row = ''] = aCsv([{ 'Service Level': 'Ground' }])
+      .toString()
+      .split('\r\n');
+    expect(await loadCsv(other, Buffer.from(`${header},Fuel\n${row},0.10\n`))).toMatchObject({
+      shipments: 1,
+    });
+    const nothing = Buffer.from(`${header}\r\n`);
+    const { sha256: fileHashSha256, sizeBytes: fileSizeBytes } = await archiveCsv(other, nothing);
+    const invoiceId = '22222222-2222-4222-8222-222222222222';
+    const stated = { invoiceId, totalTransactionCount: 0, invoiceTotalAmount: '0' };
+    const event = anEvent('invoice_finalized', { header: stated, fileHashSha256, fileSizeBytes });
+    await other.archive.putEvent(event);
+    await other.warehouse.recordEvents([event]);
+    expect(await loadCsv(other, nothing, { invoiceId })).toMatchObject({ outcome: 'loaded', shipments: 0 });
+    expect((await other.warehouse.verify({ full: true })).drift).toEqual([]);
+    const kept = 'select added_columns from lake.main.shipment_rows';
+    expect(await askLake(other.settings as LakeTestSettings, kept)).toEqual([
+      { added_columns: '{"Fuel":"0.10"}' },
+    ]);
+    await other.close();
   });
 
   test('takes small invoices that come together in together, each for itself', async () => {
