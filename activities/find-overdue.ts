@@ -26,7 +26,7 @@ export interface FindOverdueResult {
   readonly needAttention: number;
 }
 
-/** A file that breaks a rule breaks it tomorrow: only a new one helps (faults: not retried until new hash). */
+/** Its own open workflow asks whether the service has repaired the file; the same bytes would be refused again. */
 const NEVER_RETRIED = ['csv-rejected'];
 
 export function findOverdue({ warehouse, settings }: WarehouseDependencies) {

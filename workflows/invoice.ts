@@ -13,6 +13,7 @@ import {
   continueAsNew,
   isCancellation,
   log,
+  patched,
   sleep,
   upsertSearchAttributes,
   workflowInfo,
@@ -23,6 +24,7 @@ import type { ExportLocation, InvoiceEvent } from '../contract/invoice-event.js'
 import type { InvoiceState } from '../contract/names.js';
 import { askService } from './ask-service.js';
 import { type Failure, failureOf } from './failure.js';
+import { findRepairedFile } from './find-repaired-file.js';
 import { type ArrivedFile, getFile } from './get-file.js';
 import { InvoiceMailbox } from './invoice-mailbox.js';
 import type { Announcement, Attention, Knowledge } from './lifecycle.js';
@@ -51,6 +53,8 @@ class InvoiceRun {
   private freshUrl: ExportLocation | null = null;
   /** Hash of the file whose rows were refused: the same bytes would be refused again, so a retry asks for others. */
   private refusedSha256: string | null = null;
+  /** How often the service was asked whether it has repaired that file. */
+  private repairAsks = 0;
   private shownState: InvoiceState | null = null;
   private lastFailure: InvoiceStatus['lastFailure'] = null;
   private doing = 'starting';
@@ -225,6 +229,7 @@ class InvoiceRun {
         return;
       case 'rejected':
       case 'contradicted': {
+        if (this.refusedSha256 !== sha256) this.repairAsks = 0;
         this.refusedSha256 = sha256;
         const code = mismatch !== null ? 'hash-mismatch' : CODE_OF_REFUSED_LOAD[result.outcome];
         await this.park({ code, reason: mismatch === null ? result.reason : `${mismatch} ${result.reason}` });
@@ -256,7 +261,28 @@ class InvoiceRun {
     mailbox.takeRequests();
     await mailbox.reply({ state: 'needs_attention', reason: this.knowledge.attention?.reason ?? null });
     this.doing = 'waiting for a person or a new event';
+    if (this.knowledge.attention?.code === 'csv-rejected' && patched('ask-for-repaired-file')) {
+      return this.waitForRepair();
+    }
     await condition(() => mailbox.hasNews);
+  }
+
+  /** The service may have repaired a file that broke a rule: it is asked at widening intervals, for as long as it takes. */
+  private async waitForRepair(): Promise<void> {
+    const { repairAfter } = this.pace;
+    const after = repairAfter[Math.min(this.repairAsks, repairAfter.length - 1)] ?? '16 d';
+    if (await condition(() => this.mailbox.hasNews, after)) return;
+    this.repairAsks += 1;
+    const { invoiceId } = this.input;
+    const repaired = await findRepairedFile(this.activities, {
+      invoiceId,
+      refusedSha256: this.refusedSha256,
+    });
+    if (repaired === null || this.mailbox.hasNews) return;
+    this.freshUrl = repaired.location;
+    this.startSeriesAfresh();
+    this.knowledge = lifecycle.unpark(this.knowledge);
+    return this.resume();
   }
 
   private async resume(): Promise<void> {

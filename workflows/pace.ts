@@ -6,6 +6,8 @@ import { msToNumber } from '@temporalio/common/lib/time.js';
 export interface Pace {
   /** A draft is asked for after the first, then after the second, …; the last repeats. */
   readonly overdueAfter: readonly Duration[];
+  /** A file whose rows were refused is asked for again after the first, then after the second, …; the last repeats. */
+  readonly repairAfter: readonly Duration[];
   /** First and longest pause between two series of attempts to get a file. */
   readonly backoffFirst: Duration;
   readonly backoffMost: Duration;
@@ -22,6 +24,7 @@ export interface Pace {
 
 export const DEFAULT_PACE: Pace = {
   overdueAfter: ['1 h', '6 h', '24 h'],
+  repairAfter: ['1 h', '6 h', '1 d', '2 d', '4 d', '8 d', '16 d'],
   backoffFirst: '1 min',
   backoffMost: '1 h',
   attentionAfter: '1 d',

@@ -2,6 +2,8 @@
 
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
+import type { LoadInvoiceResult } from '../../activities/load-invoice.js';
+import type { RegenerateUrlResult } from '../../activities/regenerate-url.js';
 import { eventually } from '../support/eventually.js';
 import { anInvoiceRoute, QUICK_PACE } from '../support/quick-route.js';
 import { openHouse } from './house.js';
@@ -186,6 +188,35 @@ describe.concurrent('invoice', () => {
     ]);
     expect(world.parked).toMatchObject([
       { code: 'impossible-announcement', reason: expect.stringContaining('10000000000000') },
+    ]);
+  });
+
+  test('asks again for a file that broke a rule, and loads it once the service has repaired it', async () => {
+    const [refused, repaired] = [aLocation(), aLocation({ fileHashSha256: 'd'.repeat(64) })];
+    const world = aWorld({
+      regenerateUrl: inTurn<RegenerateUrlResult>(
+        { outcome: 'location', location: refused },
+        { outcome: 'location', location: refused },
+        { outcome: 'location', location: repaired },
+      ),
+      loadInvoice: inTurn<LoadInvoiceResult>(
+        { outcome: 'rejected', reason: 'line 17' },
+        { outcome: 'loaded', shipments: 2 },
+      ),
+    });
+    await play(
+      world,
+      async (stage) => {
+        await stage.send(finalized(refused));
+        expect(await stage.result()).toMatchObject({ state: 'loaded', sha256: 'd'.repeat(64) });
+      },
+      { repairAfter: ['50 ms', '80 ms'] },
+    );
+    expect(world.parked.map(({ code }) => code)).toEqual(['csv-rejected']);
+    // Each time that the hash was the same, one call was all.
+    expect(world.calls.filter((name) => name !== 'fetchToken')).toEqual([
+      ...['recordEvent', 'downloadCsv', 'loadInvoice', 'parkInvoice'],
+      ...['regenerateUrl', 'regenerateUrl', 'regenerateUrl', 'resumeInvoice', 'downloadCsv', 'loadInvoice'],
     ]);
   });
 
