@@ -17,6 +17,7 @@
  * - `example` a worked example (see `worked-example.ts`)
  */
 
+import { existsSync, readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { ReportNotFoundError } from './errors.js';
 import { nearestNames } from './nearest-names.js';
@@ -100,6 +101,13 @@ export async function findReport(name: string): Promise<ReportDefinition> {
       reports.map((report) => report.name),
     ),
   );
+}
+
+/** The same at once, for a command's help, which cannot wait; null when no report has this name. */
+export function findReportNow(name: string): ReportDefinition | null {
+  if (!/^[a-z]+(-[a-z]+)*$/.test(name)) return null;
+  const file = new URL(`${name}.sql`, SQL_FOLDER);
+  return existsSync(file) ? parseReport(name, readFileSync(file, 'utf8')) : null;
 }
 
 /** @throws Error when the header is not one; such a file is our own mistake and a test reads them all. */

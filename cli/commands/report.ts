@@ -14,6 +14,7 @@ import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
 import type { Output } from '../output.js';
 import { publishedPath } from '../published.js';
+import { helpOfReport } from '../report-help.js';
 import type { ScheduleWord } from '../report-schedule.js';
 import { collect, contextOf, positiveInteger, verb, withJson } from '../verb.js';
 
@@ -93,6 +94,7 @@ export function reportCommand(): Command {
       '--schedule-name <name>',
       "to schedule one report several times; the report's own name otherwise",
     );
+  command.addHelpText('before', () => helpOfReport(command.args[0]));
   for (const [table, about] of Object.entries(TABLE_FLAGS)) command.option(`--${table} <file>`, about);
   return withJson(command, { ndjson: true }).action(
     async (name: string | undefined, flags: ReportFlags, command: Command) => {

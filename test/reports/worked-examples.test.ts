@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { helpOfReport } from '../../cli/report-help.js';
 import { listReports } from '../../reports/catalogue.js';
 import type { ExampleTable, WorkedExample } from '../../reports/worked-example.js';
 import { askReport, cells } from '../support/ask-report.js';
@@ -74,6 +75,15 @@ test.each(reports.map((report) => report.name))(
     expect(found).toEqual(example.rows.rows);
   },
 );
+
+test('the help of a report has its parameters, its files and its example', () => {
+  const help = helpOfReport('payables');
+  expect(help).toContain('What is owed, and how long is it past due?');
+  expect(help).toContain('--payments FILE, or report-files/payments.csv in the data folder');
+  expect(help).toContain('  invoice_number  currency_code  amount\n  B               USD            20\n');
+  expect(helpOfReport('mix')).toContain('--param grain=… (month|week, month unless told)');
+  expect(helpOfReport('no-such-report')).toBe('');
+});
 
 /** One invoice holds all lines unless they name several. */
 function invoicesOf(example: WorkedExample): FixtureInvoice[] {
