@@ -2,6 +2,7 @@
 
 import type { Settings } from '../config/settings.js';
 import { type AccessToken, type ErrorBody, parseErrorBody, parseToken } from '../contract/api.js';
+import { createScrub } from '../ops/scrub.js';
 import { CredentialsRefusedError, NotConfiguredError } from './errors.js';
 import type { Http, HttpAnswer, HttpRequest, HttpStream } from './http.js';
 import { type Judge, readAnswer } from './judge-answer.js';
@@ -44,7 +45,8 @@ export interface ApiConnectionOptions {
 const TOKEN_LIMITS: CallLimits = { deadlineMs: 10_000, maxBodyBytes: 1024 * 1024 };
 
 export function createApiConnection({ settings, http, judge, onToken }: ApiConnectionOptions): ApiConnection {
-  const tokens = new TokenSource({ fetch: () => requestToken(settings, http, judge), onToken });
+  const clean = createCleaner(settings);
+  const tokens = new TokenSource({ fetch: () => requestToken(settings, http, judge, clean), onToken });
   const { apiKey, apiKeyHeader } = settings;
 
   async function authorised<Answer extends HttpAnswer | HttpStream>(
@@ -53,7 +55,8 @@ export function createApiConnection({ settings, http, judge, onToken }: ApiConne
   ): Promise<Answer> {
     const request = { url: url(call.path), method: call.method, signal: call.signal };
     if (apiKey !== null) {
-      const answer = await attempt({ ...request, headers: { accept: call.accept, [apiKeyHeader]: apiKey } });
+      const headers = { accept: call.accept, [apiKeyHeader]: apiKey };
+      const answer = clean(await attempt({ ...request, headers }), apiKey);
       const refusal = tokenRefusal(answer);
       if (refusal !== null) throw new CredentialsRefusedError('the API key', answer.status, refusal);
       return answer;
@@ -61,7 +64,7 @@ export function createApiConnection({ settings, http, judge, onToken }: ApiConne
     const withToken = async () => {
       const token = await tokens.token(call.signal);
       const headers = { accept: call.accept, authorization: `Bearer ${token}` };
-      const answer = await attempt({ ...request, headers });
+      const answer = clean(await attempt({ ...request, headers }), token);
       const refusal = tokenRefusal(answer);
       if (refusal !== null) tokens.drop(token);
       return { answer, refusal };
@@ -93,8 +96,29 @@ export function createApiConnection({ settings, http, judge, onToken }: ApiConne
   };
 }
 
+type Cleaner = <Answer extends HttpAnswer | HttpStream>(answer: Answer, sent: string) => Answer;
+
+/**
+ * Some services answer a refusal with what they were sent. Its words become reasons that are kept and shown, so the
+ * credentials are taken out of them here, before anybody reads them.
+ */
+function createCleaner(settings: Settings['service']): Cleaner {
+  const scrub = createScrub({ service: settings });
+  return (answer, sent) => {
+    const { status, body } = answer;
+    if (status < 400 || !(body instanceof Uint8Array)) return answer;
+    const text = scrub(Buffer.from(body).toString('utf8').replaceAll(sent, '***'));
+    return { ...answer, body: Buffer.from(text, 'utf8') };
+  };
+}
+
 /** Spec 4.1: Basic credentials, a form body, no more. */
-async function requestToken(settings: Settings['service'], http: Http, judge: Judge): Promise<AccessToken> {
+async function requestToken(
+  settings: Settings['service'],
+  http: Http,
+  judge: Judge,
+  clean: Cleaner,
+): Promise<AccessToken> {
   const { authUrl, clientId, clientSecret } = settings;
   if (authUrl === null || clientId === null || clientSecret === null) {
     const needed = {
@@ -107,7 +131,7 @@ async function requestToken(settings: Settings['service'], http: Http, judge: Ju
     );
   }
   const url = `${withoutTrailingSlash(authUrl)}/oauth/token`;
-  const answer = await http.send(
+  const answered = await http.send(
     {
       url,
       method: 'POST',
@@ -120,6 +144,7 @@ async function requestToken(settings: Settings['service'], http: Http, judge: Ju
     },
     TOKEN_LIMITS,
   );
+  const answer = clean(answered, clientSecret);
   const reason = answer.status >= 400 && answer.status < 500 ? parseErrorBody(answer.body) : null;
   const isCredentials = reason?.code === 'invalid_client' || reason?.code === 'unauthorized_client';
   if (reason !== null && (isCredentials || answer.status === 401 || answer.status === 403)) {

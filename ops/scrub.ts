@@ -6,8 +6,8 @@ import { secretsOf } from './secrets.js';
 
 export type Scrub = (text: string) => string;
 
-export type ScrubSettings = Pick<Settings, 'service' | 'webhook' | 'admin' | 'encryptionKeys'> &
-  Partial<Pick<Settings, 'warehouse' | 'alerts' | 'otlpEndpoint'>>;
+export type ScrubSettings = Pick<Settings, 'service'> &
+  Partial<Pick<Settings, 'webhook' | 'admin' | 'encryptionKeys' | 'warehouse' | 'alerts' | 'otlpEndpoint'>>;
 
 /** Shorter values would turn ordinary words into stars. */
 const SHORTEST_SECRET = 4;

@@ -18,16 +18,16 @@ export function secretsOf(settings: ScrubSettings, env: NodeJS.ProcessEnv): read
   const secrets: (string | null | undefined)[] = [service.clientSecret, service.apiKey];
   if (service.clientId !== null && service.clientSecret !== null)
     secrets.push(...pairOf(service.clientId, service.clientSecret));
-  for (const { credentials } of [webhook, ...webhook.paths]) {
+  for (const { credentials } of webhook === undefined ? [] : [webhook, ...webhook.paths]) {
     for (const { user, password } of credentials.basicAuth) secrets.push(...pairOf(user, password));
     for (const { value } of credentials.headers) secrets.push(value);
   }
-  if (admin.basicAuth !== null) secrets.push(...pairOf(admin.basicAuth.user, admin.basicAuth.password));
-  for (const { key } of encryptionKeys) secrets.push(Buffer.from(key).toString('base64'));
+  if (admin?.basicAuth) secrets.push(...pairOf(admin.basicAuth.user, admin.basicAuth.password));
+  for (const { key } of encryptionKeys ?? []) secrets.push(Buffer.from(key).toString('base64'));
   if (warehouse?.kind === 'ducklake') secrets.push(...catalogPasswords(warehouse.catalog));
   // The path of a chat's webhook is its key.
   if (alerts?.webhookUrl) secrets.push(alerts.webhookUrl, pathOf(alerts.webhookUrl));
-  const urls = [service.baseUrl, service.authUrl, admin.temporalUi, alerts?.webhookUrl, otlpEndpoint];
+  const urls = [service.baseUrl, service.authUrl, admin?.temporalUi, alerts?.webhookUrl, otlpEndpoint];
   for (const url of [...urls, ...PROXY_VARIABLES.map((name) => env[name])]) secrets.push(...userinfoOf(url));
   for (const name of SECRET_VARIABLES) secrets.push(env[name]);
   // `name=value` pairs: each value may be a token.

@@ -5,9 +5,13 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { generate } from 'selfsigned';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openFolderArchive } from '../../archive/folder-archive.js';
+import { createBillingService } from '../../billing/client.js';
 import { createScrub } from '../../ops/scrub.js';
+import { serviceSettings } from '../billing/service-settings.js';
 import { billsync } from '../support/billsync.js';
 import { findSecrets } from '../support/find-secrets.js';
 import { testSettings } from '../webhook/a-delivery.js';
@@ -111,6 +115,27 @@ describe('a command', () => {
     const { port } = server.address() as AddressInfo;
     return { url: `https://127.0.0.1:${port}`, close: () => server.close() };
   }
+
+  test('a reason that is kept of a refusal holds none, whatever the service repeats', async () => {
+    const service = await echo();
+    const archive = await openFolderArchive(join(folder, 'reasons'));
+    const billing = createBillingService({
+      settings: serviceSettings(
+        {
+          ...{ baseUrl: service.url, authUrl: service.url, clientId: 'someone', clientSecret: secret },
+          caFile,
+        },
+        { dataDir: folder },
+      ),
+      archive,
+    });
+    const refused = await billing.fetchToken().catch((error: unknown) => error);
+    await billing.close();
+    await archive.close();
+    service.close();
+    expect(String(refused)).toContain('no such client: ');
+    expect(findSecrets(Buffer.from(inspect(refused)), [secret])).toEqual([]);
+  });
 
   test.each([['doctor'], ['config', 'show'], ['config', 'show', '--json'], ['verify'], ['rebuild']])(
     '%s %s prints none, on stdout or stderr, with --verbose',
