@@ -130,6 +130,10 @@ const BY_NAME: Readonly<Record<string, Verdict>> = {
   HashMismatchError: { exitCode: EXIT.rejected },
   SizeMismatchError: { exitCode: EXIT.rejected },
   DiskFullError: { exitCode: EXIT.checkFailed },
+  FsyncError: {
+    exitCode: EXIT.checkFailed,
+    hint: 'the disk may be failing: look at the system log, then do it again',
+  },
   NoRoomError: { exitCode: EXIT.checkFailed },
 
   // A backfill that is to be followed or steered.

@@ -6,7 +6,7 @@
  * with one id exactly one is accepted. The folder is 0700 and its files 0600, because a body holds a presigned URL.
  */
 
-import { closeSync, constants, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -56,8 +56,6 @@ export interface Inbox {
   /** Writes and removes a file, to know whether the next delivery could be kept. */
   probe(): Promise<void>;
 }
-
-const EPOCH = new Date(0).toISOString();
 
 /**
  * Opens (and makes) an inbox; temporary files of dead processes are swept away.
@@ -120,8 +118,8 @@ export async function openInbox(
       // A long backlog is read in stretches, between which deliveries are answered.
       looked += 1;
       if (looked % 100 === 0) await setImmediate();
-      const bytes = readOrNull(pendingPath(key));
-      if (bytes !== null) found.push(decodeOrName(key, bytes));
+      const bytes = namedBy(key) === null ? null : readOrNull(pendingPath(key));
+      if (bytes !== null) found.push(decodeOrName(key, bytes, pendingPath(key)));
     }
     return found.sort(byArrival).map(({ entry }) => entry);
   }
@@ -146,8 +144,9 @@ export async function openInbox(
     accept,
     pending,
     read: async (entry) => {
-      const bytes = readOrNull(pendingPath(keyOf(entry)));
-      return bytes === null ? null : decodeEntry(bytes).body;
+      const key = keyOf(entry);
+      const bytes = readOrNull(pendingPath(key));
+      return bytes === null ? null : decodeEntry(key, bytes).body;
     },
     trim,
     has: async (entry) => {
@@ -171,13 +170,13 @@ export async function openInbox(
 }
 
 /** An entry that a broken disk damaged still counts as backlog and is named; it must not hide the others. */
-function decodeOrName(key: string, bytes: Uint8Array): { entry: InboxEntry; sequence: number } {
-  try {
-    return decodeEntry(bytes);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return { entry: { ...namedBy(key), receivedAt: EPOCH, invoiceId: null, code: null }, sequence: 0 };
-  }
+function decodeOrName(key: string, bytes: Uint8Array, path: string): { entry: InboxEntry; sequence: number } {
+  const { noted } = decodeEntry(key, bytes);
+  if (noted !== null) return noted;
+  const named = namedBy(key) ?? { kind: 'refused', eventId: key };
+  // When it was received nobody else can tell now.
+  const receivedAt = (statSync(path, { throwIfNoEntry: false })?.mtime ?? new Date()).toISOString();
+  return { entry: { ...named, receivedAt, invoiceId: null, code: null }, sequence: 0 };
 }
 
 function byArrival(
@@ -193,7 +192,7 @@ function readOrNull(path: string): Buffer | null {
   try {
     return readFileSync(path);
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null;
+    if (['ENOENT', 'EISDIR'].includes(systemCode(error) ?? '')) return null;
     throw error;
   }
 }

@@ -9,8 +9,10 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { z } from 'zod';
 import type { Quarantine, QuarantinedThing, RefusedThing } from '../contract/quarantine.js';
 import { withoutUrlQueries } from '../contract/url-query.js';
+import { wellFormedJson } from '../contract/well-formed.js';
 import {
   makeFolder,
   removeIfThere,
@@ -43,7 +45,7 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
     const whole: QuarantinedThing = { ...thing, quarantineId, sizeBytes };
     // The body first: a description promises that the body is there.
     if (kept !== null) await replaceDurably(bodyPath(quarantineId), kept);
-    await replaceDurably(descriptionPath(quarantineId), `${JSON.stringify(whole)}\n`);
+    await replaceDurably(descriptionPath(quarantineId), `${wellFormedJson(whole)}\n`);
     known.delete(quarantineId);
     known.set(quarantineId, whole);
     await dropExcess(quarantineId);
@@ -79,8 +81,22 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
     }
     for (const id of ids) {
       const text = known.has(id) ? null : await readOrNull(descriptionPath(id));
-      if (text !== null) known.set(id, JSON.parse(text.toString('utf8')) as QuarantinedThing);
+      if (text !== null) known.set(id, await describedBy(id, text));
     }
+  }
+
+  /** One that was damaged hides no other, and is listed for a person to look at its body and discard it. */
+  async function describedBy(id: string, text: Buffer): Promise<QuarantinedThing> {
+    const thing = readThing(id, text);
+    if (thing !== null) return thing;
+    const { mtime } = await stat(descriptionPath(id)).catch(() => ({ mtime: new Date() }));
+    const body = await stat(bodyPath(id)).catch(() => null);
+    return {
+      ...{ quarantineId: id, kind: id.startsWith('f') ? 'file' : 'delivery', at: mtime.toISOString() },
+      ...{ code: 'description-damaged', sizeBytes: body?.size ?? 0 },
+      reason: 'What was noted of it was damaged on disk; what was refused is kept as it came.',
+      ...{ invoiceId: null, eventId: null, sha256: null, findings: [], findingCount: 0 },
+    };
   }
 
   return {
@@ -92,11 +108,43 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
     async show(quarantineId) {
       const text = await readOrNull(descriptionPath(quarantineId));
       if (text === null) return null;
-      const thing = JSON.parse(text.toString('utf8')) as QuarantinedThing;
-      return { thing, body: await readOrNull(bodyPath(quarantineId)) };
+      return { thing: await describedBy(quarantineId, text), body: await readOrNull(bodyPath(quarantineId)) };
     },
     remove,
   };
+}
+
+const Thing = z.object({
+  quarantineId: z.string(),
+  kind: z.enum(['delivery', 'file']),
+  at: z.string(),
+  code: z.string(),
+  reason: z.string(),
+  invoiceId: z.string().nullable(),
+  eventId: z.string().nullable(),
+  sha256: z.string().nullable(),
+  findings: z.array(
+    z.object({
+      line: z.number().nullable(),
+      row: z.number().nullable(),
+      column: z.string().nullable(),
+      rule: z.string(),
+      value: z.string(),
+    }),
+  ),
+  findingCount: z.int().nonnegative(),
+  sizeBytes: z.int().nonnegative(),
+}) satisfies z.ZodType<QuarantinedThing>;
+
+/** null when it is no description of this thing. */
+function readThing(id: string, text: Buffer): QuarantinedThing | null {
+  try {
+    const read = Thing.safeParse(JSON.parse(text.toString('utf8')));
+    return read.success && read.data.quarantineId === id ? read.data : null;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError) return null;
+    throw error;
+  }
 }
 
 /** Latin-1 keeps every byte as it is, also of a body that is no UTF-8. */
@@ -156,7 +204,7 @@ async function readOrNull(path: string): Promise<Buffer | null> {
   try {
     return await readFile(path);
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null;
+    if (['ENOENT', 'EISDIR'].includes(systemCode(error) ?? '')) return null;
     throw error;
   }
 }

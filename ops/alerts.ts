@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { appendFile, mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { request } from 'undici';
+import { z } from 'zod';
 import type { Settings } from '../config/settings.js';
 import { durationMs } from './duration.js';
 import type { Logger } from './log.js';
@@ -158,15 +159,24 @@ function chatText(environment: string, { state, title, detail, repeated }: Notic
   return state === 'resolved' || detail === '' ? head + again : `${head}${again}\n${detail}`;
 }
 
-/** What an earlier life of the process had said; nothing when there was none, or when the file makes no sense. */
+/** What an earlier life of the process had said; nothing of what makes no sense. */
 function recalled(path: string): [string, Said][] {
   try {
-    const lines = JSON.parse(readFileSync(path, 'utf8')) as Said[];
-    return lines.map((line) => [line.alert.key, line]);
+    const lines: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    return (Array.isArray(lines) ? lines : []).flatMap((line): [string, Said][] => {
+      const said = Remembered.safeParse(line);
+      return said.success ? [[said.data.alert.key, said.data as Said]] : [];
+    });
   } catch {
     return [];
   }
 }
+
+const Remembered = z.object({
+  alert: z.object({ key: z.string(), title: z.string(), detail: z.string().optional() }),
+  atMs: z.number(),
+  unsaid: z.number(),
+});
 
 async function remember(path: string, said: ReadonlyMap<string, Said>): Promise<void> {
   const draft = `${path}.${process.pid}.tmp`;

@@ -9,7 +9,7 @@
  * write: asking again would say "fine" about bytes that are gone. Who catches an FsyncError ends the process.
  */
 
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -24,6 +24,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { readdir, rm, unlink } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { makeFolders } from './make-folders.js';
@@ -118,6 +119,8 @@ export async function appendDurably(path: string, text: string): Promise<void> {
   }
 }
 
+/** Of this machine, or container: on a folder that several share, a pid says nothing of another's processes. */
+const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
 /** Of this run of the process: in a container a dead one often had our own pid. */
 const RUN = randomBytes(4).toString('hex');
 let namesGiven = 0;
@@ -128,13 +131,16 @@ let namesGiven = 0;
  */
 export function temporaryName(folder: string): string {
   namesGiven += 1;
-  return join(folder, `.${process.pid}-${RUN}${namesGiven.toString(16).padStart(8, '0')}.tmp`);
+  return join(folder, `.${HOST}-${process.pid}-${RUN}${namesGiven.toString(16).padStart(8, '0')}.tmp`);
 }
 
-/** Removes what has a `temporaryName` of a process that is dead, files and folders. */
+/**
+ * Removes what has a `temporaryName` of a process that is dead, files and folders. Of another machine's nobody here can
+ * tell: it goes when it is a day old, since nothing takes so long to write.
+ */
 export async function sweepLeftBehind(folder: string): Promise<void> {
   for (const name of await namesIn(folder)) {
-    if (isLeftBehind(name)) await rm(join(folder, name), { recursive: true, force: true });
+    if (isLeftBehind(folder, name)) await rm(join(folder, name), { recursive: true, force: true });
   }
 }
 
@@ -147,9 +153,16 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   }
 }
 
-function isLeftBehind(name: string): boolean {
-  const [, pid, run] = /^\.(\d+)-([0-9a-f]{8})[0-9a-f]{8}\.tmp$/.exec(name) ?? [];
+const LONG_AGO_MS = 24 * 60 * 60_000;
+
+function isLeftBehind(folder: string, name: string): boolean {
+  const [, host, pid, run] = /^\.(?:([0-9a-f]{8})-)?(\d+)-([0-9a-f]{8})[0-9a-f]{8}\.tmp$/.exec(name) ?? [];
   if (pid === undefined) return false;
+  // An older version named none.
+  if (host !== undefined && host !== HOST) {
+    const found = statSync(join(folder, name), { throwIfNoEntry: false });
+    return found !== undefined && Date.now() - found.mtimeMs > LONG_AGO_MS;
+  }
   return Number(pid) === process.pid ? run !== RUN : !isRunning(Number(pid));
 }
 

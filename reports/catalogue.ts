@@ -85,7 +85,11 @@ let catalogue: Promise<readonly ReportDefinition[]> | undefined;
 
 /** Every report, in order of name. Read once for each process. */
 export function listReports(): Promise<readonly ReportDefinition[]> {
-  catalogue ??= readCatalogue();
+  catalogue ??= readCatalogue().catch((error: unknown) => {
+    // Asked again: a moment without file handles is no answer for as long as the process lives.
+    catalogue = undefined;
+    throw error;
+  });
   return catalogue;
 }
 

@@ -129,7 +129,11 @@ export async function sessionStatements(): Promise<string[]> {
 }
 
 function sessionText(name: string): Promise<string> {
-  const known = statements.get(name) ?? readFile(new URL(`${name}.sql`, SESSION_FOLDER), 'utf8');
-  statements.set(name, known);
-  return known;
+  const known = statements.get(name);
+  if (known !== undefined) return known;
+  const reading = readFile(new URL(`${name}.sql`, SESSION_FOLDER), 'utf8');
+  statements.set(name, reading);
+  // Asked again: a moment without file handles is no answer for as long as the process lives.
+  reading.catch(() => statements.delete(name));
+  return reading;
 }

@@ -9,7 +9,12 @@ import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { asDamage } from '../ops/damaged-file.js';
-import { WarehouseCorruptError, WarehouseError, WarehouseLockedError } from './errors.js';
+import {
+  DatabaseClosedError,
+  WarehouseCorruptError,
+  WarehouseError,
+  WarehouseLockedError,
+} from './errors.js';
 import { Session } from './session.js';
 import { sql } from './sql.js';
 import type { Params, Row } from './statements.js';
@@ -51,8 +56,10 @@ export class Database {
   readonly #onFatal: ((error: WarehouseCorruptError) => void) | undefined;
   readonly #statements: (name: string) => string;
   readonly #idle: Session[] = [];
-  readonly #waiting: ((session: Session) => void)[] = [];
+  readonly #waiting: Waiting[] = [];
+  readonly #lent = new Set<Session>();
   #open = 0;
+  #isClosed = false;
   #fatal: WarehouseCorruptError | null = null;
 
   private constructor(instance: DuckDBInstance, options: DatabaseOptions) {
@@ -97,9 +104,14 @@ export class Database {
     }
   }
 
-  /** Lends a connection. Temporary tables and macros belong to it, so a load keeps one to its end. */
+  /**
+   * Lends a connection. Temporary tables and macros belong to it, so a load keeps one to its end.
+   *
+   * @throws DatabaseClosedError
+   */
   async use<T>(work: (session: Session) => Promise<T>): Promise<T> {
     if (this.#fatal !== null) throw this.#fatal;
+    if (this.#isClosed) throw new DatabaseClosedError(this.path);
     const session = await this.#borrow();
     try {
       return await work(session);
@@ -117,36 +129,61 @@ export class Database {
     return this.use((session) => session.all(name, params));
   }
 
-  /** Waits for nothing: callers have ended their work. DuckDB folds its WAL into the file here. */
+  /**
+   * Waits for nothing: callers have ended their work, and DuckDB folds its WAL into the file here. Who has not is told so
+   * at his next statement, who waits for a connection at once; the file is let go when the last has given his back.
+   */
   close(): void {
-    for (const session of this.#idle) session.close();
-    this.#idle.length = 0;
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const closed = new DatabaseClosedError(this.path);
+    for (const { refuse } of this.#waiting.splice(0)) refuse(closed);
+    for (const session of this.#lent) session.end(closed);
+    for (const session of this.#idle.splice(0)) session.close();
+    this.#letGo();
+  }
+
+  #letGo(): void {
+    if (this.#lent.size > 0) return;
     this.#instance.closeSync();
     if (this.#isWriter) openPaths.delete(this.path);
   }
 
   async #borrow(): Promise<Session> {
     const idle = this.#idle.pop();
-    if (idle !== undefined) return idle;
-    if (this.#open >= CONNECTIONS) return new Promise((lend) => this.#waiting.push(lend));
+    if (idle !== undefined) {
+      this.#lent.add(idle);
+      return idle;
+    }
+    if (this.#open >= CONNECTIONS) {
+      return new Promise((lend, refuse) => this.#waiting.push({ lend, refuse }));
+    }
     this.#open += 1;
+    let session: Session | null = null;
     try {
-      const session = new Session(await this.#instance.connect(), {
+      session = new Session(await this.#instance.connect(), {
         judge: (error) => this.#judge(error),
         statements: this.#statements,
       });
+      this.#lent.add(session);
       await session.begin();
       return session;
     } catch (error) {
       this.#open -= 1;
+      if (session !== null) this.#lent.delete(session);
       throw this.#judge(error);
     }
   }
 
   #giveBack(session: Session): void {
     const next = this.#waiting.shift();
-    if (next !== undefined) next(session);
-    else this.#idle.push(session);
+    if (next !== undefined) return next.lend(session);
+    this.#lent.delete(session);
+    if (!this.#isClosed) this.#idle.push(session);
+    else {
+      session.close();
+      this.#letGo();
+    }
   }
 
   #judge(failure: unknown): unknown {
@@ -159,6 +196,11 @@ export class Database {
     }
     return this.#fatal;
   }
+}
+
+interface Waiting {
+  readonly lend: (session: Session) => void;
+  readonly refuse: (error: DatabaseClosedError) => void;
 }
 
 /** A file has one writer per process; what only lies in memory has no file. */

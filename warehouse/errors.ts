@@ -116,6 +116,16 @@ export class NoRoomError extends WarehouseError {
   }
 }
 
+/** Somebody asked a database that this process has closed; nothing was done. It is our fault. */
+export class DatabaseClosedError extends WarehouseError {
+  override readonly name = 'DatabaseClosedError';
+  readonly code = 'database_closed';
+
+  constructor(path: string) {
+    super(`The database ${path} was asked after it was closed.`);
+  }
+}
+
 /** COMMIT answered, the rows are not there (hazard of a commit behind a failed statement). */
 export class LoadLostError extends WarehouseError {
   override readonly name = 'LoadLostError';

@@ -23,6 +23,8 @@ export class Session implements Statements {
   readonly #statements: (name: string) => string;
   readonly #prepared = new Map<string, Prepared>();
 
+  #ended: Error | null = null;
+
   constructor(
     connection: DuckDBConnection,
     {
@@ -74,6 +76,7 @@ export class Session implements Statements {
 
   /** For statements of a word or two (`checkpoint`); everything longer has a file. */
   async statement(text: string, params: Params = {}): Promise<readonly Row[]> {
+    if (this.#ended !== null) throw this.#ended;
     try {
       const { prepared, names } = await this.#prepare(text);
       prepared.clearBindings();
@@ -117,6 +120,7 @@ export class Session implements Statements {
 
   /** Several statements of a file of ours, without values (migrations). */
   async script(text: string): Promise<void> {
+    if (this.#ended !== null) throw this.#ended;
     try {
       await this.#connection.runAndReadAll(text);
     } catch (error) {
@@ -135,6 +139,11 @@ export class Session implements Statements {
       await this.statement('rollback').catch(() => undefined);
       throw error;
     }
+  }
+
+  /** Every later statement throws this. */
+  end(error: Error): void {
+    this.#ended = error;
   }
 
   close(): void {

@@ -29,7 +29,7 @@ function play(dice: Dice): void {
   const invoiceId = parsed.kind === 'event' ? parsed.event.invoice.invoiceId : null;
   const entry = { kind, eventId, invoiceId, receivedAt: '2026-03-01T00:00:00.000Z', code: null } as const;
   keyOf(entry);
-  if (!Buffer.from(decodeEntry(encodeEntry(entry, 1, body)).body).equals(body)) {
+  if (!Buffer.from(decodeEntry(keyOf(entry), encodeEntry(entry, 1, body)).body).equals(body)) {
     throw new Error('The inbox gives other bytes back.');
   }
   if (

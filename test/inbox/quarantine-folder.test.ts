@@ -1,11 +1,13 @@
 /** The quarantine keeps what was refused, whole but for keys in URLs, and never grows without end. */
 
-import { mkdtemp, readdir, readFile, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { QuarantinedThing, RefusedThing } from '../../contract/quarantine.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
+import { brokenRecord } from '../archive/broken-records.js';
 
 let root: string;
 
@@ -106,4 +108,29 @@ describe('quarantine', () => {
     await expect(quarantine.show('../../etc/passwd')).rejects.toThrow(RangeError);
     await expect(quarantine.remove('x')).rejects.toThrow(RangeError);
   });
+});
+
+test('whatever lies in the place of one description, the quarantine opens, and lists it and all others', async () => {
+  const quarantine = await openQuarantine(root);
+  const whole = await quarantine.put(aThing({ eventId: 'a' }), Buffer.from('one'));
+  const broken = await quarantine.put(aThing({ eventId: 'b' }), Buffer.from('two'));
+  const path = join(root, `${broken}.json`);
+  const json = (await readFile(path, 'utf8')).trim();
+  await fc.assert(
+    fc.asyncProperty(brokenRecord(json), async (bytes) => {
+      await writeFile(path, bytes);
+      const again = await openQuarantine(root);
+      const listed = await again.list();
+      expect(listed.map(({ quarantineId }) => quarantineId).sort()).toEqual([whole, broken].sort());
+      const shown = await again.show(broken);
+      expect(Buffer.from(shown?.body ?? []).toString()).toBe('two');
+      await again.put(aThing({ eventId: 'a' }), Buffer.from('one'));
+    }),
+    { numRuns: 60 },
+  );
+  await writeFile(path, 'nonsense');
+  const again = await openQuarantine(root);
+  expect((await again.show(broken))?.thing).toMatchObject({ code: 'description-damaged', kind: 'delivery' });
+  await again.remove(broken);
+  expect(await again.list()).toHaveLength(1);
 });

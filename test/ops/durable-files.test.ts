@@ -1,9 +1,9 @@
 /** What was confirmed is on disk, and a disk that could not confirm is never believed again. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
   appendDurably,
@@ -66,6 +66,18 @@ describe('durable files', () => {
     await sweepLeftBehind(root);
     const left = (await readdir(root)).map((name) => join(root, name)).sort();
     expect(left).toEqual([...others.map((name) => join(root, name)), ours].sort());
+  });
+
+  test('what a process of another machine has in hand stays, until it is older than any writing takes', async () => {
+    const [, pid = '', rest = ''] = /^\.[0-9a-f]{8}-(\d+)-(.*)$/.exec(basename(temporaryName(root))) ?? [];
+    expect(Number(pid)).toBe(process.pid);
+    const [theirs, longAgo, dead] = ['11111111-4194304', '22222222-4194304', '4194304'].map((who) =>
+      join(root, `.${who}-${rest}`),
+    );
+    for (const path of [theirs, longAgo, dead]) await writeFile(path ?? '', 'x');
+    await utimes(longAgo ?? '', 0, 0);
+    await sweepLeftBehind(root);
+    expect(await readdir(root)).toEqual([basename(theirs ?? '')]);
   });
 
   test('where no folder is there is nothing to sweep', async () => {

@@ -151,8 +151,10 @@ describe('forwarder', () => {
     });
     await eventually(() => sent.includes(good.eventId));
     expect(await forwarder.drain(200)).toBe(false);
-    expect(forwarder.backlog().count).toBe(2);
+    expect(forwarder.backlog().count).toBe(1);
     expect(sent).toEqual([good.eventId]);
+    // What is left of the damaged one lies where a person finds it.
+    expect(await parts.quarantine.list()).toMatchObject([{ eventId: damaged.eventId, kind: 'delivery' }]);
   });
 
   test('an archive that fails is tried again before Temporal hears of the event', async () => {

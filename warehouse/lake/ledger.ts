@@ -91,7 +91,7 @@ export class Ledger implements Ledgers {
 
   /** @throws LakeReplacedError, and what PostgreSQL throws */
   transaction<T>(work: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
-    return this.#with((client) => this.#inTransaction(client, work));
+    return this.#with((client, spoil) => this.#inTransaction(client, work, spoil));
   }
 
   /** A transaction that holds these invoices, in lower case. */
@@ -107,16 +107,17 @@ export class Ledger implements Ledgers {
 
   /** While `work` runs nobody else is at it, in any process; all its transactions are on the connection that holds the lock. */
   alone<T>(kind: 'ingest' | 'opening' | 'tidy', work: (ledgers: LedgerOnOne) => Promise<T>): Promise<T> {
-    return this.#with(async (client) => {
+    return this.#with(async (client, spoil) => {
       const lock = { class: LOCK[kind], key: this.generation };
       await ask(client, 'lock-session', lock);
       try {
         return await work({
           all: (name, params) => ask(client, name, params),
-          transaction: (inside) => this.#inTransaction(client, inside),
+          transaction: (inside) => this.#inTransaction(client, inside, spoil),
         });
       } finally {
-        await ask(client, 'unlock-session', lock);
+        // With the connection goes the lock, and what `work` threw is what matters.
+        await ask(client, 'unlock-session', lock).catch(spoil);
       }
     });
   }
@@ -130,9 +131,13 @@ export class Ledger implements Ledgers {
     const client = await this.#connect();
     client.on('error', () => undefined);
     const lock = { class: LOCK.presence, key: 0 };
-    const [row] = await ask(client, how === 'shared' ? 'stay-shared' : 'try-lock-session', lock);
     // Ended, not given back to the pool: with the connection goes the lock.
     const leave = async (): Promise<void> => client.release(true);
+    const asked = ask(client, how === 'shared' ? 'stay-shared' : 'try-lock-session', lock);
+    const [row] = await asked.catch(async (error: unknown) => {
+      await leave();
+      throw error;
+    });
     if (how === 'shared' || row?.is_mine === true) return leave;
     await leave();
     return null;
@@ -156,6 +161,7 @@ export class Ledger implements Ledgers {
   async #inTransaction<T>(
     client: pg.PoolClient,
     work: (transaction: LedgerTransaction) => Promise<T>,
+    spoil: (error: Error) => void,
   ): Promise<T> {
     await client.query('begin');
     try {
@@ -165,7 +171,7 @@ export class Ledger implements Ledgers {
       return result;
     } catch (error) {
       // When the connection is gone so is the transaction; the first error is the one that matters.
-      await client.query('rollback').catch(() => undefined);
+      await client.query('rollback').catch(spoil);
       throw error;
     }
   }
@@ -180,7 +186,8 @@ export class Ledger implements Ledgers {
     });
   }
 
-  async #with<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  /** @param work is given a way to say that the connection must not be used again */
+  async #with<T>(work: (client: pg.PoolClient, spoil: (error: Error) => void) => Promise<T>): Promise<T> {
     const client = await this.#connect();
     let broken: Error | undefined;
     const onBroken = (error: Error): void => {
@@ -188,7 +195,7 @@ export class Ledger implements Ledgers {
     };
     client.on('error', onBroken);
     try {
-      return await work(client);
+      return await work(client, onBroken);
     } finally {
       client.off('error', onBroken);
       client.release(broken);
