@@ -3,17 +3,21 @@
  * file; done here, with the lock in hand, when nobody is running.
  */
 
+import { existsSync } from 'node:fs';
 import type { Client } from '@temporalio/client';
 import type { Archive } from '../archive/archive.js';
 import type { Settings } from '../config/settings.js';
 import { lockOwner } from '../warehouse/lock-file.js';
 import { warehousePaths } from '../warehouse/paths.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
+import { CliError, EXIT } from './errors.js';
 
 export interface WriterWork<T> {
   /** Stands in the lock while the work is done here. */
   readonly role: string;
   readonly ask: (client: Client) => Promise<T>;
+  /** Makes the data folder when it is not there; else that is told, and nothing is made. */
+  readonly makesFolder?: boolean;
   /** What can begin before the warehouse is open, once it is clear that the work is done here. */
   readonly begin?: () => Promise<void>;
   readonly direct: (warehouse: Warehouse, archive: Archive) => Promise<T>;
@@ -25,6 +29,7 @@ export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Pr
     const { withTemporal } = await import('./ask-temporal.js');
     return withTemporal(settings, work.ask);
   }
+  if (work.makesFolder !== true) requireFolder(settings);
   await work.begin?.();
   // Read only now: what has begun goes on beside it.
   const { commandLog } = await import('./ask-temporal.js');
@@ -41,6 +46,14 @@ export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Pr
   } finally {
     await archive.close();
   }
+}
+
+/** A misspelt folder is not one more, empty warehouse. A lake is somewhere else. */
+function requireFolder({ dataDir, warehouse }: Settings): void {
+  if (warehouse.kind === 'ducklake' || existsSync(dataDir)) return;
+  throw new CliError(EXIT.nothingMatched, `there is no data folder ${dataDir}`, {
+    hint: 'check BILLSYNC_DATA_DIR; `billsync up`, `billsync worker` and `billsync import` make one',
+  });
 }
 
 /** A lock of a command is not a worker that could be asked: opening then says who has it. */

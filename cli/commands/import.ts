@@ -1,6 +1,8 @@
 /** `billsync import`: loads a CSV that a person exported by hand, with the same proof and the same load. */
 
-import { stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Archive } from '../../archive/archive.js';
@@ -50,7 +52,7 @@ export function importCommand(): Command {
         invoiceId: flags.invoice ?? null,
         dryRun: flags.dryRun === true,
       }));
-      const imported = await importAll(settings, requests);
+      const imported = await (flags.dryRun === true ? rehearse : importAll)(settings, requests);
       print(output, paths, imported);
     },
   );
@@ -67,6 +69,24 @@ async function refuseFolder(path: string): Promise<void> {
   });
 }
 
+/** A check makes no data folder where there is none: it is done in one that is gone afterwards. */
+async function rehearse(
+  settings: Settings,
+  requests: readonly ImportRequest[],
+): Promise<readonly Imported[]> {
+  if (existsSync(settings.dataDir) || settings.warehouse.kind === 'ducklake') {
+    return importAll(settings, requests);
+  }
+  const dataDir = await mkdtemp(join(tmpdir(), 'billsync-import-'));
+  try {
+    const warehouse = { kind: 'duckdb', path: join(dataDir, 'warehouse.duckdb') } as const;
+    const archive = { kind: 'folder', path: join(dataDir, 'archive') } as const;
+    return await importAll({ ...settings, dataDir, warehouse, archive }, requests);
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
 /** The first file is read while the warehouse opens, each further one while the one before is loaded. */
 async function importAll(
   settings: Settings,
@@ -81,6 +101,7 @@ async function importAll(
   try {
     return await withWriter(settings, {
       role: 'import',
+      makesFolder: true,
       async ask(client) {
         const { askImport } = await import('../../temporal/writer-client.js');
         const results: Imported[] = [];
