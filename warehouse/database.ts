@@ -177,7 +177,10 @@ export class Database {
 
   #giveBack(session: Session): void {
     const next = this.#waiting.shift();
-    if (next !== undefined) return next.lend(session);
+    if (next !== undefined) {
+      next.lend(session);
+      return;
+    }
     this.#lent.delete(session);
     if (!this.#isClosed) this.#idle.push(session);
     else {
