@@ -31,14 +31,20 @@ export interface ExportLocation {
   readonly fileSizeBytes: number;
 }
 
+/** What an event says about its invoice: the id always, the rest as far as it could be read (decision 31). */
+export type EventHeader = Pick<InvoiceHeader, 'invoiceId'> & Partial<InvoiceHeader>;
+
 /** One webhook delivery that can be acted on (spec 2.4 to 2.7). */
 export interface InvoiceEvent {
+  /** The service's own, or one made from the delivery's bytes when it has none (ADR 24). */
   readonly eventId: string;
+  /** ISO 8601; empty when it could not be read. */
   readonly eventTimestamp: string;
   readonly eventType: EventType;
+  /** Empty when neither the delivery names one nor ours is known. */
   readonly partnerId: string;
   readonly isTestEvent: boolean;
-  readonly invoice: InvoiceHeader;
-  /** null unless the event is invoice_finalized. */
+  readonly invoice: EventHeader;
+  /** null unless the event is invoice_finalized and says it all. */
   readonly export: ExportLocation | null;
 }

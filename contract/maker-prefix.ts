@@ -13,7 +13,10 @@ export type IdReading =
 
 const NEUTRAL = 'service';
 /** `partnerInvoiceId` and `partnerTenantId` are the partner's own references, another pair of fields altogether. */
-const NOT_A_MAKER = 'partner';
+const PARTNER = 'partner';
+/** Words that say how another invoice belongs to this one, such as `parentInvoiceId`. */
+const RELATED =
+  /^(parent|child|root|original|previous|prior|next|related|linked|source|target|master|sub|credit|credited|corrected|correction|replaced|replacement|superseded|external|internal|merged|split)$/i;
 const PREFIXED = /^([A-Za-z][A-Za-z0-9]*)(InvoiceId|TenantId)$/;
 
 /**
@@ -42,12 +45,15 @@ function makersOf(payload: Readonly<Record<string, unknown>>): readonly string[]
   const fieldsOf = new Map<string, number>();
   for (const key of Object.keys(payload)) {
     const prefix = PREFIXED.exec(key)?.[1];
-    if (prefix === undefined || prefix === NEUTRAL || prefix === NOT_A_MAKER) continue;
+    if (prefix === undefined || prefix === NEUTRAL || prefix === PARTNER || RELATED.test(prefix)) continue;
     fieldsOf.set(prefix, (fieldsOf.get(prefix) ?? 0) + 1);
   }
   const makers = [...fieldsOf.keys()];
   const complete = makers.filter((prefix) => fieldsOf.get(prefix) === 2);
-  return complete.length > 0 ? complete : makers.filter((prefix) => `${prefix}InvoiceId` in payload);
+  const likely = complete.length > 0 ? complete : makers.filter((prefix) => `${prefix}InvoiceId` in payload);
+  // An added pair that is null names no invoice; the maker's does.
+  const telling = likely.filter((prefix) => (payload[`${prefix}InvoiceId`] ?? null) !== null);
+  return telling.length > 0 ? telling : likely;
 }
 
 interface Spelling {

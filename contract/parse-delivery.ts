@@ -1,28 +1,34 @@
-/** Turns the bytes of a webhook delivery into an event or into the reason why it is none; nothing behind it checks again. */
+/**
+ * Turns the bytes of a webhook delivery into an event or into the reason why it is none; nothing behind it checks again.
+ *
+ * An event is kept whenever its type and its invoice can be read (decision 31): whatever else cannot be read is left
+ * out, and the service is asked for it. Only what cannot be understood at all is refused.
+ */
 
 import { stringify } from 'lossless-json';
 import { z } from 'zod';
-import type { ExportLocation, InvoiceEvent, InvoiceHeader } from './invoice-event.js';
+import { type Envelope, findEnvelope, type JsonObject } from './find-envelope.js';
+import type { EventHeader, ExportLocation, InvoiceEvent } from './invoice-event.js';
+import {
+  idMadeFrom,
+  readBoolean,
+  readCount,
+  readCurrency,
+  readDayOrInstant,
+  readDecimal,
+  readEventId,
+  readId,
+  readInstant,
+  readSha256,
+  readText,
+  readUrl,
+} from './lenient-values.js';
 import { readIds } from './maker-prefix.js';
 import { EVENT_TYPES, type EventType, PAYLOAD_SCHEMA_VERSION, type WebhookStatus } from './names.js';
 import { printable } from './printable.js';
 import { readStatus } from './status-words.js';
 import { withoutUrlQueriesInside } from './url-query.js';
-import {
-  Count,
-  CurrencyCode,
-  DayOrInstant,
-  DecimalText,
-  describeIssues,
-  Id,
-  Instant,
-  isJsonObject,
-  NotJsonError,
-  OptionalText,
-  parseJson,
-  Sha256,
-  UrlText,
-} from './wire.js';
+import { Count, Instant, NotJsonError, parseJson, Sha256, UrlText } from './wire.js';
 
 export { withoutUrlQuery } from './url-query.js';
 
@@ -40,6 +46,8 @@ export type ParsedDelivery =
       readonly event: InvoiceEvent;
       readonly envelope: string;
       readonly discrepancies: readonly StatedDiscrepancy[];
+      /** Fields that are required (spec 2.5 to 2.7) and could not be read, such as `payload.invoiceDueDate`. */
+      readonly unread: readonly string[];
     }
   /** Must not be processed as real data (spec 6, rule 4); `event` is null when its payload is none. */
   | {
@@ -54,6 +62,8 @@ export type ParsedDelivery =
       readonly code: 'unknown-event-type' | 'unknown-schema-version';
       readonly message: string;
       readonly eventId: string;
+      /** null when it cannot be read. */
+      readonly invoiceId: string | null;
       readonly envelope: string;
     }
   | {
@@ -61,12 +71,15 @@ export type ParsedDelivery =
       readonly code: 'not-json' | 'invalid-metadata' | 'invalid-payload';
       readonly message: string;
       readonly eventId: string | null;
+      readonly invoiceId: string | null;
       readonly envelope: string | null;
     };
 
 export interface ParseDeliveryOptions {
   /** Maker's prefix of the id fields; `auto` takes any (BILLSYNC_WIRE_PREFIX). */
   readonly wirePrefix: string;
+  /** Ours, for a delivery that names no partner; absent when it is not known. */
+  readonly partnerId?: string | undefined;
 }
 
 /** Never throws: whatever arrives has a place among the four kinds. */
@@ -76,114 +89,159 @@ export function parseDelivery(body: Uint8Array, options: ParseDeliveryOptions): 
     json = parseJson(body);
   } catch (error) {
     if (!(error instanceof NotJsonError)) throw error;
-    return unusable('not-json', error.message, null, null);
+    const { message } = error;
+    return { kind: 'unusable', code: 'not-json', message, eventId: null, invoiceId: null, envelope: null };
   }
   const envelope = stringify(withoutUrlQueriesInside(json)) ?? 'null';
-  const metadata = isJsonObject(json) ? json.metadata : undefined;
-  const routing = Routing.safeParse(metadata);
-  if (!isJsonObject(json) || !routing.success) {
-    const problem = routing.success ? 'not an object' : describeIssues(routing.error, 'metadata', metadata);
-    return unusable('invalid-metadata', problem, readableEventId(metadata), envelope);
+  const found = findEnvelope(json);
+  if (found === null) {
+    const message = 'metadata: missing';
+    return { kind: 'unusable', code: 'invalid-metadata', message, eventId: null, invoiceId: null, envelope };
   }
-  const { eventId, testEvent, payloadSchemaVersion } = routing.data;
+  const { metadata } = found;
+  // A retry sends the same bytes, so an event without an id of its own still has one id.
+  const statedId = readEventId(metadata.eventId);
+  const eventId = statedId ?? idMadeFrom(body);
+  const reading = readEvent(found, eventId, options);
+  const { invoiceId } = reading;
   // Before anything is judged: a test event may carry any payload and is never real (spec 6, rule 4).
-  if (testEvent) {
-    const reading = readEvent(metadata, json.payload, options);
-    return { kind: 'test', eventId, event: reading.ok ? reading.event : null, envelope };
+  if (readBoolean(metadata.testEvent)) {
+    return { kind: 'test', eventId, event: reading.event, envelope };
   }
-  if (payloadSchemaVersion !== PAYLOAD_SCHEMA_VERSION) {
-    const message = `payloadSchemaVersion ${printable(payloadSchemaVersion, 40)} is unknown, ${PAYLOAD_SCHEMA_VERSION} is known.`;
-    return { kind: 'unsupported', code: 'unknown-schema-version', message, eventId, envelope };
+  const version = readText(metadata.payloadSchemaVersion) ?? PAYLOAD_SCHEMA_VERSION;
+  if (!/^v?1(\.\d+)*$/i.test(version)) {
+    const message = `payloadSchemaVersion ${printable(version, 40)} is unknown, ${PAYLOAD_SCHEMA_VERSION} is known.`;
+    return { kind: 'unsupported', code: 'unknown-schema-version', message, eventId, invoiceId, envelope };
   }
-  if (routing.data.eventType !== undefined && !isEventType(routing.data.eventType)) {
-    const message = `eventType ${printable(routing.data.eventType, 60)} is unknown, ${EVENT_TYPES.join(', ')} are known.`;
-    return { kind: 'unsupported', code: 'unknown-event-type', message, eventId, envelope };
+  const word = readText(metadata.eventType);
+  if (word !== undefined && typeOf(metadata, found.payload) === null) {
+    const message = `eventType ${printable(word, 60)} is unknown, ${EVENT_TYPES.join(', ')} are known.`;
+    return { kind: 'unsupported', code: 'unknown-event-type', message, eventId, invoiceId, envelope };
   }
-  const reading = readEvent(metadata, json.payload, options);
-  if (!reading.ok) return unusable(reading.code, reading.message, eventId, envelope);
-  return { kind: 'event', event: reading.event, envelope, discrepancies: discrepanciesOf(reading.event) };
+  if (reading.event === null) {
+    const { code, message } = reading;
+    return { kind: 'unusable', code, message, eventId: statedId ?? null, invoiceId, envelope };
+  }
+  const discrepancies = discrepanciesOf(reading.event);
+  return { kind: 'event', event: reading.event, envelope, discrepancies, unread: reading.unread };
 }
 
-/** What must be readable before anything else is worth reading. */
-const Routing = z.object({
-  eventId: Id,
-  eventType: z.string().optional(),
-  payloadSchemaVersion: z.string(),
-  testEvent: z.boolean(),
-});
-
-const Metadata = z.object({
-  eventId: Id,
-  eventTimestamp: Instant,
-  eventType: z.enum(EVENT_TYPES),
-  partnerId: Id,
-  testEvent: z.boolean(),
-});
-
-const Status = z.string().transform((word, context): WebhookStatus => {
-  const status = readStatus(word);
-  if (status !== null) return status;
-  context.addIssue('expected draft, pending, finalized or voided');
-  return z.NEVER;
-});
-
-/** Spec 2.6, the two id fields already under their neutral names. */
-const Header = z.object({
-  invoiceId: Id,
-  partnerInvoiceId: OptionalText,
-  tenantId: Id.nullish().transform((id) => id ?? null),
-  partnerTenantId: OptionalText,
-  invoiceNumber: z.string().min(1),
-  invoiceStatus: Status,
-  invoiceStartDate: DayOrInstant,
-  invoiceEndDate: DayOrInstant,
-  invoiceDate: DayOrInstant,
-  invoiceDueDate: DayOrInstant,
-  currencyCode: CurrencyCode,
-  invoiceTotalAmount: DecimalText,
-  totalTransactionCount: Count,
-}) satisfies z.ZodType<InvoiceHeader>;
-
-/** Spec 2.7, and the answer of the regenerate endpoint (spec 4.3). */
-export const ExportAnnouncement = z.object({
-  presignedUrl: UrlText,
-  presignedUrlExpiresAt: Instant,
-  fileHashSha256: Sha256,
-  fileSizeBytes: Count,
-}) satisfies z.ZodType<ExportLocation>;
-
 type EventReading =
-  | { readonly ok: true; readonly event: InvoiceEvent }
+  | { readonly event: InvoiceEvent; readonly invoiceId: string; readonly unread: readonly string[] }
   | {
-      readonly ok: false;
+      readonly event: null;
+      readonly invoiceId: string | null;
       readonly code: 'invalid-metadata' | 'invalid-payload';
       readonly message: string;
     };
 
-function readEvent(metadata: unknown, payload: unknown, options: ParseDeliveryOptions): EventReading {
-  const about = Metadata.safeParse(metadata);
-  if (!about.success) {
-    return {
-      ok: false,
-      code: 'invalid-metadata',
-      message: describeIssues(about.error, 'metadata', metadata),
-    };
-  }
-  const refuse = (message: string): EventReading => ({ ok: false, code: 'invalid-payload', message });
-  if (!isJsonObject(payload)) return refuse('payload: not an object');
+function readEvent(
+  { metadata, payload }: Envelope,
+  eventId: string,
+  options: ParseDeliveryOptions,
+): EventReading {
+  const refuse = (
+    code: 'invalid-metadata' | 'invalid-payload',
+    message: string,
+    invoiceId: string | null = null,
+  ): EventReading => ({ event: null, invoiceId, code, message });
+  if (payload === null) return refuse('invalid-payload', 'payload: not an object');
   const ids = readIds(payload, options.wirePrefix);
-  if (!ids.ok) return refuse(`payload: ${ids.problem}`);
-  const neutral = { ...payload, ...ids.ids };
-  const header = Header.safeParse(neutral);
-  if (!header.success) return refuse(describeIssues(header.error, 'payload', neutral));
-  const location =
-    about.data.eventType === 'invoice_finalized' ? ExportAnnouncement.safeParse(payload) : null;
-  if (location?.success === false) return refuse(describeIssues(location.error, 'payload', payload));
-  const { testEvent, ...rest } = about.data;
-  return {
-    ok: true,
-    event: { ...rest, isTestEvent: testEvent, invoice: header.data, export: location?.data ?? null },
+  if (!ids.ok) return refuse('invalid-payload', `payload: ${ids.problem}`);
+  const invoiceId = readId(ids.ids.invoiceId);
+  if (invoiceId === undefined) {
+    const isThere = ids.ids.invoiceId !== undefined && ids.ids.invoiceId !== null;
+    return refuse('invalid-payload', `payload.invoiceId: ${isThere ? 'expected a UUID' : 'missing'}`);
+  }
+  const eventType = typeOf(metadata, payload);
+  if (eventType === null) return refuse('invalid-metadata', 'metadata.eventType: missing', invoiceId);
+  const header = headerOf(payload, invoiceId, ids.ids.tenantId);
+  const location = eventType === 'invoice_finalized' ? exportOf(payload) : null;
+  const about = {
+    eventTimestamp: readInstant(metadata.eventTimestamp),
+    partnerId: readText(metadata.partnerId)?.slice(0, LONGEST_PARTNER_ID),
   };
+  const event: InvoiceEvent = {
+    eventId,
+    eventTimestamp: about.eventTimestamp ?? '',
+    eventType,
+    partnerId: about.partnerId ?? options.partnerId ?? '',
+    isTestEvent: readBoolean(metadata.testEvent),
+    invoice: header,
+    export: location,
+  };
+  const unread = [
+    ...(readEventId(metadata.eventId) === undefined ? ['metadata.eventId'] : []),
+    ...Object.entries(about).flatMap(([field, value]) => (value === undefined ? [`metadata.${field}`] : [])),
+    ...REQUIRED.filter((field) => header[field] === undefined).map((field) => `payload.${field}`),
+    ...(eventType === 'invoice_finalized' && location === null
+      ? ['payload.presignedUrl and its fields']
+      : []),
+  ];
+  return { event, invoiceId, unread };
+}
+
+const LONGEST_PARTNER_ID = 128;
+
+/** By its letters: `INVOICE_VOIDED`, `invoice.voided` and `InvoiceVoided` say the same. Without a word the status tells. */
+function typeOf(metadata: JsonObject, payload: JsonObject | null): EventType | null {
+  const word = readText(metadata.eventType);
+  if (word !== undefined) {
+    const letters = lettersOf(word);
+    return EVENT_TYPES.find((type) => lettersOf(type) === letters) ?? null;
+  }
+  const status = readStatus(readText(payload?.invoiceStatus));
+  return EVENT_TYPES.find((type) => STATUS_OF[type] === status) ?? null;
+}
+
+function lettersOf(word: string): string {
+  return word.toLowerCase().replace(/[^a-z]/g, '');
+}
+
+/** Required by spec 2.6 besides the id. */
+const REQUIRED = [
+  'invoiceNumber',
+  'invoiceStatus',
+  'invoiceStartDate',
+  'invoiceEndDate',
+  'invoiceDate',
+  'invoiceDueDate',
+  'currencyCode',
+  'invoiceTotalAmount',
+  'totalTransactionCount',
+] as const satisfies readonly (keyof EventHeader)[];
+
+/** Spec 2.6; a field that cannot be read is absent. */
+function headerOf(payload: JsonObject, invoiceId: string, tenant: unknown): EventHeader {
+  const header: { readonly [Field in keyof EventHeader]: EventHeader[Field] | undefined } = {
+    invoiceId,
+    partnerInvoiceId: readText(payload.partnerInvoiceId) ?? null,
+    // null and nothing say that the invoice is the partner's; what cannot be read says neither (spec 2.9).
+    tenantId: tenant === undefined || tenant === null ? null : readId(tenant),
+    partnerTenantId: readText(payload.partnerTenantId) ?? null,
+    invoiceNumber: readText(payload.invoiceNumber),
+    invoiceStatus: readStatus(readText(payload.invoiceStatus)) ?? undefined,
+    invoiceStartDate: readDayOrInstant(payload.invoiceStartDate),
+    invoiceEndDate: readDayOrInstant(payload.invoiceEndDate),
+    invoiceDate: readDayOrInstant(payload.invoiceDate),
+    invoiceDueDate: readDayOrInstant(payload.invoiceDueDate),
+    currencyCode: readCurrency(payload.currencyCode),
+    invoiceTotalAmount: readDecimal(payload.invoiceTotalAmount),
+    totalTransactionCount: readCount(payload.totalTransactionCount),
+  };
+  const read = Object.entries(header).filter(([, value]) => value !== undefined);
+  return { ...(Object.fromEntries(read) as Partial<EventHeader>), invoiceId };
+}
+
+/** null unless all four fields can be read: then the service is asked for another URL (spec 4.3). */
+function exportOf(payload: JsonObject): ExportLocation | null {
+  const presignedUrl = readUrl(payload.presignedUrl);
+  const presignedUrlExpiresAt = readInstant(payload.presignedUrlExpiresAt);
+  const fileHashSha256 = readSha256(payload.fileHashSha256);
+  const fileSizeBytes = readCount(payload.fileSizeBytes);
+  if (presignedUrl === undefined || presignedUrlExpiresAt === undefined) return null;
+  if (fileHashSha256 === undefined || fileSizeBytes === undefined) return null;
+  return { presignedUrl, presignedUrlExpiresAt, fileHashSha256, fileSizeBytes };
 }
 
 /** The status that goes with each event type (spec 3). */
@@ -196,25 +254,14 @@ const STATUS_OF: Readonly<Record<EventType, WebhookStatus>> = {
 function discrepanciesOf(event: InvoiceEvent): readonly StatedDiscrepancy[] {
   const expected = STATUS_OF[event.eventType];
   const { invoiceStatus } = event.invoice;
-  if (invoiceStatus === expected) return [];
+  if (invoiceStatus === undefined || invoiceStatus === expected) return [];
   return [{ rule: 'status-contradicts-type', stated: invoiceStatus, found: expected }];
 }
 
-function isEventType(word: string): word is EventType {
-  return EVENT_TYPES.some((type) => type === word);
-}
-
-/** A quarantined delivery is easier to find by its id, even when the rest of its metadata is broken. */
-function readableEventId(metadata: unknown): string | null {
-  const id = isJsonObject(metadata) ? Id.safeParse(metadata.eventId) : undefined;
-  return id?.success === true ? id.data : null;
-}
-
-function unusable(
-  code: 'not-json' | 'invalid-metadata' | 'invalid-payload',
-  message: string,
-  eventId: string | null,
-  envelope: string | null,
-): ParsedDelivery {
-  return { kind: 'unusable', code, message, eventId, envelope };
-}
+/** The answer of the regenerate endpoint (spec 4.3). */
+export const ExportAnnouncement = z.object({
+  presignedUrl: UrlText,
+  presignedUrlExpiresAt: Instant,
+  fileHashSha256: Sha256,
+  fileSizeBytes: Count,
+}) satisfies z.ZodType<ExportLocation>;

@@ -50,7 +50,7 @@ export async function sendInvoiceEvent(
   const address = { partnerId, invoiceId: header.invoiceId };
   await client.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
     client.workflow.signalWithStart<typeof invoice, [InvoiceEvent]>('invoice', {
-      ...startOptions(route, address, header.tenantId),
+      ...startOptions(route, address, header.tenantId ?? null),
       signal: invoiceEventSignal,
       signalArgs: [event],
     }),

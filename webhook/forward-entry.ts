@@ -18,6 +18,8 @@ export interface ForwardDeps {
   readonly send: (event: InvoiceEvent) => Promise<void>;
   readonly partnerIds: () => readonly string[];
   readonly now?: () => Date;
+  /** Is told why an entry ends as `refused`. */
+  readonly onRefused?: (entry: InboxEntry, refusal: Refusal) => void;
   /** Called at D4 and D5 of the fault matrix. */
   readonly durablePoint?: DurablePoint;
 }
@@ -25,10 +27,21 @@ export interface ForwardDeps {
 /** `gone`: another process finished it; `refused`: only now known to be for somebody else, or no event any more. */
 export type ForwardOutcome = 'sent' | 'archived' | 'refused' | 'gone';
 
+export interface Refusal {
+  readonly code: string;
+  readonly reason: string;
+}
+
 /** A step took longer than its deadline. What it asked for may have happened: it is asked again. */
 export class StepTimeoutError extends Error {
   override readonly name = 'StepTimeoutError';
   readonly code = 'step_timeout';
+}
+
+/** An invoice is named after its partner in Temporal: without one the event waits until a token told it. */
+export class PartnerUnknownError extends Error {
+  override readonly name = 'PartnerUnknownError';
+  readonly code = 'partner_unknown';
 }
 
 const ARCHIVE_DEADLINE_MS = 30_000;
@@ -42,7 +55,8 @@ export async function forwardEntry(
 ): Promise<ForwardOutcome> {
   const body = await deps.inbox.read(entry);
   if (body === null) return 'gone';
-  const parsed = parseDelivery(body, { wirePrefix: deps.settings.wirePrefix });
+  const [partnerId] = deps.partnerIds();
+  const parsed = parseDelivery(body, { wirePrefix: deps.settings.wirePrefix, partnerId });
   if (entry.kind !== 'event') {
     await archive(entry, parsed, deps);
     await deps.inbox.trim(entry);
@@ -54,6 +68,9 @@ export async function forwardEntry(
     await refuse(entry, refusal ?? NO_EVENT, parsed, body, deps);
     return 'refused';
   }
+  if (parsed.event.partnerId === '') {
+    throw new PartnerUnknownError('The event names no partner, and ours is not known yet.');
+  }
   await archive(entry, parsed, deps);
   await within(deps.send(parsed.event), deadlines.sendMs, 'Temporal');
   deps.durablePoint?.('D4');
@@ -62,10 +79,6 @@ export async function forwardEntry(
   return 'sent';
 }
 
-interface Refusal {
-  readonly code: string;
-  readonly reason: string;
-}
 const NO_EVENT: Refusal = { code: 'invalid-payload', reason: 'The delivery is not an event any more.' };
 
 /** Partners may have become known since the door took it, and a newer version may read the bytes differently. */
@@ -93,6 +106,7 @@ async function refuse(
   await deps.quarantine.put({ ...what, findings: [], findingCount: 0 }, body);
   await archive({ ...entry, kind: 'refused', code }, parsed, deps);
   await deps.inbox.trim(entry, 'refused');
+  deps.onRefused?.(entry, { code, reason });
 }
 
 async function archive(entry: InboxEntry, parsed: ParsedDelivery, deps: ForwardDeps): Promise<void> {

@@ -10,8 +10,9 @@ import { FsyncError } from '../ops/durable-files.js';
 import type { Health } from '../ops/health.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
-import { type ForwardDeps, forwardEntry } from './forward-entry.js';
+import { type ForwardDeps, forwardEntry, type Refusal } from './forward-entry.js';
 import { createForwardQueue } from './forward-queue.js';
+import { tellRefusal } from './receive-delivery.js';
 
 export interface ForwarderDeps extends ForwardDeps {
   readonly log: Logger;
@@ -121,17 +122,9 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
 
   async function forward(entry: InboxEntry): Promise<void> {
     try {
-      const outcome = await forwardEntry(entry, deps, { sendMs: timing.sendDeadlineMs });
+      const outcome = await forwardEntry(entry, { ...deps, onRefused }, { sendMs: timing.sendDeadlineMs });
       queue.done(entry);
       metrics.forwarded.inc({ outcome });
-      if (outcome === 'refused') {
-        log.warn({ eventId: entry.eventId }, 'a delivery was quarantined when it was forwarded');
-        deps.alerts?.raise({
-          key: 'quarantine/foreign-partner',
-          title: 'A delivery was quarantined when it was forwarded.',
-          detail: `Event ${entry.eventId}: see billsync quarantine list.`,
-        });
-      }
     } catch (error) {
       const waitMs = queue.failed(entry, now().getTime());
       metrics.forwarded.inc({ outcome: 'failed' });
@@ -143,6 +136,12 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
       );
       if (error instanceof FsyncError) end(error);
     }
+  }
+
+  function onRefused(entry: InboxEntry, { code, reason }: Refusal): void {
+    const { eventId, invoiceId } = entry;
+    log.warn({ eventId, code }, 'a delivery was quarantined when it was forwarded');
+    tellRefusal(deps.alerts, { code, message: reason, eventId, invoiceId });
   }
 
   function end(error: FsyncError): void {

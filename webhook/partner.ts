@@ -2,9 +2,9 @@
 
 import type { InvoiceEvent } from '../contract/invoice-event.js';
 
-/** @param partnerIds ours; empty when they are not known yet, then nobody is called foreign */
+/** @param partnerIds ours; empty when they are not known yet, then nobody is called foreign; nor is a delivery that names no partner */
 export function isForeign(event: InvoiceEvent, partnerIds: readonly string[]): boolean {
-  if (partnerIds.length === 0) return false;
+  if (partnerIds.length === 0 || event.partnerId === '') return false;
   const asked = event.partnerId.toLowerCase();
   return !partnerIds.some((partnerId) => partnerId.toLowerCase() === asked);
 }

@@ -48,17 +48,21 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
 
   async function receive(body: Uint8Array): Promise<Answer> {
     const receivedAt = now().toISOString();
-    const parsed = parseDelivery(body, { wirePrefix: deps.settings.wirePrefix });
+    const [partnerId] = deps.partnerIds();
+    const parsed = parseDelivery(body, { wirePrefix: deps.settings.wirePrefix, partnerId });
     if (parsed.kind === 'unusable') return reject(parsed, body, receivedAt);
-    if (parsed.kind === 'unsupported') return refuse(parsed, null, body, receivedAt);
+    if (parsed.kind === 'unsupported') return refuse(parsed, body, receivedAt);
     if (parsed.kind === 'test') {
       await keep('test', parsed, body, receivedAt);
       // Also the second time: whoever presses the test button again wants to see what a test event does.
       return { statusCode: 200, status: 'ignored', eventId: parsed.eventId };
     }
-    if (isForeign(parsed.event, deps.partnerIds()))
-      return refuse(foreign(parsed.event), parsed.event, body, receivedAt);
+    if (isForeign(parsed.event, deps.partnerIds())) return refuse(foreign(parsed.event), body, receivedAt);
     tellSkew(parsed.event, receivedAt);
+    if (parsed.unread.length > 0) {
+      const { eventId } = parsed.event;
+      log.warn({ eventId, unread: parsed.unread }, 'an event lacks fields; the service is asked for them');
+    }
     const kept = await keep('event', parsed.event, body, receivedAt, parsed.event.invoice.invoiceId);
     return { statusCode: 200, status: kept, eventId: parsed.event.eventId };
   }
@@ -88,22 +92,18 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
   }
 
   async function refuse(
-    { eventId, code, message }: { readonly eventId: string; readonly code: string; readonly message: string },
-    event: InvoiceEvent | null,
+    { eventId, invoiceId, code, message }: Refused,
     body: Uint8Array,
     receivedAt: string,
   ): Promise<Answer> {
-    const invoiceId = event?.invoice.invoiceId ?? null;
     if ((await inbox.has({ kind: 'refused', eventId })) === 'no') {
       await quarantineBody({ code, reason: message, eventId, invoiceId, at: receivedAt }, body);
     }
     const kept = await keep('refused', { eventId }, body, receivedAt, invoiceId, code);
     if (kept === 'duplicate') return { statusCode: 200, status: 'duplicate', eventId };
-    deps.alerts?.raise({
-      key: `quarantine/${code}`,
-      title: `A delivery was quarantined: ${code}.`,
-      detail: `${message} See billsync quarantine list; after a fix, billsync quarantine requeue.`,
-    });
+    tellRefusal(deps.alerts, { code, message, eventId, invoiceId });
+    // An invoice of somebody else must not stand in our list.
+    if (code !== 'foreign-partner') noteOnInvoice(invoiceId, message, receivedAt);
     return { statusCode: 202, status: 'quarantined', eventId };
   }
 
@@ -113,8 +113,10 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
     body: Uint8Array,
     receivedAt: string,
   ): Promise<Answer> {
-    const { code, message, eventId, envelope } = parsed;
-    await quarantineBody({ code, reason: message, eventId, invoiceId: null, at: receivedAt }, body);
+    const { code, message, eventId, invoiceId, envelope } = parsed;
+    await quarantineBody({ code, reason: message, eventId, invoiceId, at: receivedAt }, body);
+    tellRefusal(deps.alerts, { code, message, eventId, invoiceId });
+    noteOnInvoice(invoiceId, message, receivedAt);
     if (eventId !== null && envelope !== null) {
       note(async () => {
         await archive.putEvent({
@@ -139,6 +141,13 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
     log.warn({ code: what.code, eventId: what.eventId, reason: what.reason }, 'a delivery was quarantined');
   }
 
+  /** The list of invoices shows it, and the reconciliation asks the service, as for all that needs attention. */
+  function noteOnInvoice(invoiceId: string | null, message: string, at: string): void {
+    if (invoiceId === null) return;
+    const reason = `A delivery about this invoice was refused: ${message} See billsync quarantine list.`;
+    note(() => archive.putFact({ kind: 'attention', at, invoiceId, code: 'delivery-refused', reason }));
+  }
+
   function note(write: () => Promise<void>): void {
     if (notes.size >= MOST_NOTES) return;
     const writing = write()
@@ -155,9 +164,33 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
   };
 }
 
-function foreign(event: InvoiceEvent): { eventId: string; code: string; message: string } {
+interface Refused {
+  readonly eventId: string;
+  readonly invoiceId: string | null;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Every refusal is told, by its kind; the same kind once per quiet window. */
+export function tellRefusal(
+  alerts: Alerts | undefined,
+  { code, message, eventId, invoiceId }: Omit<Refused, 'eventId'> & { readonly eventId: string | null },
+): void {
+  const about = [
+    ...(eventId === null ? [] : [`Event ${eventId}.`]),
+    ...(invoiceId === null ? [] : [`Invoice ${invoiceId}.`]),
+  ].join(' ');
+  alerts?.raise({
+    key: `quarantine/${code}`,
+    title: `A delivery was refused: ${code}.`,
+    detail: `${message} ${about} See billsync quarantine list; after a fix, billsync quarantine requeue.`,
+  });
+}
+
+function foreign(event: InvoiceEvent): Refused {
   return {
     eventId: event.eventId,
+    invoiceId: event.invoice.invoiceId,
     code: 'foreign-partner',
     message: `The delivery is for partner ${event.partnerId}, which is not ours (BILLSYNC_PARTNER_ID).`,
   };

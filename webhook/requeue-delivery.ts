@@ -29,7 +29,10 @@ export async function requeueDelivery(
   const shown = await deps.quarantine.show(quarantineId);
   if (shown === null) return { outcome: 'not-found' };
   if (shown.thing.kind !== 'delivery' || shown.body === null) return { outcome: 'not-a-delivery' };
-  const parsed = parseDelivery(shown.body, { wirePrefix: deps.settings.wirePrefix });
+  const parsed = parseDelivery(shown.body, {
+    wirePrefix: deps.settings.wirePrefix,
+    partnerId: deps.partnerIds()[0],
+  });
   if (parsed.kind === 'unusable' || parsed.kind === 'unsupported') {
     return { outcome: 'still-refused', code: parsed.code, reason: parsed.message };
   }

@@ -103,7 +103,7 @@ describe('answers', () => {
     ['no JSON', '{"metadata":'],
     ['nothing', ''],
     ['no envelope', '[1]'],
-    ['a payload without its currency', aDelivery({ payload: { currencyCode: undefined } }).body],
+    ['a payload without its invoice', aDelivery({ payload: { serviceInvoiceId: undefined } }).body],
   ])('%s is refused with 400 without a reason, and kept', async (_name, body) => {
     const { url, quarantine } = await start();
     const reply = await deliver(url, body);
