@@ -76,7 +76,11 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
     ...define('BILLSYNC_WEBHOOK_TLS_KEY', 'webhook', null, 'key file of that certificate'),
     defaultNote: 'self-signed in the data folder',
   },
-  secret('BILLSYNC_WEBHOOK_BASIC_AUTH', 'webhook', '`user:password`, two comma-separated during a rotation'),
+  secret(
+    'BILLSYNC_WEBHOOK_BASIC_AUTH',
+    'webhook',
+    '`user:password`; during a rotation two, one a line (or with a comma, of the same user)',
+  ),
   secret('BILLSYNC_WEBHOOK_HEADERS', 'webhook', '`Name: value` lines, each required'),
   define(
     'BILLSYNC_WEBHOOK_OPEN',

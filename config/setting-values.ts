@@ -149,7 +149,16 @@ export function readUrlPath(text: string): string {
 
 /** A value is never part of the message: these are secrets. */
 export function readBasicAuth(text: string): readonly BasicAuth[] {
-  return readList(text).map(readOneBasicAuth);
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
+  // With a line for each, a comma belongs to a password.
+  if (/\n/.test(text)) return lines.map((line) => readOneBasicAuth(line.trim()));
+  const parts = readList(text);
+  const users = new Set(parts.map((part) => part.slice(0, Math.max(0, part.indexOf(':')))));
+  if (parts.length < 2 || users.has('')) return lines.map((line) => readOneBasicAuth(line.trim()));
+  if (users.size === 1) return parts.map(readOneBasicAuth);
+  throw new Error(
+    'is ambiguous: the comma may stand between two credentials or in a password; write each on a line of its own and end the last line too (in the settings file: as a list)',
+  );
 }
 
 export function readOneBasicAuth(text: string): BasicAuth {

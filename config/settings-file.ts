@@ -111,7 +111,11 @@ function fileKeys(): Map<string, string> {
 function textOf(value: unknown): string | null {
   if (value === null) return '';
   if (typeof value === 'string') return value;
-  if (Array.isArray(value) && value.every((part) => typeof part === 'string')) return value.join('\n');
+  if (Array.isArray(value) && value.every((part) => typeof part === 'string')) {
+    // A list of one text with a comma stays one: the end of a line tells it from a list in one line.
+    const isOne = value.length === 1 && value[0]?.includes(',');
+    return isOne ? `${value[0]}\n` : value.join('\n');
+  }
   if (typeof value === 'object') {
     const lines = Object.entries(value).map(([name, part]) =>
       typeof part === 'string' ? `${name}: ${part}` : null,

@@ -130,7 +130,7 @@ describe('loadSettings', () => {
     const settings = loadSettings({
       cwd: folder(),
       env: {
-        BILLSYNC_WEBHOOK_BASIC_AUTH: 'u:p:with+/=,v:q',
+        BILLSYNC_WEBHOOK_BASIC_AUTH: 'u:p:with+/=\nv:q',
         BILLSYNC_WEBHOOK_HEADERS: 'X-One: 1\nX-Two: a: b',
         BILLSYNC_ENCRYPTION_KEY: `new:${key},old:${key}`,
       },
@@ -210,5 +210,40 @@ describe('settingsFileTemplate', () => {
     dataDir: join(cwd, 'data'),
     warehouse: { kind: 'duckdb', path: join(cwd, 'data', 'warehouse.duckdb') },
     archive: { kind: 'folder', path: join(cwd, 'data', 'archive') },
+  });
+});
+
+describe('a comma in the credentials of the webhook', () => {
+  const ALL = [
+    ['hook:a,b', [{ user: 'hook', password: 'a,b' }]],
+    [
+      'hook:old,hook:new',
+      [
+        { user: 'hook', password: 'old' },
+        { user: 'hook', password: 'new' },
+      ],
+    ],
+    ['hook:a,b:c\n', [{ user: 'hook', password: 'a,b:c' }]],
+    [
+      'one:a,b:c\ntwo:d',
+      [
+        { user: 'one', password: 'a,b:c' },
+        { user: 'two', password: 'd' },
+      ],
+    ],
+  ] as const;
+
+  test.each(ALL)('%j', (text, expected) => {
+    const { webhook } = loadSettings({ env: { BILLSYNC_WEBHOOK_BASIC_AUTH: text }, cwd: '/nowhere' });
+    expect(webhook.credentials.basicAuth).toEqual(expected);
+  });
+
+  test('that may mean two things is refused, and a list in the settings file means one', () => {
+    const env = { BILLSYNC_WEBHOOK_BASIC_AUTH: 'hook:a,b:c' };
+    expect(() => loadSettings({ env, cwd: '/nowhere' })).toThrow(/ambiguous.*line of its own/);
+    const cwd = folder();
+    writeFileSync(join(cwd, 'billsync.yaml'), 'webhook_basic_auth:\n  - hook:a,b:c\n');
+    const { webhook } = loadSettings({ env: {}, cwd });
+    expect(webhook.credentials.basicAuth).toEqual([{ user: 'hook', password: 'a,b:c' }]);
   });
 });
