@@ -78,11 +78,14 @@ export const DayOrInstant = z.union([z.iso.date(), Instant], 'expected an ISO 86
 /** ISO 4217. */
 export const CurrencyCode = z.string().regex(/^[A-Z]{3}$/, 'expected three capital letters');
 
-/** Lower-case hex from any case. */
+/** Lower-case hex from hex of any case or from base64, also with the name of the algorithm in front (`sha256:…`). */
 export const Sha256 = z
   .string()
-  .regex(/^[0-9a-fA-F]{64}$/, 'expected 64 hexadecimal digits')
-  .transform((text) => text.toLowerCase());
+  .transform((text) => text.trim().replace(/^sha-?256[:=-]/i, ''))
+  .transform((text) =>
+    /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, 'base64').toString('hex') : text.toLowerCase(),
+  )
+  .refine((text) => /^[0-9a-f]{64}$/.test(text), 'expected 64 hexadecimal digits');
 
 /** Text of the partner's own making: may be absent or null. */
 export const OptionalText = z
