@@ -685,6 +685,31 @@ describe('services', () => {
   });
 });
 
+describe('a mean zone', () => {
+  test('is told by service, and only where its zones are a scale', async () => {
+    const zones = (service: string, ...list: string[]): FixtureShipment[] =>
+      list.map((zone) => aShipment({ service, zone }));
+    const invoices = [
+      anInvoice([
+        // 2 and 8 have the mean 5; 17 and 17.5 have 17.25; 102 and 308 are two services' zones, 44 is a place.
+        ...zones('Ground', '2', 'Zone 8'),
+        ...zones('Freight', '17', '17.5'),
+        ...zones('Air', '102', '308'),
+        ...zones('Home', '2', '8', '44'),
+      ]),
+    ];
+    const result = await askReport('mix', invoices, { parameters: { by: 'service' } });
+    expect(cells(result, 'part', 'average_zone')).toEqual([
+      ['Air', null],
+      ['Freight', '17.25'],
+      ['Ground', '5.00'],
+      ['Home', null],
+    ]);
+    // All of these are from one origin, whose lines are of several services.
+    expect(cells(await askReport('origins', invoices), 'average_zone')).toEqual([[null]]);
+  });
+});
+
 describe('services, by a word', () => {
   test('finds ground as a word and not within another', async () => {
     const named = async (service: string) =>
