@@ -1,6 +1,7 @@
 /** Builds every activity from its dependencies: the only way in which a workflow reaches the world. */
 
 import { checkQuarantine } from './check-quarantine.js';
+import { decideInvoice } from './decide-invoice.js';
 import type { BillingDependencies, WarehouseDependencies } from './dependencies.js';
 import { downloadCsv } from './download-csv.js';
 import { exportCsv } from './export-csv.js';
@@ -15,6 +16,7 @@ import { isWorkflowOpen } from './is-workflow-open.js';
 import { loadInvoice } from './load-invoice.js';
 import { lookAfterInvoices } from './look-after-invoices.js';
 import { lookUpInvoice } from './look-up-invoice.js';
+import { noteFailure } from './note-failure.js';
 import { parkInvoice } from './park-invoice.js';
 import { publishSnapshot } from './publish-snapshot.js';
 import { recallInvoice } from './recall-invoice.js';
@@ -54,6 +56,8 @@ export function createWarehouseActivities(dependencies: WarehouseDependencies) {
     voidInvoice: voidInvoice(dependencies),
     parkInvoice: parkInvoice(dependencies),
     resumeInvoice: resumeInvoice(dependencies),
+    noteFailure: noteFailure(dependencies),
+    decideInvoice: decideInvoice(dependencies),
     publishSnapshot: publishSnapshot(dependencies),
     ingestArchive: ingestArchive(dependencies),
     forwardInbox: forwardInbox(dependencies),

@@ -21,10 +21,10 @@ const LEFT_BEHIND_MS = 10 * 60_000;
 export function forwardInbox({ forwardWaiting, settings, alerts, now }: WarehouseDependencies) {
   return ({ queues }: ForwardInboxRequest): Promise<ForwardInboxResult> =>
     translated(async () => {
-      const { environment, overdueAfter } = settings;
+      const { environment, overdueAfter, confirmVoids } = settings;
       const client = getClient();
       const { forwarded, waiting, oldestReceivedAt } = await forwardWaiting({
-        send: (event) => sendInvoiceEvent(client, { environment, overdueAfter, queues }, event),
+        send: (event) => sendInvoiceEvent(client, { environment, overdueAfter, confirmVoids, queues }, event),
       });
       const ageMs = oldestReceivedAt === null ? 0 : now().getTime() - Date.parse(oldestReceivedAt);
       if (ageMs > LEFT_BEHIND_MS) {

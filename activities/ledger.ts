@@ -1,14 +1,25 @@
 /** What the warehouse tells a workflow of an invoice: enough to go on from where an earlier run was. */
 
 import type { InvoiceState } from '../contract/names.js';
+import type { VoidWord } from '../warehouse/derive-void.js';
 import type { InvoiceSummary } from '../warehouse/warehouse.js';
 
 export interface InvoiceLedger {
   /** null when nothing is recorded of the invoice. */
   readonly state: InvoiceState | null;
   readonly loadedSha256: string | null;
+  /** On whose word it is voided; null: it is not. Missing: an older worker answered. */
+  readonly voidWord?: VoidWord | null;
+  /** A person undid a void, and nothing has voided it since. */
+  readonly isRestored?: boolean;
+  /** What goes wrong while work goes on, as it stands on the invoice; null: nothing. */
+  readonly failureCode?: string | null;
 }
 
 export function ledgerOf(invoice: InvoiceSummary | null): InvoiceLedger {
-  return { state: invoice?.state ?? null, loadedSha256: invoice?.loadedSha256 ?? null };
+  if (invoice === null) return { state: null, loadedSha256: null, voidWord: null };
+  const { state, loadedSha256, voidWord, restoredAt, reasonCode } = invoice;
+  const isRestored = restoredAt !== null && voidWord === null;
+  const failureCode = state === 'needs_attention' ? null : reasonCode;
+  return { state, loadedSha256, voidWord, isRestored, failureCode };
 }

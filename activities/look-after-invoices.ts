@@ -18,8 +18,8 @@ export function lookAfterInvoices({ settings, warehouse, now }: WarehouseDepende
   return ({ how, invoices, queues }: LookAfterRequest): Promise<void> =>
     translated(async () => {
       const client = getClient();
-      const { environment, overdueAfter }: Settings = settings;
-      const route = { environment, overdueAfter, queues };
+      const { environment, overdueAfter, confirmVoids }: Settings = settings;
+      const route = { environment, overdueAfter, confirmVoids, queues };
       for (const invoice of invoices) {
         if (how === 'watch') await watchInvoice(client, route, invoice);
         else if (how === 'retry') await retryInvoice(client, route, invoice, 'reconcile');

@@ -73,6 +73,36 @@ export type Fact =
       readonly reason: string;
     }
   | { readonly kind: 'resolved'; readonly at: string; readonly invoiceId: string }
+  | {
+      /** What goes wrong with an invoice while work on it goes on. */
+      readonly kind: 'failure';
+      readonly at: string;
+      readonly invoiceId: string;
+      readonly code: string;
+      readonly reason: string;
+    }
+  | { readonly kind: 'recovered'; readonly at: string; readonly invoiceId: string }
+  | {
+      /** A person undid a void. */
+      readonly kind: 'restored';
+      readonly at: string;
+      readonly invoiceId: string;
+      /** Who, as the machine knows them, and why in their words. */
+      readonly by: string;
+      readonly reason: string;
+    }
+  | {
+      /** A person made an older file the one that counts. */
+      readonly kind: 'version-chosen';
+      readonly at: string;
+      readonly invoiceId: string;
+      readonly sha256: string;
+      readonly version: number;
+      /** It is as new as if announced at this instant: newer than all that was announced until then by any clock. */
+      readonly countsFrom: string;
+      readonly by: string;
+      readonly reason: string;
+    }
   | { readonly kind: 'discard'; readonly at: string; readonly quarantineId: string; readonly note: string };
 
 /** A place of the archive that should hold an event, a fact or a file's description and holds none that can be read. */

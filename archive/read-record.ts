@@ -86,6 +86,18 @@ const FACTS = {
   details: z.looseObject({ at: Instant, invoiceId: z.string(), status: Text, header: Cells }),
   attention: z.looseObject({ at: Instant, invoiceId: z.string(), code: z.string(), reason: z.string() }),
   resolved: z.looseObject({ at: Instant, invoiceId: z.string() }),
+  failure: z.looseObject({ at: Instant, invoiceId: z.string(), code: z.string(), reason: z.string() }),
+  recovered: z.looseObject({ at: Instant, invoiceId: z.string() }),
+  restored: z.looseObject({ at: Instant, invoiceId: z.string(), by: z.string(), reason: z.string() }),
+  'version-chosen': z.looseObject({
+    at: Instant,
+    invoiceId: z.string(),
+    sha256: Sha256,
+    version: Number32,
+    countsFrom: Instant,
+    by: z.string(),
+    reason: z.string(),
+  }),
   discard: z.looseObject({ at: Instant, quarantineId: z.string(), note: z.string() }),
 } satisfies Readonly<Record<Fact['kind'], z.ZodType>>;
 const KINDS = Object.keys(FACTS) as Fact['kind'][];

@@ -9,12 +9,16 @@ export interface InvoicePage {
   /** What its rows amount to, a row per currency. */
   readonly amounts: readonly ReportRow[];
   readonly events: readonly ReportRow[];
+  /** What the service's details, billsync and persons said besides. */
+  readonly words: readonly ReportRow[];
   readonly files: readonly ReportRow[];
   readonly discrepancies: readonly ReportRow[];
 }
 
-export function renderInvoice({ invoice, amounts, events, files, discrepancies }: InvoicePage): string {
-  const parts = [heading(invoice), facts(invoice, amounts), section('Life', lifeOf(invoice, events))];
+export function renderInvoice(page: InvoicePage): string {
+  const { invoice, amounts, events, words, files, discrepancies } = page;
+  const life = lifeOf(invoice, events, words);
+  const parts = [heading(invoice), facts(invoice, amounts), section('Life', life)];
   if (files.length > 0) parts.push(section('Files', renderTable(files, fileColumns(invoice))));
   if (discrepancies.length > 0) {
     parts.push(section('Discrepancies', renderTable(discrepancies, DISCREPANCY_COLUMNS)));
@@ -55,7 +59,7 @@ function facts(invoice: ReportRow, amounts: readonly ReportRow[]): string {
 }
 
 /** Events and our own doings in one order of time. */
-function lifeOf(invoice: ReportRow, events: readonly ReportRow[]): string {
+function lifeOf(invoice: ReportRow, events: readonly ReportRow[], words: readonly ReportRow[]): string {
   const moments: (readonly [string, string])[] = events.map((event) => [
     instant(event.received_at),
     `${cell(event.event_type)}, ${cell(event.verdict)}${duplicates(event.duplicates)} (event ${cell(event.event_id)})`,
@@ -66,14 +70,23 @@ function lifeOf(invoice: ReportRow, events: readonly ReportRow[]): string {
       invoice.loaded_at === invoice.first_loaded_at ? null : invoice.loaded_at,
       `loaded again, version ${cell(invoice.version)}`,
     ],
-    [invoice.attention_at, 'needed attention'],
-    [invoice.resolved_at, 'attention resolved'],
-    [invoice.voided_at, 'voided: no report counts it from here on'],
+    [invoice.voided_at, `voided${WORDS[String(invoice.void_word)] ?? ''}: no report counts it from here on`],
   ];
+  for (const { at, who, what, detail } of words) {
+    const more = detail === null || detail === undefined ? '' : ` (${cell(detail)})`;
+    moments.push([instant(at), `${cell(who)}: ${cell(what)}${more}`]);
+  }
   for (const [at, what] of own) if (at !== null && at !== undefined) moments.push([instant(at), what]);
   moments.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   return moments.map(([at, what]) => `${at}  ${what}`).join('\n');
 }
+
+const WORDS: Readonly<Record<string, string>> = {
+  event: ' by an event alone',
+  details: ', as the service says itself',
+  unanswered: ' by an event alone, which the service could not confirm',
+  contradicted: ' by an event, which the service denies',
+};
 
 function duplicates(count: ReportCell | undefined): string {
   return Number(count) > 0 ? `, ${cell(count)} duplicate(s)` : '';

@@ -30,6 +30,7 @@ export type PublishedQuestion =
   | 'invoice-files'
   | 'invoice-amounts'
   | 'invoice-discrepancies'
+  | 'invoice-words'
   | 'events-list'
   | 'event'
   | 'publication'

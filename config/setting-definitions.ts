@@ -125,6 +125,12 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
     '60d',
     'until how long after the invoice date loaded invoices are asked for a lost void',
   ),
+  define(
+    'BILLSYNC_CONFIRM_VOIDS',
+    'time',
+    'true',
+    'whether the service is asked about an invoice that only an event voided',
+  ),
 
   {
     ...secret('BILLSYNC_ENCRYPTION_KEY', 'storage', 'AES-256-GCM key of payloads in Temporal, `id:base64`'),

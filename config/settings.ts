@@ -69,6 +69,8 @@ export interface Settings {
   readonly reconcileEvery: string;
   /** When the details of loaded invoices are asked again: until how many days after the invoice date. */
   readonly recheckLoadedDays: number;
+  /** Whether the service is asked about an invoice that only an event voided. */
+  readonly confirmVoids: boolean;
   /** `id:base64` of 32 bytes, the first encrypts, all decrypt; empty: generated for embedded Temporal. */
   readonly encryptionKeys: readonly { readonly id: string; readonly key: Uint8Array }[];
   readonly warehouse:

@@ -21,6 +21,8 @@ export interface InvoiceRoute {
   readonly environment: EnvironmentName;
   /** The first wait of drafts, BILLSYNC_OVERDUE_AFTER; missing: the workflow's defaults. */
   readonly overdueAfter?: readonly string[];
+  /** BILLSYNC_CONFIRM_VOIDS; missing: they are confirmed. */
+  readonly confirmVoids?: boolean;
   /** Instead of the environment's queue; tests that share a server keep apart by it. */
   readonly queues?: { readonly billing: string; readonly warehouse: string };
   /** For tests: how patient new runs are. */
@@ -121,9 +123,14 @@ export async function invoiceStatus(
 }
 
 export function invoicePace(route: InvoiceRoute): Partial<Pace> | undefined {
-  if (route.overdueAfter === undefined && route.pace === undefined) return undefined;
   const overdueAfter = route.overdueAfter as Pace['overdueAfter'] | undefined;
-  return { ...(overdueAfter ? { overdueAfter } : {}), ...route.pace };
+  const pace = {
+    ...(overdueAfter ? { overdueAfter } : {}),
+    // What is the default anyway need not stand in every history.
+    ...(route.confirmVoids === false ? { confirmVoids: false } : {}),
+    ...route.pace,
+  };
+  return Object.keys(pace).length === 0 ? undefined : pace;
 }
 
 function startOptions(route: InvoiceRoute, address: InvoiceAddress, tenantId: string | null) {

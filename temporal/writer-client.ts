@@ -4,10 +4,11 @@ import { randomUUID } from 'node:crypto';
 import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
 import { taskQueues } from '../contract/names.js';
+import type { Decided, Decision } from '../warehouse/decide.js';
 import type { Imported, ImportRequest } from '../warehouse/import-file.js';
 import type { Publication, Verification } from '../warehouse/warehouse.js';
 import type { ReconcileResult, reconcile } from '../workflows/reconcile.js';
-import type { importCsv, snapshot, verify } from '../workflows/writer-requests.js';
+import type { decideInvoice, importCsv, snapshot, verify } from '../workflows/writer-requests.js';
 import type { InvoiceRoute } from './invoice-client.js';
 
 /** The worker could not do what it was asked. The message is the worker's own. */
@@ -42,6 +43,16 @@ export function askVerify(
 export function askImport(client: Client, route: InvoiceRoute, request: ImportRequest): Promise<Imported> {
   return answered(() =>
     client.workflow.execute<typeof importCsv>('importCsv', { ...options(route, 'import'), args: [request] }),
+  );
+}
+
+/** Records what a person decided about an invoice. @throws WriterRequestError */
+export function askDecision(client: Client, route: InvoiceRoute, decision: Decision): Promise<Decided> {
+  return answered(() =>
+    client.workflow.execute<typeof decideInvoice>('decideInvoice', {
+      ...options(route, 'decide'),
+      args: [decision],
+    }),
   );
 }
 

@@ -115,7 +115,7 @@ async function readFences(ledger: Statements, loads: readonly FileLoad[]): Promi
   return loads.map((load) => {
     const fence = lines.get(load.invoiceId) ?? NOTHING;
     if (load.isRepeated) return fence;
-    if (deriveInvoice(fence)?.row.state === 'voided') throw new Refusal({ outcome: 'voided' });
+    if (typeof deriveInvoice(fence)?.row.voided_at === 'string') throw new Refusal({ outcome: 'voided' });
     if (fence.loads.some((line) => line.file_sha256 === load.file.sha256)) {
       throw new LoadedMeanwhileError(load.invoiceId, load.file.sha256);
     }

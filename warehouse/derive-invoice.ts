@@ -7,6 +7,7 @@
 
 import { compareDecimals } from '../contract/decimal.js';
 import { type InvoiceState, WEBHOOK_STATUSES } from '../contract/names.js';
+import { type DerivedVoid, deriveVoid, VOID_CONTRADICTED, type VoidWord } from './derive-void.js';
 import type { Proof } from './warehouse.js';
 
 const HEADER_CELLS = [
@@ -63,6 +64,13 @@ export interface AttentionLine {
   readonly is_open: boolean;
   readonly code: string | null;
   readonly reason: string | null;
+  /** null: it needs a person. `failure`: what goes wrong while work goes on. The others are a person's decisions. */
+  readonly kind: 'failure' | 'restored' | 'version' | null;
+  /** Who decided; null: billsync itself. */
+  readonly told_by: string | null;
+  /** Of `version`: the file that was chosen, and the instant that it is as new as. */
+  readonly file_sha256: string | null;
+  readonly counts_from: string | null;
 }
 
 export interface InvoiceLines {
@@ -93,6 +101,11 @@ export interface InvoiceRow extends HeaderCells {
   readonly versions: number;
   /** How many lines of the attention ledger it was made of. */
   readonly notes: number;
+  /** On whose word it is voided; null: it is not. */
+  readonly void_word: VoidWord | null;
+  readonly restored_at: string | null;
+  /** JSON list of voids that were undone, each with `voided_at` and `restored_at`; null: none. */
+  readonly past_voids: string | null;
 }
 
 export interface DiscrepancyLine {
@@ -118,12 +131,21 @@ export function deriveInvoice({ evidence, loads, attention }: InvoiceLines): Der
   ]);
   if (firstHeardAt === null) return null;
   const header = deriveHeader(evidence);
-  const current = currentLoad(loads, evidence);
+  const current = currentLoad(loads, evidence, attention);
   const heard = (rank: number): string | null =>
     earliest(evidence.filter((line) => rankOf(line) === rank).map((line) => line.noted_at));
-  const [createdAt, finalizedAt, voidedAt] = [heard(1), heard(2), heard(3)];
+  const [createdAt, finalizedAt] = [heard(1), heard(2)];
+  const voided = deriveVoid(
+    evidence
+      .filter((line) => rankOf(line) === 3)
+      .map((line) => ({ notedAt: line.noted_at, isEvent: line.event_id !== null })),
+    attention,
+  );
+  const { voidedAt, restoredAt } = voided;
   const open = openAttention(attention, current);
-  const decided = decideState({ firstHeardAt, createdAt, finalizedAt, voidedAt, current, open });
+  const failure = openFailure(attention, current);
+  const decided = decideState({ firstHeardAt, createdAt, finalizedAt, voided, current, open, failure });
+  const personal = attention.filter(({ kind }) => kind === null);
   const row: InvoiceRow = {
     ...decided,
     ...header.cells,
@@ -138,10 +160,13 @@ export function deriveInvoice({ evidence, loads, attention }: InvoiceLines): Der
     first_loaded_at: earliest(loads.map((line) => line.loaded_at)),
     loaded_at: current?.loaded_at ?? null,
     voided_at: voidedAt,
-    attention_at: latest(attention.filter((line) => line.is_open).map((line) => line.noted_at)),
-    resolved_at: latest(attention.filter((line) => !line.is_open).map((line) => line.noted_at)),
+    attention_at: latest(personal.filter((line) => line.is_open).map((line) => line.noted_at)),
+    resolved_at: latest(personal.filter((line) => !line.is_open).map((line) => line.noted_at)),
     versions: loads.length,
     notes: attention.length,
+    void_word: voided.word,
+    restored_at: restoredAt,
+    past_voids: voided.past.length === 0 ? null : JSON.stringify(voided.past),
   };
   return {
     row,
@@ -179,26 +204,40 @@ interface Moments {
   readonly firstHeardAt: string;
   readonly createdAt: string | null;
   readonly finalizedAt: string | null;
-  readonly voidedAt: string | null;
+  readonly voided: DerivedVoid;
   readonly current: LoadLine | null;
   readonly open: AttentionLine | null;
+  readonly failure: AttentionLine | null;
 }
 
-function decideState(moments: Moments): Pick<InvoiceRow, 'state' | 'state_since' | 'reason_code' | 'reason'> {
-  const { voidedAt, open, current, finalizedAt } = moments;
-  const none = { reason_code: null, reason: null };
-  if (voidedAt !== null) return { state: 'voided', state_since: voidedAt, ...none };
-  if (open !== null) {
-    return {
-      state: 'needs_attention',
-      state_since: open.noted_at,
-      reason_code: open.code,
-      reason: open.reason,
-    };
+type Decided = Pick<InvoiceRow, 'state' | 'state_since' | 'reason_code' | 'reason'>;
+
+/** What keeps failing is said of an invoice in whatever state it is; it changes none. */
+function decideState(moments: Moments): Decided {
+  const { voided, open, failure } = moments;
+  const { voidedAt, denial, word } = voided;
+  const said = { reason_code: failure?.code ?? null, reason: failure?.reason ?? null };
+  if (denial !== null) return needsAttention(denial);
+  if (voidedAt !== null) {
+    const unsaid = { reason_code: null, reason: null };
+    return { state: 'voided', state_since: voidedAt, ...(word === 'unanswered' ? said : unsaid) };
   }
-  if (current !== null) return { state: 'loaded', state_since: current.loaded_at, ...none };
-  if (finalizedAt !== null) return { state: 'finalized', state_since: finalizedAt, ...none };
-  return { state: 'draft', state_since: moments.createdAt ?? moments.firstHeardAt, ...none };
+  return open === null ? { ...reached(moments), ...said } : needsAttention(open);
+}
+
+function needsAttention({ noted_at, code, reason }: AttentionLine): Decided {
+  return { state: 'needs_attention', state_since: noted_at, reason_code: code, reason };
+}
+
+/** What a person restored is in its state since then, however long ago it got there before. */
+function reached({ voided, current, finalizedAt, createdAt, firstHeardAt }: Moments): {
+  readonly state: InvoiceState;
+  readonly state_since: string;
+} {
+  const since = (at: string): string => latest([at, voided.restoredAt ?? at]) ?? at;
+  if (current !== null) return { state: 'loaded', state_since: since(current.loaded_at) };
+  if (finalizedAt !== null) return { state: 'finalized', state_since: since(finalizedAt) };
+  return { state: 'draft', state_since: since(createdAt ?? firstHeardAt) };
 }
 
 /** created 1, finalized 2, voided 3; a details answer without a status ranks below all. */
@@ -266,13 +305,22 @@ function statusOrder(line: Evidence): string {
 }
 
 /**
- * The version that was announced last. A load that no event announced is as new as its loading. The macro
+ * The version that was announced last. A load that no event announced is as new as its loading; one that a person
+ * chose is as new as the choice, so that only what is announced after it takes its place. The macro
  * `current_loads_as_known_on` says the same of any instant of the past.
  */
-function currentLoad(loads: readonly LoadLine[], evidence: readonly Evidence[]): LoadLine | null {
-  const announcedAt = (load: LoadLine): string =>
-    latest(evidence.filter((line) => line.announced_sha256 === load.file_sha256).map((line) => line.stamp)) ??
-    load.loaded_at;
+function currentLoad(
+  loads: readonly LoadLine[],
+  evidence: readonly Evidence[],
+  notes: readonly AttentionLine[],
+): LoadLine | null {
+  const announcedAt = ({ file_sha256: sha256, loaded_at }: LoadLine): string => {
+    const announced = evidence.filter((line) => line.announced_sha256 === sha256).map((line) => line.stamp);
+    const chosen = notes.flatMap(({ kind, file_sha256, counts_from }) =>
+      kind === 'version' && file_sha256 === sha256 && counts_from !== null ? [counts_from] : [],
+    );
+    return latest([...(announced.length === 0 ? [loaded_at] : announced), ...chosen]) ?? loaded_at;
+  };
   return loads.reduce<LoadLine | null>((best, load) => {
     if (best === null) return load;
     const order = compare(announcedAt(load), announcedAt(best));
@@ -280,13 +328,26 @@ function currentLoad(loads: readonly LoadLine[], evidence: readonly Evidence[]):
   }, null);
 }
 
-/** A load that came after ends the need for a person as well as an answer does. */
+/** A load that came after ends the need for a person as well as an answer does; a denied void is no matter of loads. */
 function openAttention(attention: readonly AttentionLine[], current: LoadLine | null): AttentionLine | null {
+  const personal = attention.filter(({ kind, code }) => kind === null && code !== VOID_CONTRADICTED);
+  return lastOpenLine(personal, current);
+}
+
+/** What goes wrong while work goes on, unless it went well since. What is said of a void is said while it stands. */
+function openFailure(attention: readonly AttentionLine[], current: LoadLine | null): AttentionLine | null {
+  return lastOpenLine(
+    attention.filter(({ kind }) => kind === 'failure'),
+    current,
+  );
+}
+
+function lastOpenLine(lines: readonly AttentionLine[], current: LoadLine | null): AttentionLine | null {
   const ends = [
     current?.loaded_at ?? '',
-    latest(attention.filter((line) => !line.is_open).map((line) => line.noted_at)) ?? '',
+    latest(lines.filter((line) => !line.is_open).map((line) => line.noted_at)) ?? '',
   ];
-  const open = attention
+  const open = lines
     .filter((line) => line.is_open && ends.every((end) => line.noted_at > end))
     .toSorted((a, b) => compare(b.noted_at + (b.code ?? ''), a.noted_at + (a.code ?? '')));
   return open[0] ?? null;

@@ -44,7 +44,7 @@ export async function judgeFile(
 ): Promise<JudgedOutcome> {
   const { invoiceId, file, csvPath } = asked;
   const lines = await linesOf(ledgers, asked);
-  if (deriveInvoice(lines)?.row.state === 'voided') return { outcome: 'voided' };
+  if (typeof deriveInvoice(lines)?.row.voided_at === 'string') return { outcome: 'voided' };
   const known = await knownLoad(ledgers, { invoiceId, sha256: file.sha256 });
   if (known !== null) return known;
   if (isHeaderOnly(file.scan)) return judgeTotals(asked, [], lines);

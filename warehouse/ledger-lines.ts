@@ -61,13 +61,40 @@ export function factLines(facts: readonly Fact[]): FactLines {
     } else if (fact.kind === 'details') {
       const invoice_status = fact.status ?? fact.unknownStatus ?? null;
       lines.details.push({ noted_at, invoice_id, ...headerCells(fact.header), invoice_status });
-    } else if (fact.kind === 'attention') {
-      lines.attention.push({ noted_at, invoice_id, is_open: true, code: fact.code, reason: fact.reason });
-    } else if (fact.kind === 'resolved') {
-      lines.attention.push({ noted_at, invoice_id, is_open: false, code: null, reason: null });
+    } else {
+      const note = noteOf(fact);
+      if (note !== null) lines.attention.push({ noted_at, invoice_id, ...NOT_NOTED, ...note });
     }
   }
   return { ...lines, invoiceIds: [...invoiceIds] };
+}
+
+const NOT_NOTED = {
+  ...{ is_open: true, code: null, reason: null },
+  ...{ kind: null, told_by: null, file_sha256: null, counts_from: null },
+} as const;
+
+/** What is noted of an invoice; null: the fact is no note. */
+function noteOf(fact: Fact): Line | null {
+  switch (fact.kind) {
+    case 'attention':
+      return { code: fact.code, reason: fact.reason };
+    case 'resolved':
+      return { is_open: false };
+    case 'failure':
+      return { kind: 'failure', code: fact.code, reason: fact.reason };
+    case 'recovered':
+      return { kind: 'failure', is_open: false };
+    case 'restored':
+      return { kind: 'restored', reason: fact.reason, told_by: fact.by };
+    case 'version-chosen':
+      return {
+        ...{ kind: 'version', reason: fact.reason, told_by: fact.by },
+        ...{ file_sha256: fact.sha256, counts_from: instant(fact.countsFrom) },
+      };
+    default:
+      return null;
+  }
 }
 
 /**

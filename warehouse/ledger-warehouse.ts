@@ -10,13 +10,14 @@ import type { InvoiceState, WebhookStatus } from '../contract/names.js';
 import type { Logger } from '../ops/log.js';
 import { tellOfIngested } from './catch-up.js';
 import type { Database } from './database.js';
+import { type Decided, type Decision, judgeDecision } from './decide.js';
 import { type DueInvoices, type DueRequest, noteAsked, readDue } from './due-invoices.js';
 import { FileNotArchivedError, LoadedMeanwhileError } from './errors.js';
 import type { FileLoad } from './file-load.js';
 import { GroupCommit } from './group-commit.js';
 import type { Holding } from './holdings.js';
 import { type Ingested, placeOfEvent } from './ingest.js';
-import { refreshInvoices } from './invoice-states.js';
+import { readInvoiceLines, refreshInvoices } from './invoice-states.js';
 import { type FileToJudge, judgeFile } from './judge-file.js';
 import { knownLoad } from './known-load.js';
 import { uuidOrNull } from './ledger-lines.js';
@@ -184,6 +185,29 @@ export class LedgerWarehouse implements Warehouse {
     const invoice = await this.invoice(invoiceId);
     if (invoice?.state === 'needs_attention')
       await this.#tell({ kind: 'resolved', at: this.#at(), invoiceId });
+  }
+
+  async noteFailure(
+    invoiceId: string,
+    failure: { readonly code: string; readonly reason: string } | null,
+  ): Promise<void> {
+    const at = this.#at();
+    if (failure === null) await this.#tell({ kind: 'recovered', at, invoiceId });
+    else await this.#tell({ kind: 'failure', at, invoiceId, ...failure });
+  }
+
+  async decide(asked: Decision): Promise<Decided> {
+    const decision = { ...asked, invoiceId: asked.invoiceId.toLowerCase() };
+    const { invoiceId } = decision;
+    // What the archive has was heard before the decision, and must not come after it.
+    await this.ingestArchive();
+    const lines = await this.#open.shared(() =>
+      this.#store.ledgers.transaction((statements) => readInvoiceLines(statements, [invoiceId])),
+    );
+    const { fact, decided } = judgeDecision(decision, lines.get(invoiceId), this.#at());
+    if (fact === null || decision.isDryRun) return decided;
+    await this.#tell(fact);
+    return { ...decided, state: (await this.invoice(invoiceId))?.state ?? decided.state };
   }
 
   async invoice(invoiceId: string): Promise<InvoiceSummary | null> {

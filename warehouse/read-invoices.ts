@@ -51,6 +51,8 @@ function toSummary(row: Row): InvoiceSummary {
     state: row.state as InvoiceState,
     reasonCode: text(row.reason_code),
     reason: text(row.reason),
+    voidWord: text(row.void_word) as InvoiceSummary['voidWord'],
+    restoredAt: text(row.restored_at),
     stateSince: String(row.state_since),
     firstHeardAt: String(row.first_heard_at),
     loadedSha256: text(row.file_sha256),

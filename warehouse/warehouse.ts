@@ -4,6 +4,8 @@ import type { ArchivedEvent } from '../archive/archive.js';
 import type { CsvFinding, CsvTolerance } from '../contract/csv-file.js';
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { FileSource, InvoiceState, WebhookStatus } from '../contract/names.js';
+import type { Decided, Decision } from './decide.js';
+import type { VoidWord } from './derive-void.js';
 import type { DueInvoices, DueRequest } from './due-invoices.js';
 import type { FileToJudge } from './judge-file.js';
 
@@ -80,6 +82,10 @@ export interface InvoiceSummary {
   readonly state: InvoiceState;
   readonly reasonCode: string | null;
   readonly reason: string | null;
+  /** On whose word it is voided; null: it is not. */
+  readonly voidWord: VoidWord | null;
+  /** When a person last undid a void; null: nobody did. */
+  readonly restoredAt: string | null;
   readonly stateSince: string;
   readonly firstHeardAt: string;
   readonly loadedSha256: string | null;
@@ -159,6 +165,13 @@ export interface Warehouse {
   }): Promise<void>;
   /** Ends needs_attention: the state is derived again from events and loads. */
   resumeInvoice(invoiceId: string): Promise<void>;
+  /** What goes wrong while work goes on; null: it goes well again. The state stays what it is. */
+  noteFailure(
+    invoiceId: string,
+    failure: { readonly code: string; readonly reason: string } | null,
+  ): Promise<void>;
+  /** What only a person may decide: a void undone, an older version that counts. */
+  decide(decision: Decision): Promise<Decided>;
   invoice(invoiceId: string): Promise<InvoiceSummary | null>;
   invoices(filter?: { readonly states?: readonly InvoiceState[] }): Promise<readonly InvoiceSummary[]>;
   /** Of those that something is known of, by one look at the ledger; in no order. */

@@ -5,4 +5,4 @@ export { backfillBatch } from './backfill-batch.js';
 export { invoice } from './invoice.js';
 export { reconcile } from './reconcile.js';
 export { scheduledReport } from './scheduled-report.js';
-export { importCsv, snapshot, verify } from './writer-requests.js';
+export { decideInvoice, importCsv, snapshot, verify } from './writer-requests.js';

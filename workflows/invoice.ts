@@ -22,6 +22,7 @@ import type { InvoiceLedger } from '../activities/ledger.js';
 import type { LoadInvoiceResult } from '../activities/load-invoice.js';
 import type { ExportLocation, InvoiceEvent } from '../contract/invoice-event.js';
 import type { InvoiceState } from '../contract/names.js';
+import { askAboutVoid } from './ask-about-void.js';
 import { askService } from './ask-service.js';
 import { type Failure, failureOf } from './failure.js';
 import { findRepairedFile } from './find-repaired-file.js';
@@ -55,6 +56,10 @@ class InvoiceRun {
   private refusedSha256: string | null = null;
   /** How often the service was asked whether it has repaired that file. */
   private repairAsks = 0;
+  /** What is noted on the invoice as going wrong; only changes are told. */
+  private notedFailure: string | null;
+  /** How often the service denied a void, and from when on it is asked again. */
+  private denials: number;
   private shownState: InvoiceState | null = null;
   private lastFailure: InvoiceStatus['lastFailure'] = null;
   private doing = 'starting';
@@ -67,6 +72,8 @@ class InvoiceRun {
     this.asked = input.carried?.asked ?? 0;
     this.failedSeries = input.carried?.failedSeries ?? 0;
     this.pausedMs = input.carried?.pausedMs ?? 0;
+    this.notedFailure = input.carried?.notedFailure ?? null;
+    this.denials = input.carried?.denials ?? 0;
     this.mailbox = new InvoiceMailbox(input, () => this.status());
     this.activities = invoiceActivities(this.pace);
   }
@@ -81,6 +88,9 @@ class InvoiceRun {
       switch (step) {
         case 'void':
           await this.applyVoid();
+          break;
+        case 'confirm':
+          await this.confirmVoid();
           break;
         case 'load':
           // Its void may have been lost as well; a service that cannot say must not keep the file from us.
@@ -116,7 +126,11 @@ class InvoiceRun {
   private async take(event: InvoiceEvent): Promise<void> {
     const ledger = await this.surely('recording an event', () => this.activities.recordEvent({ event }));
     const wasParked = this.knowledge.attention !== null;
-    this.knowledge = lifecycle.hear(lifecycle.recall(this.knowledge, recorded(ledger)), event);
+    this.recallFrom(ledger);
+    // Whoever tells again of a void that a person undid says nothing new.
+    const isUndone = event.eventType === 'invoice_voided' && ledger.isRestored === true;
+    const take = isUndone ? lifecycle.ignore : lifecycle.hear;
+    this.knowledge = take(this.knowledge, event);
     if (event.export !== null) this.startSeriesAfresh();
     if (wasParked && this.knowledge.attention === null) await this.resume();
   }
@@ -126,13 +140,104 @@ class InvoiceRun {
     const ledger = await this.surely('reading the ledger', () =>
       this.activities.recallInvoice({ invoiceId }),
     );
+    this.recallFrom(ledger);
+  }
+
+  private recallFrom(ledger: InvoiceLedger): void {
     this.knowledge = lifecycle.recall(this.knowledge, recorded(ledger));
+    if (ledger.failureCode !== undefined) this.notedFailure = ledger.failureCode;
   }
 
   private async applyVoid(): Promise<void> {
     const { invoiceId } = this.input;
     await this.surely('voiding', () => this.activities.voidInvoice({ invoiceId }));
     this.knowledge = lifecycle.settleVoid(this.knowledge);
+  }
+
+  /**
+   * The invoice is out of every total already. The service is asked at once, and while it denies the void again after
+   * each of the pauses; then a person has to decide. A service that cannot be asked leaves the void as it stands.
+   */
+  private async confirmVoid(): Promise<void> {
+    if (!this.pace.confirmVoids || !patched('confirm-void')) {
+      this.knowledge = lifecycle.settleVoidWord(this.knowledge, 'unanswered');
+      return;
+    }
+    this.doing = 'asking the service about the void';
+    this.mailbox.takeRequests();
+    const answer = await askAboutVoid(this.activities, this.input.invoiceId);
+    switch (answer.outcome) {
+      case 'confirmed':
+        return this.settleVoid('details');
+      case 'unaskable':
+        return this.leaveVoid(answer.message);
+      case 'later': {
+        this.fail({ code: 'unreachable', message: answer.message });
+        if (this.pausedMs >= inMilliseconds(this.pace.attentionAfter)) return this.leaveVoid(answer.message);
+        const milliseconds = nthBackoff(this.pace, this.failedSeries);
+        this.failedSeries += 1;
+        this.pausedMs += milliseconds;
+        return this.pause(milliseconds);
+      }
+      case 'denied': {
+        const wait = this.pace.confirmVoidAfter[this.denials];
+        this.denials += 1;
+        if (wait !== undefined) return this.pauseBeforeAsking(inMilliseconds(wait));
+        const reason = `An event voided it, and the service says that it is ${answer.status}. No total has it until that is settled. \`billsync invoices restore\` brings it back; once the service says voided too, \`billsync invoices retry\` ends this.`;
+        this.denials = 0;
+        await this.park({ code: lifecycle.VOID_CONTRADICTED, reason });
+        // Not parked: something was heard in that moment, and it is asked once more.
+        if (this.knowledge.attention !== null) {
+          this.knowledge = lifecycle.settleVoidWord(this.knowledge, 'contradicted');
+        }
+      }
+    }
+  }
+
+  private async settleVoid(word: 'details' | 'unanswered'): Promise<void> {
+    this.startSeriesAfresh();
+    this.denials = 0;
+    this.knowledge = lifecycle.settleVoidWord(this.knowledge, word);
+  }
+
+  private async leaveVoid(message: string): Promise<void> {
+    const reason = `An event voided it, and the service could not confirm that: ${message}`;
+    await this.note({ code: 'void-unconfirmed', reason });
+    return this.settleVoid('unanswered');
+  }
+
+  /** What is heard meanwhile is taken in; only somebody who wants to know has the service asked before its time. */
+  private async pauseBeforeAsking(milliseconds: number): Promise<void> {
+    const until = Date.now() + milliseconds;
+    const { mailbox } = this;
+    while (Date.now() < until && !mailbox.isLookUpWanted && !mailbox.isRetryWanted) {
+      if (mailbox.events.length > 0) await this.drain();
+      else await condition(() => mailbox.hasNews, until - Date.now());
+    }
+    if (mailbox.hasNews) await this.learnOfRestore();
+  }
+
+  /** Somebody wants to know: it may be because a person has undone the void. @returns whether one has */
+  private async learnOfRestore(): Promise<boolean> {
+    const { invoiceId } = this.input;
+    const ledger = await this.surely('reading the ledger', () =>
+      this.activities.recallInvoice({ invoiceId }),
+    );
+    if (ledger.isRestored !== true) return false;
+    this.knowledge = lifecycle.restore(this.knowledge, recorded(ledger));
+    this.denials = 0;
+    return true;
+  }
+
+  /** What keeps failing stands on the invoice for everybody to see; told when it changes, not at every attempt. */
+  private async note(failure: { code: string; reason: string } | null, isAlert = false): Promise<void> {
+    const code = failure?.code ?? null;
+    if (code === this.notedFailure || !patched('failure-on-invoice')) return;
+    const { invoiceId } = this.input;
+    await this.surely('noting what fails', () =>
+      this.activities.noteFailure({ invoiceId, failure, isAlert }),
+    );
+    this.notedFailure = code;
   }
 
   /** Draft: asks when the finalized event is overdue, or when somebody wants to know. */
@@ -163,14 +268,20 @@ class InvoiceRun {
     try {
       const answer = await askService(this.activities, this.input.invoiceId);
       this.failedSeries = 0;
+      if (this.notedFailure !== null && this.isOfAsking) await this.note(null);
       this.freshUrl = answer.location;
       const status = answer.status ?? (answer.isKnown ? 'draft' : null);
       this.knowledge = lifecycle.learnStatus(this.knowledge, status);
       return { isKnown: answer.isKnown };
     } catch (error) {
-      this.fail(failureOf(error));
+      const failure = failureOf(error);
+      this.fail(failure);
       this.failedSeries += 1;
       this.mailbox.wishAgain(wishes);
+      const isUnknown = this.knowledge.rank === 'nothing';
+      if (!isUnknown && this.knowledge.loadedSha256 === null) {
+        await this.note({ code: failure.code, reason: `${failure.message} ${TRIED_AGAIN}` });
+      }
       return false;
     }
   }
@@ -193,6 +304,7 @@ class InvoiceRun {
     if (file.outcome === 'person' || this.pausedMs >= inMilliseconds(limit)) {
       return this.park({ code: file.code, reason: adviceFor(file, this.failedSeries + 1) });
     }
+    await this.note({ code: file.code, reason: `${file.message} ${TRIED_AGAIN}` });
     const milliseconds = nthBackoff(this.pace, this.failedSeries);
     this.failedSeries += 1;
     this.pausedMs += milliseconds;
@@ -222,10 +334,14 @@ class InvoiceRun {
         this.knowledge = lifecycle.settleLoad(this.knowledge, { sha256, announcedSha256: announcedHash });
         this.startSeriesAfresh();
         this.lastFailure = null;
+        // A load ends what is noted by itself; one that was there already does not.
+        if (result.outcome === 'already_loaded' && this.notedFailure !== null) await this.note(null);
+        this.notedFailure = null;
         return;
       }
       case 'voided':
-        this.knowledge = lifecycle.learnStatus(this.knowledge, 'voided');
+        // By whom the ledger knows, from which the run learns it.
+        this.knowledge = lifecycle.learnVoid(this.knowledge);
         return;
       case 'rejected':
       case 'contradicted': {
@@ -249,7 +365,9 @@ class InvoiceRun {
 
   private async waitForPerson(): Promise<void> {
     const { mailbox } = this;
-    if (mailbox.isRetryWanted) {
+    if (this.knowledge.rank === 'voided' && mailbox.hasNews) {
+      if (await this.isVoidSettled()) return;
+    } else if (mailbox.isRetryWanted) {
       mailbox.takeRequests();
       this.startSeriesAfresh();
       this.knowledge = lifecycle.unpark(this.knowledge);
@@ -285,6 +403,17 @@ class InvoiceRun {
     return this.resume();
   }
 
+  /** A denied void: a person undid it, or the service says now what its event said. */
+  private async isVoidSettled(): Promise<boolean> {
+    this.mailbox.takeRequests();
+    if (await this.learnOfRestore()) return true;
+    const { outcome } = await askAboutVoid(this.activities, this.input.invoiceId);
+    if (outcome !== 'confirmed') return false;
+    await this.settleVoid('details');
+    await this.applyVoid();
+    return true;
+  }
+
   private async resume(): Promise<void> {
     const { invoiceId } = this.input;
     await this.surely('resuming', () => this.activities.resumeInvoice({ invoiceId }));
@@ -297,12 +426,32 @@ class InvoiceRun {
       const { isFileInDoubt } = mailbox;
       const answer = await this.ask();
       this.freshUrl = null;
-      if (answer === false) await this.pause(nthBackoff(this.pace, this.failedSeries));
+      if (answer === false) await this.recheckFailed();
       else if (isFileInDoubt) this.knowledge = lifecycle.doubtFile(this.knowledge);
       return false;
     }
+    // Of a void that a person undid only who starts a run or asks one knows.
+    if (mailbox.hasNews && this.knowledge.rank === 'voided' && patched('restored')) {
+      mailbox.takeRequests();
+      if (await this.learnOfRestore()) return false;
+    }
     mailbox.takeRequests();
     return this.isSaid(lifecycle.stateOf(this.knowledge));
+  }
+
+  /** Three series without an answer are told, and left to the next reconciliation: it asks again. */
+  private async recheckFailed(): Promise<void> {
+    if (this.failedSeries < UNANSWERED_AFTER) return this.pause(nthBackoff(this.pace, this.failedSeries));
+    const { message } = this.lastFailure ?? { message: 'It does not answer.' };
+    const reason = `The service was asked three times whether it is voided, and did not answer: ${message}`;
+    await this.note({ code: 'recheck-unanswered', reason }, true);
+    if (this.notedFailure === 'recheck-unanswered') this.mailbox.takeRequests();
+    else await this.pause(nthBackoff(this.pace, this.failedSeries));
+  }
+
+  /** What is noted now is about asking, which an answer ends; a file that does not come is ended by a load. */
+  private get isOfAsking(): boolean {
+    return this.notedFailure === 'recheck-unanswered' || this.knowledge.rank !== 'finalized';
   }
 
   /** The last wait of a run. @returns false when something was heard meanwhile, which this run has to deal with */
@@ -319,9 +468,9 @@ class InvoiceRun {
 
   private async continue(): Promise<never> {
     await condition(allHandlersFinished);
-    const { knowledge, asked, failedSeries, pausedMs } = this;
+    const { knowledge, asked, failedSeries, pausedMs, notedFailure, denials } = this;
     const owed = this.mailbox.debts;
-    const carried = { knowledge, asked, failedSeries, pausedMs, owed };
+    const carried = { knowledge, asked, failedSeries, pausedMs, owed, notedFailure, denials };
     const { lookUp: _, ...input } = this.input;
     return continueAsNew<typeof invoice>({ ...input, carried });
   }
@@ -403,9 +552,15 @@ class InvoiceRun {
 
 const CODE_OF_REFUSED_LOAD = { rejected: 'csv-rejected', contradicted: 'header-contradicted' } as const;
 
-function recorded({ state, loadedSha256 }: InvoiceLedger): lifecycle.Ledger {
-  return { rank: state === null ? 'nothing' : lifecycle.rankOfState(state), loadedSha256 };
+function recorded({ state, loadedSha256, voidWord = null }: InvoiceLedger): lifecycle.Ledger {
+  const rank = state === null ? 'nothing' : lifecycle.rankOfState(state);
+  // The state of a void that the service denies hides its rank.
+  return { rank: voidWord === null ? rank : 'voided', loadedSha256, voidWord };
 }
+
+/** So many series of attempts to ask about a loaded invoice fail before somebody is told. */
+const UNANSWERED_AFTER = 3;
+const TRIED_AGAIN = 'It is tried again by itself.';
 
 const AFTER_THE_CAUSE = 'Once the cause is gone, `billsync invoices retry` tries again; so does a new event.';
 

@@ -10,6 +10,7 @@
 
 import type { ExportLocation, InvoiceEvent } from '../contract/invoice-event.js';
 import type { EventType, InvoiceState, WebhookStatus } from '../contract/names.js';
+import type { VoidWord } from '../warehouse/derive-void.js';
 
 export type Rank = 'nothing' | 'draft' | 'finalized' | 'voided';
 
@@ -39,6 +40,8 @@ export interface Knowledge {
   readonly settledSha256: string | null;
   /** Whether the warehouse was told of the void. */
   readonly isVoidApplied: boolean;
+  /** On whose word it is voided; null or missing: nobody's that has to be asked about. */
+  readonly voidWord?: VoidWord | null;
   /** Not null while a person, or a new event, is waited for. */
   readonly attention: Attention | null;
 }
@@ -47,6 +50,7 @@ export interface Knowledge {
 export interface Ledger {
   readonly rank: Rank;
   readonly loadedSha256: string | null;
+  readonly voidWord: VoidWord | null;
 }
 
 export type Step =
@@ -57,6 +61,8 @@ export type Step =
   /** Finalized: get the file and load it. */
   | 'load'
   | 'void'
+  /** Voided on an event's word alone: ask the service. */
+  | 'confirm'
   /** Parked: wait for `retry` or a new event. */
   | 'attention'
   | 'done';
@@ -97,25 +103,44 @@ export function rankOfState(state: InvoiceState): Rank {
   return RANK_OF_STATE[state];
 }
 
+/** Code of the attention that stands while the service denies a void. */
+export const VOID_CONTRADICTED = 'void-contradicted';
+
 /** Takes an event in. A test event and one already seen change nothing. */
 export function hear(knowledge: Knowledge, event: InvoiceEvent): Knowledge {
   if (event.isTestEvent || knowledge.seen.includes(event.eventId)) return knowledge;
   const { eventId, eventTimestamp, export: location } = event;
   const announced = location === null ? null : { eventId, eventTimestamp, location };
+  const isVoid = event.eventType === 'invoice_voided' && knowledge.rank !== 'voided';
+  // Something new was said: a void that was denied is asked about once more.
+  const isDenied = knowledge.voidWord === 'contradicted';
   return {
     ...knowledge,
     seen: [...knowledge.seen, eventId],
     rank: higher(knowledge.rank, RANK_OF_EVENT[event.eventType]),
+    voidWord: isDenied ? 'event' : (knowledge.voidWord ?? (isVoid ? 'event' : null)),
     announcement: newer(knowledge.announcement, announced),
     // Something new was said: what was parked is tried again.
     attention: null,
   };
 }
 
+/** An event that a person's decision has answered: seen, and nothing else. */
+export function ignore(knowledge: Knowledge, { eventId }: InvoiceEvent): Knowledge {
+  const { seen } = knowledge;
+  return seen.includes(eventId) ? knowledge : { ...knowledge, seen: [...seen, eventId] };
+}
+
 /** Takes in what the details endpoint answered; null when it named no status. */
 export function learnStatus(knowledge: Knowledge, status: WebhookStatus | null): Knowledge {
   if (status === null) return knowledge;
-  return { ...knowledge, rank: higher(knowledge.rank, RANK_OF_STATUS[status]) };
+  const voidWord = status === 'voided' ? 'details' : (knowledge.voidWord ?? null);
+  return { ...knowledge, rank: higher(knowledge.rank, RANK_OF_STATUS[status]), voidWord };
+}
+
+/** A load met a void that this run has not heard of: nothing else is known of it. */
+export function learnVoid(knowledge: Knowledge): Knowledge {
+  return { ...knowledge, rank: 'voided', voidWord: knowledge.voidWord ?? null };
 }
 
 /** Takes in what is recorded, so that a new run knows what an earlier one did. */
@@ -124,7 +149,19 @@ export function recall(knowledge: Knowledge, ledger: Ledger): Knowledge {
     ...knowledge,
     rank: higher(knowledge.rank, ledger.rank),
     loadedSha256: ledger.loadedSha256 ?? knowledge.loadedSha256,
+    voidWord: ledger.voidWord ?? knowledge.voidWord ?? null,
   };
+}
+
+/** The service was asked about a void, or need not be. */
+export function settleVoidWord(knowledge: Knowledge, voidWord: Exclude<VoidWord, 'event'>): Knowledge {
+  return { ...knowledge, voidWord };
+}
+
+/** A person undid the void: what the ledger says now is all that counts of it. */
+export function restore(knowledge: Knowledge, ledger: Ledger): Knowledge {
+  const undone = { rank: 'nothing', isVoidApplied: false, voidWord: null, attention: null } as const;
+  return recall({ ...knowledge, ...undone }, ledger);
 }
 
 /** A file's rows are in the warehouse. `announcedSha256` is what the newest announcement said while it was fetched. */
@@ -147,7 +184,9 @@ export function doubtFile(knowledge: Knowledge): Knowledge {
 
 /** The warehouse no longer counts the invoice. */
 export function settleVoid(knowledge: Knowledge): Knowledge {
-  return { ...knowledge, rank: 'voided', isVoidApplied: true, attention: null };
+  const { attention, voidWord } = knowledge;
+  const isDenied = voidWord === 'contradicted';
+  return { ...knowledge, rank: 'voided', isVoidApplied: true, attention: isDenied ? attention : null };
 }
 
 export function park(knowledge: Knowledge, attention: Attention): Knowledge {
@@ -158,9 +197,13 @@ export function unpark(knowledge: Knowledge): Knowledge {
   return { ...knowledge, attention: null };
 }
 
-/** What to do now. A void outranks everything, even a person's attention. */
+/** What to do now. A void outranks everything but a person's attention for the void itself. */
 export function nextStep(knowledge: Knowledge): Step {
-  if (knowledge.rank === 'voided') return knowledge.isVoidApplied ? 'done' : 'void';
+  if (knowledge.rank === 'voided') {
+    if (!knowledge.isVoidApplied) return 'void';
+    if (knowledge.voidWord === 'event') return 'confirm';
+    return knowledge.voidWord === 'contradicted' && knowledge.attention !== null ? 'attention' : 'done';
+  }
   if (knowledge.attention !== null) return 'attention';
   switch (knowledge.rank) {
     case 'nothing':
@@ -174,8 +217,10 @@ export function nextStep(knowledge: Knowledge): Step {
 
 /** The state that people and search attributes see. */
 export function stateOf(knowledge: Knowledge): InvoiceState {
-  if (knowledge.rank === 'voided') return 'voided';
+  const { rank, voidWord } = knowledge;
+  if (rank === 'voided' && voidWord !== 'contradicted') return 'voided';
   if (knowledge.attention !== null) return 'needs_attention';
+  if (rank === 'voided') return 'voided';
   if (knowledge.rank === 'finalized') return knowledge.loadedSha256 === null ? 'finalized' : 'loaded';
   return 'draft';
 }

@@ -25,6 +25,9 @@ export interface CarriedInvoice {
   /** How many series of attempts at the file failed, and how long they paused in all. */
   readonly failedSeries: number;
   readonly pausedMs: number;
+  /** What is noted on the invoice as going wrong, and how often a void was denied; missing in runs of older versions. */
+  readonly notedFailure?: string | null;
+  readonly denials?: number;
   /** Workflows that still have to be told what became of the invoice. */
   readonly owed: readonly string[];
 }

@@ -22,7 +22,8 @@ type LedgerActivity =
   | 'recordDetails'
   | 'voidInvoice'
   | 'parkInvoice'
-  | 'resumeInvoice';
+  | 'resumeInvoice'
+  | 'noteFailure';
 
 /** What a backfill needs to tell apart the few invoices that want a workflow. */
 export type SurveyActivities = Pick<BillingActivities, 'surveyInvoices'> &
@@ -99,6 +100,7 @@ export function invoiceActivities(pace: Pace): InvoiceActivities {
     voidInvoice: ledger.voidInvoice,
     parkInvoice: ledger.parkInvoice,
     resumeInvoice: ledger.resumeInvoice,
+    noteFailure: ledger.noteFailure,
     loadInvoice: load.loadInvoice,
   };
 }

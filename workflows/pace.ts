@@ -15,6 +15,10 @@ export interface Pace {
   readonly attentionAfter: Duration;
   /** The same when the service knows the invoice to be finalized and still has no file for it. */
   readonly attentionAfterMissing: Duration;
+  /** Whether the service is asked about a void that only an event told of. */
+  readonly confirmVoids: boolean;
+  /** A void that it denies is asked about again after each of these; then a person has to decide. */
+  readonly confirmVoidAfter: readonly Duration[];
   /** First and longest pause of an activity's own retries. */
   readonly retryFirst: Duration;
   readonly retryMost: Duration;
@@ -29,6 +33,8 @@ export const DEFAULT_PACE: Pace = {
   backoffMost: '1 h',
   attentionAfter: '1 d',
   attentionAfterMissing: '7 d',
+  confirmVoids: true,
+  confirmVoidAfter: ['1 min', '10 min', '1 h'],
   retryFirst: '1 s',
   retryMost: '5 min',
   retryAttempts: 6,

@@ -2,6 +2,7 @@
 
 import { proxyActivities } from '@temporalio/workflow';
 import type { WarehouseActivities } from '../activities/create-activities.js';
+import type { Decided, Decision } from '../warehouse/decide.js';
 import type { Imported, ImportRequest } from '../warehouse/import-file.js';
 import type { Publication, Verification } from '../warehouse/warehouse.js';
 
@@ -31,4 +32,11 @@ export async function importCsv(request: ImportRequest): Promise<Imported> {
   const imported = await once.importCsv(request);
   if (imported.outcome.outcome === 'loaded') await publishSnapshot();
   return imported;
+}
+
+/** `billsync invoices restore` and `use-version`, while a worker runs. Answers once it is published. */
+export async function decideInvoice(decision: Decision): Promise<Decided> {
+  const decided = await once.decideInvoice(decision);
+  if (decided.outcome === 'done' && !decision.isDryRun) await publishSnapshot();
+  return decided;
 }

@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander';
 import { INVOICE_STATES } from '../../contract/names.js';
 import type { ReportRow } from '../../reports/report-result.js';
 import { CliError, EXIT } from '../errors.js';
+import { restoreCommand, useVersionCommand } from '../invoice-decisions.js';
 import { invoiceName, renderInvoice } from '../invoice-page.js';
 import type { PublishedReader } from '../published.js';
 import type { Column } from '../render-table.js';
@@ -15,6 +16,8 @@ export function invoicesCommand(): Command {
     listCommand(),
     showCommand(),
     retryCommand(),
+    restoreCommand(),
+    useVersionCommand(),
   ]);
 }
 
@@ -94,10 +97,11 @@ function showCommand(): Command {
           return await printDiff({ settings, output, invoice });
         }
         const events = await published.ask('invoice-events', id);
+        const words = await published.ask('invoice-words', id);
         const files = await published.ask('invoice-files', id);
         const discrepancies = await published.ask('invoice-discrepancies', id);
         const amounts = await published.ask('invoice-amounts', { load: String(invoice.load_id ?? '') });
-        const parts = { amounts, events, files, discrepancies };
+        const parts = { amounts, events, words, files, discrepancies };
         output.thing({ ...invoice, ...parts }, () => renderInvoice({ invoice, ...parts }));
       } finally {
         published.close();

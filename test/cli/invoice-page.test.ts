@@ -25,7 +25,7 @@ test('no file of a voided invoice is said to count', () => {
   const counts = (voided_at: string | null): string[] =>
     renderInvoice({
       invoice: { invoice_id: INVOICE, invoice_number: null, state: 'any', voided_at, reason: null },
-      ...{ amounts: [], events: [], files, discrepancies: [] },
+      ...{ amounts: [], events: [], words: [], files, discrepancies: [] },
     })
       .split('\n')
       .flatMap((line) => /^ +[ab]{16} .* {2}(\S.*)$/.exec(line)?.[1] ?? []);

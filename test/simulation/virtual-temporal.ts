@@ -143,7 +143,7 @@ export function createVirtualTemporal(options: VirtualTemporalOptions) {
       const args = (command.continueAsNewWorkflowExecution.arguments ?? []).map(fromPayload);
       close(run);
       start({ workflowType, workflowId, taskQueue, args });
-    } else if (!command.upsertWorkflowSearchAttributes) {
+    } else if (!command.upsertWorkflowSearchAttributes && !command.setPatchMarker) {
       throw new Error(`${run.start.workflowId} wants what nobody expects: ${Object.keys(command).join()}`);
     }
   }

@@ -83,8 +83,16 @@ export async function createWorkflowSandbox(options: {
     const turns: Turn[] = [];
     let events = 0;
 
-    /** @param told the flags of the turn that is replayed; null: it is a new one */
-    async function take(at: number, jobs: readonly Job[], told: readonly number[] | null): Promise<Turn> {
+    /**
+     * @param told the flags of the turn that is replayed; null: it is a new one
+     * @param marked changes of code that the replayed turn knew of, as its markers in the history say
+     */
+    async function take(
+      at: number,
+      jobs: readonly Job[],
+      told: readonly number[] | null,
+      marked: readonly Job[] = [],
+    ): Promise<Turn> {
       const isFirst = turns.length === 0;
       events += jobs.length + 3;
       const completion = await workflow.activate(
@@ -96,7 +104,7 @@ export async function createWorkflowSandbox(options: {
           historyLength: events,
           historySizeBytes: events * 300,
           continueAsNewSuggested: events > start.continueAsNewAfter,
-          jobs: isFirst ? [initializeJob(start), ...jobs] : [...jobs],
+          jobs: isFirst ? [initializeJob(start), ...marked, ...jobs] : [...marked, ...jobs],
         }),
       );
       if (completion.failed) {
@@ -110,7 +118,10 @@ export async function createWorkflowSandbox(options: {
     }
 
     for (const { atMs: at, jobs, commands, sdkFlags } of past) {
-      const again = textOf((await take(at, jobs, sdkFlags)).commands);
+      const marked = commands.flatMap(({ setPatchMarker }) =>
+        setPatchMarker ? [{ notifyHasPatch: { patchId: setPatchMarker.patchId ?? '' } }] : [],
+      );
+      const again = textOf((await take(at, jobs, sdkFlags, marked)).commands);
       if (again !== textOf(commands)) {
         throw new NonDeterminismError(
           `${workflowId} answered\n${again}\nwhere it had answered\n${textOf(commands)}`,

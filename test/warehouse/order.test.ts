@@ -49,6 +49,11 @@ const load = (loadId: number, minute: number, sha: string): InvoiceLines['loads'
   loaded_at: at(minute),
 });
 
+const NOTE = {
+  ...{ is_open: true, code: null, reason: null },
+  ...{ kind: null, told_by: null, file_sha256: null, counts_from: null },
+} as const;
+
 describe('deriveInvoice', () => {
   test('answers the same for every order of the same lines', () => {
     const lines: InvoiceLines = {
@@ -65,8 +70,8 @@ describe('deriveInvoice', () => {
       ],
       loads: [load(1, 4, 'a'), load(2, 5, 'b')],
       attention: [
-        { noted_at: at(6), is_open: true, code: 'x', reason: 'r' },
-        { noted_at: at(7), is_open: false, code: null, reason: null },
+        { ...NOTE, noted_at: at(6), code: 'x', reason: 'r' },
+        { ...NOTE, noted_at: at(7), is_open: false },
       ],
     };
     const expected = deriveInvoice(lines);
@@ -145,7 +150,7 @@ describe('deriveInvoice', () => {
   });
 
   test('ends the need for a person with a load that comes later, not with an earlier one', () => {
-    const attention = [{ noted_at: at(3), is_open: true, code: 'csv-rejected', reason: 'why' }];
+    const attention = [{ ...NOTE, noted_at: at(3), code: 'csv-rejected', reason: 'why' }];
     const of = (minute: number): InvoiceLines => ({
       evidence: [evidence('invoice_finalized', 1)],
       loads: [load(1, minute, 'a')],

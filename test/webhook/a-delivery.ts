@@ -100,6 +100,7 @@ export function testSettings(dataDir: string, webhook: Partial<Settings['webhook
     admin: { host: '127.0.0.1', port: 0, basicAuth: null },
     overdueAfter: ['1h'],
     reconcileEvery: '1h',
+    confirmVoids: true,
     recheckLoadedDays: 60,
     encryptionKeys: [],
     warehouse: { kind: 'duckdb', path: join(dataDir, 'warehouse.duckdb') },

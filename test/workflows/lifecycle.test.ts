@@ -157,7 +157,8 @@ describe('lifecycle', () => {
 
   test('needs no load when the ledger has the announced file', () => {
     const event = anEvent('invoice_finalized', { invoiceId: INVOICE_ID });
-    const ledger = { rank: 'finalized', loadedSha256: event.export?.fileHashSha256 ?? '' } as const;
+    const loadedSha256 = event.export?.fileHashSha256 ?? '';
+    const ledger = { rank: 'finalized', loadedSha256, voidWord: null } as const;
     expect(nextStep(hear(recall(NOTHING_KNOWN, ledger), event))).toBe('done');
   });
 

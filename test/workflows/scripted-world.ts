@@ -19,10 +19,13 @@ export function aWorld(answers: Answers = {}) {
   const calls: string[] = [];
   const ledger = new Map<string, { state: InvoiceState; loadedSha256: string | null }>();
   const parked: { code: string; reason: string }[] = [];
+  const noted: (string | null)[] = [];
   const loads: Parameters<InvoiceActivities['loadInvoice']>[0][] = [];
 
-  const read = (invoiceId: string): InvoiceLedger =>
-    ledger.get(invoiceId) ?? { state: null, loadedSha256: null };
+  const read = (invoiceId: string): InvoiceLedger => {
+    const found = ledger.get(invoiceId) ?? { state: null, loadedSha256: null };
+    return { ...found, voidWord: found.state === 'voided' ? 'event' : null };
+  };
   const write = (invoiceId: string, change: Partial<{ state: InvoiceState; loadedSha256: string }>) => {
     const before = ledger.get(invoiceId) ?? { state: 'draft' as const, loadedSha256: null };
     ledger.set(invoiceId, { ...before, ...change });
@@ -37,7 +40,10 @@ export function aWorld(answers: Answers = {}) {
       sizeBytes: location.fileSizeBytes,
     }),
     exportCsv: async () => ({ outcome: 'fetched', sha256: 'e'.repeat(64), sizeBytes: 99 }),
-    lookUpInvoice: async () => ({ outcome: 'found', status: 'draft', header: {} }),
+    lookUpInvoice: async ({ invoiceId }) => {
+      const status = read(invoiceId).state === 'voided' ? 'voided' : 'draft';
+      return { outcome: 'found', status, header: {} };
+    },
     recordEvent: async ({ event }) => {
       const { invoiceId } = event.invoice;
       const before = read(invoiceId);
@@ -65,6 +71,9 @@ export function aWorld(answers: Answers = {}) {
       parked.push({ code, reason });
       write(invoiceId, { state: 'needs_attention' });
     },
+    noteFailure: async ({ failure }) => {
+      noted.push(failure?.code ?? null);
+    },
     resumeInvoice: async ({ invoiceId }) => write(invoiceId, { state: 'finalized' }),
   };
 
@@ -78,7 +87,7 @@ export function aWorld(answers: Answers = {}) {
     ]),
   ) as unknown as InvoiceActivities;
 
-  return { activities, calls, ledger, parked, loads };
+  return { activities, calls, ledger, parked, noted, loads };
 }
 
 /** Activities that act in the world of the invoice whose workflow calls them. */

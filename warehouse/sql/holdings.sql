@@ -14,10 +14,14 @@ select 'details', invoice_id::varchar, invoice_id::varchar, null, count(*)::inte
 from details_ledger
 group by invoice_id
 union all
-select case when is_open then 'attention' else 'resolved' end, invoice_id::varchar, invoice_id::varchar, null, count(*)::integer
+select
+    case kind when 'restored' then 'restored' when 'version' then 'version-chosen'
+        when 'failure' then case when is_open then 'failure' else 'recovered' end
+        else case when is_open then 'attention' else 'resolved' end end,
+    invoice_id::varchar, invoice_id::varchar, null, count(*)::integer
 from attention_ledger
 where code is distinct from 'archive-damaged'
-group by is_open, invoice_id
+group by 1, invoice_id
 union all
 select 'file', invoice_id::varchar, invoice_id::varchar, null, count(*)::integer
 from file_ledger

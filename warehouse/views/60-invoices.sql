@@ -23,7 +23,8 @@ select
     l.load_id, coalesce(l.event_id, i.event_id) as event_id, l.workflow_run_id,
     i.first_heard_at, i.created_at, i.finalized_at, i.first_loaded_at, i.loaded_at, i.voided_at,
     i.attention_at, i.resolved_at,
-    i.currency_code as stated_currency_code
+    i.currency_code as stated_currency_code,
+    i.void_word, i.restored_at
 from invoice_state as i
 left join loads as l on l.load_id = i.current_load_id
 left join (

@@ -4,6 +4,7 @@ import { runReport } from '../../../reports/run-report.js';
 import { aCsv, anEvent, archiveCsv, INVOICE, loadCsv, type TestWarehouse } from '../support.js';
 
 const SECOND = '22222222-2222-4222-8222-222222222222';
+const FOURTH = '44444444-4444-4444-8444-444444444444';
 export const THIRD = '33333333-3333-4333-8333-333333333333';
 
 /** Versions, a void, attention, details, test events and duplicates. */
@@ -28,6 +29,15 @@ export async function tellStory(t: TestWarehouse): Promise<void> {
   await loadCsv(t, aCsv([{}], SECOND), { invoiceId: SECOND, source: 'export', announcedSha256: null });
   await loadCsv(t, aCsv([{}], THIRD), { invoiceId: THIRD });
   await t.warehouse.voidInvoice(THIRD);
+  await loadCsv(t, aCsv([{}], FOURTH), { invoiceId: FOURTH });
+  const voided = anEvent('invoice_voided', { header: { invoiceId: FOURTH } });
+  await t.archive.putEvent(voided);
+  await t.warehouse.recordEvents([voided]);
+  const decided = { by: 'ada', reason: 'it stands', isDryRun: false };
+  await t.warehouse.decide({ kind: 'restore', invoiceId: FOURTH, ...decided });
+  await t.warehouse.noteFailure(FOURTH, { code: 'recheck-unanswered', reason: 'the details answer 500' });
+  await loadCsv(t, aCsv([{ 'Billing Cost': '7' }], FOURTH), { invoiceId: FOURTH });
+  await t.warehouse.decide({ kind: 'use-version', version: 1, invoiceId: FOURTH, ...decided });
 }
 
 const VIEWS = [

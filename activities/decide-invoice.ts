@@ -1,0 +1,19 @@
+/** Records what a person decided about an invoice: a void undone, an older version that counts. */
+
+import type { Decided, Decision } from '../warehouse/decide.js';
+import type { WarehouseDependencies } from './dependencies.js';
+import { translated } from './failures.js';
+import { attentionKey } from './park-invoice.js';
+
+export function decideInvoice({ warehouse, alerts, log }: WarehouseDependencies) {
+  return (decision: Decision): Promise<Decided> =>
+    translated(async () => {
+      const decided = await warehouse.decide(decision);
+      if (decided.outcome === 'done' && !decision.isDryRun) {
+        const { kind, invoiceId, by, reason } = decision;
+        log.info({ invoiceId, by, reason }, `a person decided: ${kind}`);
+        if (kind === 'restore') alerts.resolve(attentionKey(invoiceId));
+      }
+      return decided;
+    });
+}

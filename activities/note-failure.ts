@@ -1,0 +1,27 @@
+/** Keeps on the invoice what goes wrong while work on it goes on, and tells a person when time alone may not mend it. */
+
+import type { WarehouseDependencies } from './dependencies.js';
+import { translated } from './failures.js';
+
+export interface NoteFailureRequest {
+  readonly invoiceId: string;
+  /** null: what went wrong goes well again. */
+  readonly failure: { readonly code: string; readonly reason: string } | null;
+  readonly isAlert: boolean;
+}
+
+export function noteFailure({ warehouse, alerts }: WarehouseDependencies) {
+  return ({ invoiceId, failure, isAlert }: NoteFailureRequest): Promise<void> =>
+    translated(async () => {
+      await warehouse.noteFailure(invoiceId, failure);
+      const key = `failure/${invoiceId}`;
+      if (failure === null) alerts.resolve(key);
+      else if (isAlert) {
+        alerts.raise({
+          key,
+          title: `Invoice ${invoiceId} cannot be asked about`,
+          detail: `${failure.reason} It counts as it is loaded; whether it was voided since is not known.`,
+        });
+      }
+    });
+}

@@ -1,0 +1,136 @@
+/** A void that only an event told of: out of every total at once, then the service is asked (decision 35). */
+
+import { ApplicationFailure } from '@temporalio/common';
+import { describe, expect, test } from 'vitest';
+import type { LookUpInvoiceResult } from '../../activities/look-up-invoice.js';
+import { eventually } from '../support/eventually.js';
+import { anInvoiceRoute } from '../support/quick-route.js';
+import { openHouse } from './house.js';
+import { anEvent } from './invoice-builders.js';
+import { aWorld, inTurn, unreachable } from './scripted-world.js';
+
+const { play } = openHouse(anInvoiceRoute()).theatre;
+
+const says = (status: 'voided' | 'finalized' | null): LookUpInvoiceResult => ({
+  ...{ outcome: 'found', status, header: {} },
+});
+const asked = (calls: readonly string[]) => calls.filter((name) => name === 'lookUpInvoice').length;
+
+describe.concurrent('a void that only an event told of', () => {
+  test('is asked about once when the service says the same', async () => {
+    const world = aWorld({ lookUpInvoice: async () => says('voided') });
+    await play(world, async (stage) => {
+      await stage.send(anEvent('invoice_voided'));
+      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    });
+    expect(world.calls).toEqual([
+      'recordEvent',
+      'voidInvoice',
+      'fetchToken',
+      'lookUpInvoice',
+      'recordDetails',
+    ]);
+    expect(world.parked).toEqual([]);
+  });
+
+  test('ends when the service comes to say the same', async () => {
+    const world = aWorld({ lookUpInvoice: inTurn(says('finalized'), says('finalized'), says('voided')) });
+    await play(world, async (stage) => {
+      await stage.send(anEvent('invoice_voided'));
+      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    });
+    expect(asked(world.calls)).toBe(3);
+    expect(world.parked).toEqual([]);
+  });
+
+  test('waits for a person when the service denies it to the end', async () => {
+    const world = aWorld({ lookUpInvoice: async () => says('finalized') });
+    await play(world, async (stage) => {
+      await stage.send(anEvent('invoice_voided'));
+      await stage.until('needs_attention');
+    });
+    expect(asked(world.calls)).toBe(3);
+    expect(world.parked).toMatchObject([{ code: 'void-contradicted' }]);
+  });
+
+  test('is loaded once a person has undone it, and nothing that told of it undoes that', async () => {
+    const world = aWorld({ lookUpInvoice: async () => says('finalized') });
+    const voided = anEvent('invoice_voided');
+    const restored = { state: 'finalized', loadedSha256: null, voidWord: null, isRestored: true } as const;
+    world.activities.recallInvoice = async () => restored;
+    await play(world, async (stage) => {
+      await stage.send(voided, anEvent('invoice_finalized'));
+      await stage.until('needs_attention');
+      const { invoiceId } = stage;
+      world.ledger.set(invoiceId, { state: 'finalized', loadedSha256: null });
+      world.activities.recordEvent = async () => ({
+        ...restored,
+        ...{ verdict: 'duplicate', state: 'loaded', loadedSha256: 'a'.repeat(64) },
+      });
+      await stage.lookUp();
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+      await stage.send(voided);
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    });
+    expect(world.loads).toHaveLength(1);
+  });
+
+  test.each([
+    ['the details answer 404', async () => ({ outcome: 'not-found' }) as const],
+    [
+      'its scope does not allow it',
+      async () => {
+        throw ApplicationFailure.create({ type: 'forbidden', message: 'details answered 403.' });
+      },
+    ],
+    ['no status is named', async () => says(null)],
+  ])('stands with a note when %s', async (_why, lookUpInvoice) => {
+    const world = aWorld({ lookUpInvoice });
+    await play(world, async (stage) => {
+      await stage.send(anEvent('invoice_voided'));
+      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    });
+    expect(world.noted).toEqual(['void-unconfirmed']);
+  });
+
+  test('is not asked about when nobody wants that', async () => {
+    const world = aWorld({ lookUpInvoice: async () => says('finalized') });
+    await play(
+      world,
+      async (stage) => {
+        await stage.send(anEvent('invoice_voided'));
+        expect(await stage.result()).toMatchObject({ state: 'voided' });
+      },
+      { confirmVoids: false },
+    );
+    expect(asked(world.calls)).toBe(0);
+  });
+});
+
+describe.concurrent('what keeps failing', () => {
+  test('stands on the invoice once, however often it fails', async () => {
+    const away = { downloadCsv: unreachable, regenerateUrl: unreachable, exportCsv: unreachable };
+    const world = aWorld({ ...away, fetchToken: unreachable });
+    await play(
+      world,
+      async (stage) => {
+        await stage.send(anEvent('invoice_finalized'));
+        await eventually(() => world.calls.length > 25);
+      },
+      { attentionAfter: '1 h' },
+    );
+    expect(world.noted).toEqual(['unreachable']);
+  });
+
+  test('is told when a loaded invoice could not be asked about three times, and the run ends', async () => {
+    const world = aWorld({ lookUpInvoice: unreachable });
+    await play(world, async (stage) => {
+      await stage.send(anEvent('invoice_finalized'));
+      await stage.result();
+      await stage.lookUp();
+      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    });
+    expect(asked(world.calls)).toBe(9);
+    expect(world.noted).toEqual(['recheck-unanswered']);
+  });
+});
