@@ -4,6 +4,7 @@ import { CommanderError } from 'commander';
 import { NOT_SET, SettingsError } from '../config/settings-error.js';
 import { messageOf, type SystemError, systemErrorIn } from '../config/system-error.js';
 import { holderOf } from '../ops/port-holder.js';
+import { printable } from './terminal-text.js';
 
 /** The exit codes that scripts rely on; never change one. */
 export const EXIT = {
@@ -59,6 +60,21 @@ export function describeError(error: unknown): DescribedError {
 }
 
 /** Writes the failure to stderr; the stack and its causes too with `--verbose`. */
+/** What was named is not there; the nearest that is comes with it. */
+export function nothingIs(unmatched: {
+  readonly filter: string;
+  readonly asked: string;
+  readonly nearest: readonly string[];
+}): CliError {
+  const { filter, asked, nearest } = unmatched;
+  const hint = nearest.length === 0 ? undefined : `did you mean ${nearest.map(printable).join(' or ')}?`;
+  return new CliError(
+    EXIT.nothingMatched,
+    `no ${filter} is ${printable(asked)}`,
+    hint === undefined ? {} : { hint },
+  );
+}
+
 export function printError(error: unknown, options: { readonly verbose: boolean }): ExitCode {
   const described = describeError(error);
   const lines = [`billsync: ${oneLine(described.what)}`];

@@ -35,7 +35,9 @@ export type PublishedQuestion =
   | 'event'
   | 'publication'
   | 'partners'
-  | 'files-list';
+  | 'files-list'
+  | 'tenants-list'
+  | 'invoice-numbers';
 
 export interface PublishedReader {
   /** Decimals are exact text, counts numbers, instants ISO 8601 UTC. Values are bound by name. */

@@ -31,6 +31,7 @@ export function filtersOf(query: Query): ReportFilters {
     by: one(query, 'by'),
     level: one(query, 'level'),
     asKnownOn: one(query, 'as_known_on'),
+    partners: all(query, 'partner').filter((value) => value !== ''),
     tenants: all(query, 'tenant').filter((value) => value !== ''),
     carriers: all(query, 'carrier').filter((value) => value !== ''),
     zones: all(query, 'zone'),

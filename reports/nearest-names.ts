@@ -4,8 +4,12 @@
 export function nearestNames(asked: string, names: readonly string[]): string[] {
   const limit = Math.max(2, Math.floor(asked.length / 3));
   return names
-    .map((name) => ({ name, distance: editDistance(asked.toLowerCase(), name) }))
-    .filter(({ name, distance }) => distance <= limit || (asked.length > 2 && name.startsWith(asked)))
+    .filter((name) => name !== '')
+    .map((name) => ({ name, distance: editDistance(asked.toLowerCase(), name.toLowerCase()) }))
+    .filter(
+      ({ name, distance }) =>
+        distance <= limit || (asked.length > 2 && name.toLowerCase().startsWith(asked.toLowerCase())),
+    )
     .sort((one, other) => one.distance - other.distance || one.name.localeCompare(other.name))
     .slice(0, 3)
     .map(({ name }) => name);

@@ -8,7 +8,7 @@ export type ReportLevel = (typeof REPORT_LEVELS)[number];
 export const DATE_BASES = ['ship-date', 'invoice-date'] as const;
 export type DateBasis = (typeof DATE_BASES)[number];
 
-/** As a caller gives them: everything optional, text as typed. Texts are matched literally, letter by letter. */
+/** As a caller gives them: everything optional, text as typed. */
 export interface ReportFilters {
   /** First day, `YYYY-MM-DD`. */
   readonly from?: string | undefined;
@@ -16,6 +16,9 @@ export interface ReportFilters {
   readonly to?: string | undefined;
   /** Which date `from` and `to` mean: the ship date, or the CSV's Invoice Generation Date. */
   readonly by?: string | undefined;
+  /** Partners are never added up: without this, each that the file knows has rows of its own. By id or name. */
+  readonly partners?: readonly string[] | undefined;
+  /** By id, by the partner's own id, or by name. */
   readonly tenants?: readonly string[] | undefined;
   readonly carriers?: readonly string[] | undefined;
   /** The zone as the CSV wrote it; the empty text means "no zone given". */
@@ -23,7 +26,7 @@ export interface ReportFilters {
   readonly currencies?: readonly string[] | undefined;
   /** undefined: tenant level, unless only partner-level invoices exist. */
   readonly level?: string | undefined;
-  /** ISO 8601 instant (a date is its midnight UTC): answer as it would have been answered then. */
+  /** ISO 8601 instant (a date is its end, in UTC): answer as it would have been answered then. */
   readonly asKnownOn?: string | undefined;
 }
 
@@ -32,6 +35,7 @@ export interface AppliedFilters {
   readonly from: string | null;
   readonly to: string | null;
   readonly by: DateBasis;
+  readonly partners: readonly string[];
   readonly tenants: readonly string[];
   readonly carriers: readonly string[];
   readonly zones: readonly string[];
@@ -53,6 +57,7 @@ export function checkFilters(filters: ReportFilters): AppliedFilters {
     from,
     to,
     by: oneOf('by', filters.by ?? 'ship-date', DATE_BASES),
+    partners: filters.partners ?? [],
     tenants: filters.tenants ?? [],
     carriers: filters.carriers ?? [],
     zones: filters.zones ?? [],
@@ -66,13 +71,14 @@ export function checkFilters(filters: ReportFilters): AppliedFilters {
 export function letAllPass({
   from,
   to,
+  partners,
   tenants,
   carriers,
   zones,
   currencies,
   asKnownOn,
 }: AppliedFilters): boolean {
-  const lists = [tenants, carriers, zones, currencies];
+  const lists = [partners, tenants, carriers, zones, currencies];
   return [from, to, asKnownOn].every((bound) => bound === null) && lists.every((list) => list.length === 0);
 }
 
@@ -83,17 +89,17 @@ export function checkDate(filter: string, value: string): string {
   throw new ReportFilterError(filter, `"${value}" is no date for ${filter}: write a day as YYYY-MM-DD.`);
 }
 
-/** An instant in UTC with milliseconds; a bare date is its midnight. @throws ReportFilterError */
+/** An instant in UTC with milliseconds; a bare date is its last one, in UTC. @throws ReportFilterError */
 export function checkInstant(filter: string, value: string): string {
   const day = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(value);
   if (day?.[1]) {
     checkDate(filter, day[1]);
-    const parsed = new Date(day[2] === undefined ? `${value}T00:00:00Z` : value);
+    const parsed = new Date(day[2] === undefined ? `${value}T23:59:59.999Z` : value);
     if (!Number.isNaN(parsed.getTime())) return parsed.toISOString();
   }
   throw new ReportFilterError(
     filter,
-    `"${value}" is no instant for ${filter}: write 2026-08-01 or 2026-08-01T12:00:00Z.`,
+    `"${value}" is no instant for ${filter}: write 2026-08-01 (the end of that day in UTC) or 2026-08-01T12:00:00Z.`,
   );
 }
 

@@ -1,6 +1,7 @@
 /** What a report answers, whatever it is then written as: one result feeds the terminal, the files and the pages. */
 
 import type { ChartSpec } from './catalogue.js';
+import type { FilterMatch } from './match-filters.js';
 import type { AppliedFilters, ReportLevel } from './report-filters.js';
 import type { WorkedExample } from './worked-example.js';
 
@@ -25,6 +26,8 @@ export type ReportRow = Readonly<Record<string, ReportCell>>;
 /** What has to be known to trust the rows. */
 export interface ReportHead {
   readonly filters: AppliedFilters;
+  /** What the words of the filters were found to mean. */
+  readonly matches: readonly FilterMatch[];
   readonly parameters: Readonly<Record<string, string | null>>;
   readonly level: ReportLevel;
   /** When the published file was made, ISO 8601 UTC. */

@@ -1,35 +1,19 @@
 /** A published file opened once with one set of filters; any number of reports are asked of it, the head counted once. */
 
-import { type DuckDBValue, listValue } from '@duckdb/node-api';
-import { bindParameters } from './bind-parameters.js';
-import { findReport } from './catalogue.js';
+import { type BoundParameters, bindParameters } from './bind-parameters.js';
+import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.js';
 import { ReportFilterError } from './errors.js';
 import { interruptible } from './interruptible.js';
+import { matchNotes } from './match-filters.js';
 import { type OptionalTables, provideTables } from './optional-tables.js';
+import { type Counted, type Prepared, prepareSession, showPartner, showPartners } from './prepare-session.js';
 import { openPublishedFile, type PublishedFile } from './published-file.js';
 import { readColumns, readRows } from './read-rows.js';
-import {
-  type AppliedFilters,
-  checkFilters,
-  letAllPass,
-  type ReportFilters,
-  type ReportLevel,
-} from './report-filters.js';
-import {
-  chooseLevel,
-  headNotes,
-  type LevelCount,
-  levelsOf,
-  provedPercent,
-  weighedIn,
-} from './report-head.js';
-import type { ReportResult } from './report-result.js';
+import { checkFilters, letAllPass, type ReportFilters } from './report-filters.js';
+import { headNotes, levelsOf, provedPercent, weighedIn } from './report-head.js';
+import type { ReportColumn, ReportResult, ReportRow } from './report-result.js';
 
-/** What stands in a publication by level when nothing is filtered; many sessions of one publication can share it. */
-export interface Counted {
-  readonly publication: number;
-  readonly counts: readonly LevelCount[];
-}
+export type { Counted } from './prepare-session.js';
 
 export interface ReportSession {
   /**
@@ -83,29 +67,23 @@ export async function openReportSession(request: SessionRequest): Promise<Report
   };
 
   async function answer(name: string, parameters: Readonly<Record<string, string>>): Promise<ReportResult> {
-    const { counts, asOf, publication, ...chosen } = await prepared();
+    const session = await prepared();
+    const { counts, asOf, publication, matches } = session;
     const report = await findReport(name);
     const comparesLevels = /\bfiltered_shipments\b/.test(report.sql);
-    const level = comparesLevels ? 'all' : chosen.level;
+    const level = comparesLevels ? 'all' : session.level;
     const values = bindParameters(report, parameters);
     await provideTables(file, report, request.tables ?? {});
-    for (const [shared, isRead] of Object.entries(SHARED_BY_REPORTS)) {
-      if (isRead.test(report.sql)) await file.apply(shared as keyof typeof SHARED_BY_REPORTS);
-    }
-    const reader = await file.query(report.sql, values.bound);
-    const columns = readColumns(reader, report);
-    const rows = readRows(reader, columns);
+    const { columns, rows, isCut } = await answerEachPartner(file, { report, values, session });
     const selected = counts.filter((count) => levelsOf(level).includes(count.level));
     const readsInvoices = /\b(selected_invoices|invoices_owed)\b/.test(report.sql);
-    const { title, grain, means, cannotSay, example, charts } = report;
+    const { title, grain, means, cannotSay, example } = report;
+    const charts = session.partners.length > 1 ? report.charts.map(byPartner) : report.charts;
     return {
       ...{ name: report.name, title, grain, means, cannotSay, example, charts, columns, rows },
       head: {
-        filters,
+        ...{ filters, matches, level, asOf, publication },
         parameters: values.shown,
-        level,
-        asOf,
-        publication,
         timeZone: 'UTC',
         rows: rows.length,
         shipments: selected.reduce((sum, count) => sum + count.shipments, 0),
@@ -115,8 +93,14 @@ export async function openReportSession(request: SessionRequest): Promise<Report
           ...(report.name === name
             ? []
             : [`${name} is now called ${report.name}; the old name works in this version only.`]),
+          ...matchNotes(matches),
+          ...(session.partners.length > 1
+            ? [
+                `${session.partners.length} partners, told apart by partner_id: each has rows of its own, and nothing is added across them.`,
+              ]
+            : []),
           ...headNotes({
-            isCut: values.shown.limit === String(rows.length),
+            isCut,
             counts,
             level,
             chosen: filters.level !== null,
@@ -141,83 +125,64 @@ export async function openReportSession(request: SessionRequest): Promise<Report
   };
 }
 
-interface Prepared {
-  readonly level: ReportLevel;
-  readonly counts: readonly LevelCount[];
-  readonly asOf: string;
-  readonly publication: number;
+interface Answer {
+  readonly columns: readonly ReportColumn[];
+  readonly rows: readonly ReportRow[];
+  /** As many rows as the limit that was asked for, so there may be more. */
+  readonly isCut: boolean;
 }
 
-/** Filters become session variables, which the views of `session/` read. */
-async function prepareSession(
+/** A report is of one partner; of several it is asked once for each, so that no sum, share or rank crosses them. */
+async function answerEachPartner(
   file: PublishedFile,
-  filters: AppliedFilters,
-  counted: Counted | undefined,
-): Promise<Prepared> {
-  await setVariable(file, 'date_basis', filters.by);
-  await setVariable(file, 'date_from', filters.from);
-  await setVariable(file, 'date_to', filters.to);
-  await setVariable(file, 'tenants', filters.tenants);
-  await setVariable(file, 'carriers', filters.carriers);
-  await setVariable(file, 'zones', filters.zones);
-  await setVariable(file, 'currencies', filters.currencies);
-  await setVariable(file, 'as_known_on', filters.asKnownOn);
-  await file.apply(filters.asKnownOn === null ? 'base-current' : 'base-as-known-on');
-  await file.apply('filtered-shipments');
-  const row = (await file.apply('publication')).getRowObjectsJson()[0] ?? {};
-  const publication = Number(row.sequence ?? 0);
-  const counts =
-    counted?.publication === publication
-      ? counted.counts
-      : (await file.apply('head')).getRowObjectsJson().map(levelCount);
-  const level = filters.level ?? chooseLevel(counts);
-  await setVariable(file, 'levels', levelsOf(level));
-  await file.apply('selected-shipments');
-  await file.apply('prices');
-  await file.apply('cell-prices');
-  await file.apply('invoiced');
-  await file.apply('filtered-invoices');
-  await file.apply('selected-invoices');
-  await file.apply('voided-shipments');
+  asked: {
+    readonly report: ReportDefinition;
+    readonly values: BoundParameters;
+    readonly session: Prepared;
+  },
+): Promise<Answer> {
+  const { report, values, session } = asked;
+  const isAlone = session.partners.length === 1;
+  const answers: Answer[] = [];
+  try {
+    for (const partner of session.partners) {
+      if (!isAlone) await showPartner(file, partner ?? '');
+      for (const [shared, isRead] of Object.entries(SHARED_BY_REPORTS)) {
+        if (isRead.test(report.sql)) await file.apply(shared as keyof typeof SHARED_BY_REPORTS);
+      }
+      const reader = await file.query(report.sql, values.bound);
+      const columns = readColumns(reader, report);
+      const rows = readRows(reader, columns);
+      answers.push({
+        columns: [...columns, partnerColumn(isAlone)],
+        rows: rows.map((row) => ({ ...row, partner_id: partner === '' ? null : partner })),
+        isCut: values.shown.limit === String(rows.length),
+      });
+    }
+  } finally {
+    if (!isAlone) await showPartners(file, session);
+  }
   return {
-    level,
-    counts,
-    asOf: instant(row.published_at),
-    publication,
+    columns: answers[0]?.columns ?? [],
+    rows: answers.flatMap(({ rows }) => rows),
+    isCut: answers.some(({ isCut }) => isCut),
   };
 }
 
-/** An empty list means "all", as null does. */
-async function setVariable(
-  file: PublishedFile,
-  name: string,
-  value: string | null | readonly string[],
-): Promise<void> {
-  let bound: DuckDBValue = null;
-  if (typeof value === 'string') bound = value;
-  else if (value !== null && value.length > 0) bound = listValue([...value]);
-  await file.query(`set variable ${name} = $value`, { value: bound });
+/** Behind all others; a terminal shows it where there is something to tell apart. */
+function partnerColumn(isAlone: boolean): ReportColumn {
+  return { name: 'partner_id', type: 'text', scale: 0, unit: null, align: 'left', isDetail: isAlone };
+}
+
+/** What one partner has in a place of the chart another may have too; a line keeps its months, a heat map its columns. */
+function byPartner(chart: ChartSpec): ChartSpec {
+  const role = chart.kind === 'line' ? 'series' : chart.kind === 'heatmap' ? 'y' : 'key';
+  const named = chart.roles[role];
+  const both = named === undefined ? 'partner_id' : `partner_id+${named}`;
+  return { ...chart, roles: { ...chart.roles, [role]: both } };
 }
 
 async function invoicesLeftOut(file: PublishedFile): Promise<number> {
   const [row] = (await file.apply('invoices-left-out')).getRowObjectsJson();
   return Number(row?.invoices ?? 0);
-}
-
-function levelCount(row: Record<string, unknown>): LevelCount {
-  return {
-    level: String(row.level),
-    allShipments: Number(row.all_shipments),
-    allInvoices: Number(row.all_invoices),
-    shipments: Number(row.shipments),
-    invoices: Number(row.invoices),
-    inPounds: Number(row.in_pounds),
-    inKilograms: Number(row.in_kilograms),
-    proved: Number(row.proved),
-    contradictedInvoices: Number(row.contradicted_invoices),
-  };
-}
-
-function instant(value: unknown): string {
-  return typeof value === 'string' ? value.replace(' ', 'T').replace(/(\+00(:00)?)?$/, 'Z') : 'unknown';
 }

@@ -48,6 +48,8 @@ export class Session implements Statements {
   async harden(folders: readonly string[]): Promise<void> {
     const list = folders.map((folder) => `'${reachable(folder).replaceAll("'", "''")}'`).join(', ');
     await this.#connection.run(`set allowed_directories = [${list}]`);
+    // Instants that views show are instants; what is written of them is written in UTC.
+    await this.#connection.run("set global TimeZone = 'UTC'");
     await this.#connection.run('set enable_external_access = false');
     await this.#connection.run('set lock_configuration = true');
   }

@@ -5,7 +5,8 @@ import { openArchive } from '../../archive/open-archive.js';
 import { EVENT_TYPES, type EventType } from '../../contract/names.js';
 import type { ReportRow } from '../../reports/report-result.js';
 import { checkEnvironment } from '../environment-check.js';
-import { CliError, EXIT } from '../errors.js';
+import { CliError, EXIT, nothingIs } from '../errors.js';
+import type { PublishedReader } from '../published.js';
 import type { Column } from '../render-table.js';
 import { printable } from '../terminal-text.js';
 import { contextOf, group, instant, verb, withJson } from '../verb.js';
@@ -50,11 +51,26 @@ function listCommand(): Command {
         type: flags.type ?? null,
         verdict: flags.verdict ?? null,
       });
+      if (events.length === 0 && flags.invoice !== undefined) await refuseUnknown(published, flags.invoice);
       output.rows(events, COLUMNS, { empty: 'No event matches.' });
     } finally {
       published.close();
     }
   });
+}
+
+/** @throws CliError (exit 3) nothing was ever heard of that invoice */
+async function refuseUnknown(published: PublishedReader, invoice: string): Promise<void> {
+  const all = { since: null, type: null, verdict: null };
+  if ((await published.ask('invoice', { invoice })).length > 0) return;
+  if ((await published.ask('events-list', { ...all, invoice })).length > 0) return;
+  const numbers = await published.ask('invoice-numbers');
+  const { nearestNames } = await import('../../reports/nearest-names.js');
+  const nearest = nearestNames(
+    invoice,
+    numbers.map((row) => String(row.invoice_number)),
+  );
+  throw nothingIs({ filter: 'invoice', asked: invoice, nearest });
 }
 
 function showCommand(): Command {

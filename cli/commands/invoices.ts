@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import { INVOICE_STATES } from '../../contract/names.js';
 import type { ReportRow } from '../../reports/report-result.js';
-import { CliError, EXIT } from '../errors.js';
+import { CliError, EXIT, nothingIs } from '../errors.js';
 import { restoreCommand, useVersionCommand } from '../invoice-decisions.js';
 import { invoiceName, renderInvoice } from '../invoice-page.js';
 import type { PublishedReader } from '../published.js';
@@ -53,11 +53,23 @@ function listCommand(): Command {
         tenants: listOrNull(flags.tenant),
         since: flags.since ?? null,
       });
+      if (invoices.length === 0) await refuseUnknown(published, flags.tenant ?? []);
       output.rows(invoices, COLUMNS, { empty: 'No invoice matches.' });
     } finally {
       published.close();
     }
   });
+}
+
+/** @throws CliError (exit 3) one of them is no tenant of ours */
+async function refuseUnknown(published: PublishedReader, tenants: readonly string[]): Promise<void> {
+  if (tenants.length === 0) return;
+  const names = (await published.ask('tenants-list')).map(({ name }) => String(name));
+  const known = new Set(names.map((name) => name.toLowerCase()));
+  const asked = tenants.find((tenant) => !known.has(tenant.toLowerCase()));
+  if (asked === undefined) return;
+  const { nearestNames } = await import('../../reports/nearest-names.js');
+  throw nothingIs({ filter: 'tenant', asked, nearest: nearestNames(asked, [...new Set(names)]) });
 }
 
 /** @throws CliError (exit 3) when no invoice has that id or number */

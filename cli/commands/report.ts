@@ -11,7 +11,7 @@ import { DATE_BASES, REPORT_LEVELS, type ReportFilters } from '../../reports/rep
 import type { ReportResult } from '../../reports/report-result.js';
 import { runReport } from '../../reports/run-report.js';
 import { checkEnvironment } from '../environment-check.js';
-import { CliError, EXIT } from '../errors.js';
+import { CliError, EXIT, nothingIs } from '../errors.js';
 import type { Output } from '../output.js';
 import { publishedPath } from '../published.js';
 import { helpOfReport } from '../report-help.js';
@@ -22,6 +22,7 @@ interface ReportFlags extends OptionalTables {
   readonly from?: string;
   readonly to?: string;
   readonly by?: string;
+  readonly partner?: readonly string[];
   readonly tenant?: readonly string[];
   readonly carrier?: readonly string[];
   readonly zone?: readonly string[];
@@ -65,8 +66,9 @@ export function reportCommand(): Command {
     .option('--from <date>', 'first day, YYYY-MM-DD')
     .option('--to <date>', 'the day after the last one, YYYY-MM-DD')
     .addOption(new Option('--by <date>', 'which date --from and --to mean').choices([...DATE_BASES]))
-    .option('--tenant <name>', 'only this tenant (repeatable)', collect)
-    .option('--carrier <name>', 'only this carrier (repeatable)', collect)
+    .option('--partner <partner>', 'only this partner, by id or name (repeatable)', collect)
+    .option('--tenant <tenant>', 'only this tenant, by id or name (repeatable)', collect)
+    .option('--carrier <name>', 'only this carrier, in capital or small letters (repeatable)', collect)
     .option('--zone <zone>', 'only this zone, as the carrier wrote it (repeatable)', collect)
     .option('--currency <code>', 'only this currency (repeatable)', collect)
     .addOption(
@@ -74,7 +76,7 @@ export function reportCommand(): Command {
         ...REPORT_LEVELS,
       ]),
     )
-    .option('--as-known-on <instant>', 'answer as it would have been answered then')
+    .option('--as-known-on <instant>', 'answer as it would have been answered then; a date is its end in UTC')
     .option('--param <name=value>', "one of the report's own parameters (repeatable)", collectParameter)
     .addOption(new Option('--format <format>', 'the form of the answer').choices([...REPORT_FORMATS]))
     .option('--output <file>', 'write there instead of stdout')
@@ -160,6 +162,7 @@ async function printReport({ databasePath, name, flags, output }: Wanted): Promi
     ...{ parameters, tables },
     timeLimitMs: (flags.limit ?? 60) * 1000,
   });
+  refuseUnmatched(result);
   const isTerminal = process.stdout.isTTY === true && flags.output === undefined;
   const rendered = await renderReport(result, format, {
     width: isTerminal ? process.stdout.columns : undefined,
@@ -178,6 +181,12 @@ async function printReport({ databasePath, name, flags, output }: Wanted): Promi
   }
 }
 
+/** A misspelt name must not look like a month without shipments. @throws CliError (exit 3) */
+function refuseUnmatched({ head }: ReportResult): void {
+  const [unmatched] = head.matches.filter(({ matched }) => matched.length === 0);
+  if (unmatched !== undefined) throw nothingIs(unmatched);
+}
+
 /** The question as the flags ask it, for now or for a schedule. @throws CliError (exit 2) */
 function asked(flags: ReportFlags, usualFormat: ReportFormat) {
   if (flags.period !== undefined && (flags.from ?? flags.to) !== undefined) {
@@ -187,6 +196,7 @@ function asked(flags: ReportFlags, usualFormat: ReportFormat) {
     from: flags.from,
     to: flags.to,
     by: flags.by,
+    partners: flags.partner,
     tenants: flags.tenant,
     carriers: flags.carrier,
     zones: flags.zone,
@@ -210,6 +220,7 @@ function headOf({ title, head }: ReportResult): string {
     filters.from === null && filters.to === null
       ? null
       : `${filters.by} from ${filters.from ?? 'the beginning'} to ${filters.to ?? 'the end'}`,
+    listed('partner', filters.partners),
     listed('tenant', filters.tenants),
     listed('carrier', filters.carriers),
     listed('zone', filters.zones),

@@ -3,6 +3,7 @@
 import { ask, type PageContext } from '../page-context.js';
 
 export interface Choices {
+  readonly partners: readonly string[];
   readonly tenants: readonly string[];
   readonly carriers: readonly string[];
   readonly zones: readonly string[];
@@ -15,6 +16,7 @@ export function choicesOf(context: PageContext): Promise<Choices> {
     const of = (filter: keyof Choices): string[] =>
       rows.filter((row) => row.filter === filter).map((row) => String(row.value));
     return {
+      partners: of('partners'),
       tenants: of('tenants'),
       carriers: of('carriers'),
       zones: of('zones'),

@@ -28,6 +28,7 @@ const DOWNLOADS = REPORT_FORMATS.filter((format) => format !== 'table' && format
 
 const CHOICES: readonly { readonly filter: keyof Choices; readonly name: string; readonly label: string }[] =
   [
+    { filter: 'partners', name: 'partner', label: 'Partners' },
     { filter: 'tenants', name: 'tenant', label: 'Tenants' },
     { filter: 'carriers', name: 'carrier', label: 'Carriers' },
     { filter: 'zones', name: 'zone', label: 'Zones' },
@@ -78,7 +79,7 @@ async function reportForm(context: PageContext, report: ReportDefinition, query:
       chosen: all(query, name),
       // What was chosen stays offered, even when the file has it no more.
       values: [...new Set([...choices[filter], ...all(query, name).filter((value) => value !== '')])],
-    })),
+    })).filter(({ name, values }) => name !== 'partner' || values.length > 0),
   });
 }
 

@@ -1,7 +1,16 @@
 -- What the filters of a form can be set to. A reading for each column, because DuckDB finds the few values of one column
 -- by the column's own dictionary; currencies are noted with each invoice.
-select 'tenants' as filter, tenant as value
-from (select distinct tenant from shipments)
+select 'tenants' as filter, coalesce(tenant, partner_tenant_id, tenant_id) as value
+from (select distinct tenant, partner_tenant_id, tenant_id from tenants)
+union
+select 'tenants', partner
+from partners
+where partner is not null
+union all
+-- There is nothing to choose where there is one.
+select 'partners', partner_id
+from partners
+where partner_id is not null and (select count(partner_id) from partners) > 1
 union all
 select 'carriers', carrier
 from (select distinct carrier from shipments)

@@ -1,11 +1,21 @@
 -- A page of invoices. Every filter is null for "all"; $search finds an invoice by number, id or the partner's own reference.
 with found as (
     select
-        invoice_id, invoice_number, coalesce(tenant, partner_tenant_id) as tenant, invoice_level, state, state_since,
+        invoice_id, invoice_number, coalesce(i.tenant, t.tenant, i.partner_tenant_id) as tenant, invoice_level, state, state_since,
         invoice_date, currency_code, stated_total_amount, billing_cost, shipments, proof, discrepancies, first_heard_at
-    from invoices
+    from invoices as i
+    left join tenants as t on t.tenant_id = i.tenant_id and t.partner_id is not distinct from i.partner_id
     where ($states is null or list_contains(cast($states as varchar[]), state))
-    and ($tenants is null or list_contains(cast($tenants as varchar[]), coalesce(tenant, partner_tenant_id)))
+    and (
+        $tenants is null
+        or list_has_any(
+            [lower(word) for word in cast($tenants as varchar[])],
+            [
+                lower(name)
+                for name in coalesce(t.names, []) || [i.tenant, i.partner_tenant_id, i.tenant_id, t.partner_tenant_id]
+            ]
+        )
+    )
     and (
         $search is null
         or starts_with(lower(cast(invoice_id as varchar)), lower($search))

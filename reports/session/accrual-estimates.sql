@@ -4,7 +4,7 @@
 create or replace temp macro accrual_estimates(complete_after, min_months) as table
 with recursive answered as (
     select cast(coalesce(
-        cast(getvariable('as_known_on') as timestamp), (select max(published_at) from publication)
+        cast(getvariable('as_known_on') as timestamptz), (select max(published_at) from publication)
     ) as date) as day
 ),
 -- The month that still runs: all before it have ended. On its last day a month counts as ended, so that who closes the

@@ -7,4 +7,4 @@ select
         as report_date,
     normal_zone(s.carrier_zone) as zone
 from base_shipments as s
-where passes_filters(s.tenant, s.carrier, s.carrier_zone, s.currency_code, s.ship_date, s.invoice_generation_date)
+where passes_filters(s.tenant_id, s.tenant, s.carrier, s.carrier_zone, s.currency_code, s.ship_date, s.invoice_generation_date)

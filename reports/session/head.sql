@@ -5,7 +5,7 @@ with weighed as (
     select
         invoice_id,
         billable_weight_unit as unit,
-        passes_filters(tenant, carrier, carrier_zone, currency_code, ship_date, invoice_generation_date) as passes,
+        passes_filters(tenant_id, tenant, carrier, carrier_zone, currency_code, ship_date, invoice_generation_date) as passes,
         count(*) as shipments,
         count(billable_weight) as with_weight
     from base_shipments
@@ -35,7 +35,7 @@ select
         where c.shipments > 0
         and regexp_matches(coalesce(i.discrepancy_rules, ''), '\b(total-amount|shipment-count|currency)\b')
     ) as contradicted_invoices
-from invoices as i
+from known_invoices as i
 left join counted as c on c.invoice_id = i.invoice_id
 group by all
 order by level

@@ -116,9 +116,25 @@ create or replace temp macro median_at(x, up_to, n) as
 -- By how much something grew, in percent of what it was. Of nothing, or of less than nothing, there is no percentage.
 create or replace temp macro change_percent(now, before) as case when before > 0 then percent_of(now - before, before) end;
 
+-- What tells tenants apart: the id, or the name where no id is known. No id begins with a quotation mark.
+create or replace temp macro tenant_key(tenant_id, tenant) as coalesce(tenant_id, '"' || tenant);
+
+create or replace temp macro is_asked_tenant(tenant_id, tenant) as
+    (
+        getvariable('tenants') is null
+        or list_contains(cast(getvariable('tenants') as varchar[]), tenant_key(tenant_id, tenant))
+    );
+
+-- The empty partner means "none known".
+create or replace temp macro is_asked_partner(partner_id) as
+    (
+        getvariable('partners') is null
+        or list_contains(cast(getvariable('partners') as varchar[]), coalesce(partner_id, ''))
+    );
+
 -- Whether a shipment passes every filter but the level. The filters are session variables, bound one by one by the
 -- runner, so that no value ever becomes part of a query; null means "all", the empty zone means "none given".
-create or replace temp macro passes_filters(tenant, carrier, zone, currency, ship_date, invoice_date) as
+create or replace temp macro passes_filters(tenant_id, tenant, carrier, zone, currency, ship_date, invoice_date) as
     (
         getvariable('date_from') is null
         or case when getvariable('date_basis') = 'invoice-date' then invoice_date else ship_date end
@@ -129,7 +145,7 @@ create or replace temp macro passes_filters(tenant, carrier, zone, currency, shi
         or case when getvariable('date_basis') = 'invoice-date' then invoice_date else ship_date end
         < cast(getvariable('date_to') as date)
     )
-    and (getvariable('tenants') is null or list_contains(cast(getvariable('tenants') as varchar[]), tenant))
+    and is_asked_tenant(tenant_id, tenant)
     and (getvariable('carriers') is null or list_contains(cast(getvariable('carriers') as varchar[]), carrier))
     and (
         getvariable('zones') is null

@@ -31,8 +31,9 @@ with known as (
     select
         i.invoice_id,
         i.invoice_level,
+        i.tenant_id,
         coalesce(i.tenant_id, i.tenant, 'partner') as party,
-        coalesce(i.tenant, n.tenant, i.partner_tenant_id, 'partner') as tenant,
+        coalesce(i.tenant, i.partner_tenant_id, 'partner') as tenant,
         coalesce(i.partner_id, '') as partner,
         i.invoice_number,
         i.state = 'voided' as is_voided,
@@ -42,16 +43,10 @@ with known as (
         i.invoice_date,
         regexp_extract(i.invoice_number, '^(.*?)([0-9]+)$', 1) as prefix,
         try_cast(nullif(regexp_extract(i.invoice_number, '^(.*?)([0-9]{1,15})$', 2), '') as bigint) as counter
-    from invoices as i
-    left join (
-        select tenant_id, arg_max(tenant, loaded_at) as tenant
-        from invoices
-        where tenant_id is not null and tenant is not null
-        group by tenant_id
-    ) as n on n.tenant_id = i.tenant_id
+    from known_invoices as i
 ),
 parties as (
-    select invoice_level, party, max(tenant) as tenant from known group by all
+    select invoice_level, party, any_value(tenant_id) as tenant_id, max(tenant) as tenant from known group by all
 ),
 -- One row per billing period: several invoices of one period (two currencies, a re-bill) are one beat of the cadence. A
 -- voided period is a beat as well: that it is open is said of it alone.
@@ -281,7 +276,7 @@ select
     end as finding
 from gaps as g
 left join parties as p on p.invoice_level = g.invoice_level and p.party = g.party
-where (getvariable('tenants') is null or list_contains(cast(getvariable('tenants') as varchar[]), p.tenant))
+where is_asked_tenant(p.tenant_id, p.tenant)
 and (getvariable('date_from') is null or g.expected_to > cast(getvariable('date_from') as date))
 and (getvariable('date_to') is null or g.expected_from < cast(getvariable('date_to') as date))
 order by p.tenant nulls last, g.invoice_level, g.expected_from, g.kind, g.after_invoice

@@ -24,9 +24,9 @@
 --   I-1 | loaded | 0.0000 | 7.0000 | 7.0000
 with instants as (
     select
-        coalesce(cast($first as timestamp), coalesce(cast($second as timestamp), max(published_at)) - interval 30 day)
+        coalesce(cast($first as timestamptz), coalesce(cast($second as timestamptz), max(published_at)) - interval 30 day)
             as first_at,
-        coalesce(cast($second as timestamp), max(published_at)) as second_at
+        coalesce(cast($second as timestamptz), max(published_at)) as second_at
     from publication
 ),
 -- The sum of the hashes of all cells is the same for the same lines in any order.
@@ -36,8 +36,8 @@ first_side as (
             ship_date, invoice_generation_date, origin, billing_cost, billable_weight, billable_weight_unit,
             tracking_number, carrier, carrier_zone, carrier_invoice_date, service_level
         ) as hugeint)) as cells
-    from shipments_as_known_on((select first_at from instants))
-    where passes_filters(tenant, carrier, carrier_zone, currency_code, ship_date, invoice_generation_date)
+    from shipments_on((select first_at from instants))
+    where passes_filters(tenant_id, tenant, carrier, carrier_zone, currency_code, ship_date, invoice_generation_date)
     and list_contains(cast(getvariable('levels') as varchar[]), coalesce(invoice_level, 'unknown'))
     group by all
 ),
@@ -47,8 +47,8 @@ second_side as (
             ship_date, invoice_generation_date, origin, billing_cost, billable_weight, billable_weight_unit,
             tracking_number, carrier, carrier_zone, carrier_invoice_date, service_level
         ) as hugeint)) as cells
-    from shipments_as_known_on((select second_at from instants))
-    where passes_filters(tenant, carrier, carrier_zone, currency_code, ship_date, invoice_generation_date)
+    from shipments_on((select second_at from instants))
+    where passes_filters(tenant_id, tenant, carrier, carrier_zone, currency_code, ship_date, invoice_generation_date)
     and list_contains(cast(getvariable('levels') as varchar[]), coalesce(invoice_level, 'unknown'))
     group by all
 )

@@ -5,7 +5,7 @@
 --   then brought to pounds at 2.2046226218.
 -- cannot say: surcharges, dimensional weight, destination and margin are not in an invoice file.
 -- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, credits money
--- detail: credits
+-- detail: credits, tenant_id
 -- chart: bar key=tenant value=billing_cost
 -- example: Acme was billed 10 and 20 in USD and 5 in EUR, which are never added.
 --   lines: tenant | invoice_number | currency_code | billing_cost
@@ -24,7 +24,8 @@ select
     per(sum(billing_cost), sum(shipments)) as cost_per_shipment,
     sum_lb(weight, unit) as billable_weight_lb,
     per_lb(sum(billing_cost), weight, unit) as cost_per_lb,
-    sum(credits) as credits
+    sum(credits) as credits,
+    tenant_id
 from invoiced_months
-group by tenant, currency_code
+group by tenant, tenant_id, currency_code
 order by currency_code, sum(billing_cost) desc, tenant

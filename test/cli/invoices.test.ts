@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { billsync } from '../support/billsync.js';
 import { aCsv, INVOICE } from '../warehouse/support.js';
 
@@ -11,11 +11,14 @@ const folder = mkdtempSync(join(tmpdir(), 'billsync-invoices-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const env = { BILLSYNC_DATA_DIR: join(folder, 'data') };
 
-test('a file in two currencies is told as two amounts', async () => {
+beforeAll(async () => {
   const file = join(folder, 'two.csv');
   const euros = { 'Currency Code': 'EUR', 'Billing Cost': '3.18' };
   writeFileSync(file, aCsv([{}, euros, euros]));
   expect(await billsync(['import', file], { env })).toMatchObject({ exitCode: 0 });
+}, 90_000);
+
+test('a file in two currencies is told as two amounts', async () => {
   const [list, listed, show, shown] = await Promise.all([
     billsync(['invoices', 'list'], { env }),
     billsync(['invoices', 'list', '--json'], { env }),
@@ -33,4 +36,24 @@ test('a file in two currencies is told as two amounts', async () => {
       { currency_code: 'USD', shipments: 1, billing_cost: '9.1600' },
     ],
   });
+}, 90_000);
+
+test('what is named and not there ends with 3 and names the nearest', async () => {
+  const [tenant, carrier, invoices, events, spelt] = await Promise.all([
+    billsync(['report', 'tenants', '--tenant', 'Acme Parcel'], { env }),
+    billsync(['report', 'carriers', '--carrier', 'upss', '--format', 'csv'], { env }),
+    billsync(['invoices', 'list', '--tenant', 'nosuch'], { env }),
+    billsync(['events', 'list', '--invoice', 'INV-nosuch'], { env }),
+    billsync(['report', 'carriers', '--carrier', 'ups', '--json'], { env }),
+  ]);
+  expect(tenant).toMatchObject({ exitCode: 3, stdout: '' });
+  expect(tenant.stderr).toContain('no tenant is Acme Parcel');
+  expect(carrier).toMatchObject({ exitCode: 3, stdout: '' });
+  expect(carrier.stderr).toMatch(/no carrier is upss\n.*did you mean UPS\?/);
+  expect(invoices).toMatchObject({ exitCode: 3, stdout: '' });
+  expect(invoices.stderr).toContain('no tenant is nosuch');
+  expect(events).toMatchObject({ exitCode: 3, stdout: '' });
+  expect(events.stderr).toContain('no invoice is INV-nosuch');
+  expect(spelt.exitCode).toBe(0);
+  expect(JSON.parse(spelt.stdout)).toHaveLength(2);
 }, 90_000);

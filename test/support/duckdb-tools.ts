@@ -11,9 +11,10 @@ import { promisify } from 'node:util';
 import { keepPythonTool } from './kept-tools.js';
 
 const TOOLS = {
-  name: 'duckdb-tools-1.5.5-harlequin-2.17.0',
+  name: 'duckdb-tools-1.5.5-harlequin-2.17.0-pytz',
   packages: [
     'duckdb==1.5.5',
+    'pytz==2026.2',
     'duckdb-cli==1.5.5',
     'harlequin==2.17.0',
     'textual==8.2.8',
@@ -22,16 +23,20 @@ const TOOLS = {
     'pyarrow==26.0.1',
   ],
 };
+/** The Python module as `pip install` brings it today: another major version than ours, which reads our files. */
+const NEWER = { name: 'duckdb-2.0.0-pytz', packages: ['duckdb==2.0.0', 'pytz==2026.2'] };
 const run = promisify(execFile);
 
 /** The folder of the packages; `bin/duckdb` and `bin/harlequin` are in it. @throws Error python3 or pip is missing */
-export function installDuckDbTools(): Promise<string> {
+export async function installDuckDbTools(): Promise<string> {
+  await keepPythonTool(NEWER);
   return keepPythonTool(TOOLS);
 }
 
-/** Runs a Python program in `folder` and answers what it prints. */
-export async function runPython(folder: string, program: string): Promise<string> {
-  const env = { ...process.env, PYTHONPATH: await installDuckDbTools() };
+/** Runs a Python program in `folder` with DuckDB 1.5 or 2.0 and answers what it prints. */
+export async function runPython(folder: string, program: string, version: '1.5' | '2.0'): Promise<string> {
+  const path = await keepPythonTool(version === '1.5' ? TOOLS : NEWER);
+  const env = { ...process.env, PYTHONPATH: path, TZ: 'UTC' };
   return (await run('python3', ['-c', program], { cwd: folder, env })).stdout;
 }
 

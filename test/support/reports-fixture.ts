@@ -38,6 +38,9 @@ export interface FixtureInvoice {
   readonly id: string;
   readonly number: string;
   readonly tenant: string;
+  /** undefined: made of the tenant's name. */
+  readonly tenantId?: string | null;
+  readonly partnerId: string | null;
   readonly level: 'tenant' | 'partner' | null;
   readonly state: 'draft' | 'finalized' | 'loaded' | 'voided' | 'needs_attention';
   readonly proof: 'hash' | 'header' | 'unproved' | null;
@@ -94,6 +97,7 @@ export function anInvoice(
     id: `00000000-0000-4000-8000-${String(serial).padStart(12, '0')}`,
     number: `INV-${String(serial).padStart(5, '0')}`,
     tenant: shipments[0]?.tenant ?? 'Acme',
+    partnerId: 'partner-1',
     level: 'tenant',
     state: 'loaded',
     proof: 'hash',
@@ -261,9 +265,13 @@ async function insertInvoice(
     service_status: invoice.voidedAt ? 'voided' : invoice.state === 'draft' ? 'draft' : 'finalized',
     current_load_id: loadId,
     proof: loadId === null ? null : invoice.proof,
-    partner_id: 'partner-1',
+    partner_id: invoice.partnerId,
     invoice_level: invoice.level,
-    tenant_id: isPartner ? null : `tenant-${invoice.tenant}`,
+    tenant_id: isPartner
+      ? null
+      : invoice.tenantId === undefined
+        ? `tenant-${invoice.tenant}`
+        : invoice.tenantId,
     partner_tenant_id: isPartner ? null : invoice.tenant.toLowerCase(),
     invoice_number: invoice.number,
     invoice_start_date: `${invoice.start}T00:00:00Z`,

@@ -38,13 +38,11 @@ test('a warehouse whose views were made from other texts has the present ones wh
   expect(await published('select sha256 from applied_views')).toEqual([{ sha256: views().sha256 }]);
 });
 
-test('a warehouse from before views were files takes them and keeps its rows', async () => {
+test('a warehouse that does not know of which texts its views are takes the present ones and keeps its rows', async () => {
   const before = await published('from shipments order by all');
   await t.warehouse.close();
   await leave(
-    'drop table applied_views',
-    'drop table set_aside',
-    'delete from schema_migrations where number >= 5',
+    'delete from applied_views',
     'create or replace view shipments as select 1 as of_another_version',
   );
   await t.reopen();

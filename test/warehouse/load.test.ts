@@ -92,6 +92,7 @@ describe('load', () => {
       'file_sha256',
       'loaded_at',
       'added_columns',
+      'partner_id',
     ]);
   });
 

@@ -40,7 +40,9 @@ test('shipments has its columns in the promised order and types', async () => {
     'service_level VARCHAR',
     'row_number INTEGER',
     'file_sha256 VARCHAR',
-    'loaded_at TIMESTAMP',
+    'loaded_at TIMESTAMP WITH TIME ZONE',
+    'added_columns VARCHAR',
+    'partner_id VARCHAR',
   ]);
 });
 
@@ -55,14 +57,14 @@ test('invoices has both statuses, stated and loaded totals and counts, the proof
       'stated_shipments BIGINT',
       'shipments BIGINT',
       'proof VARCHAR',
-      'first_heard_at TIMESTAMP',
-      'created_at TIMESTAMP',
-      'finalized_at TIMESTAMP',
-      'first_loaded_at TIMESTAMP',
-      'loaded_at TIMESTAMP',
-      'voided_at TIMESTAMP',
-      'attention_at TIMESTAMP',
-      'resolved_at TIMESTAMP',
+      'first_heard_at TIMESTAMP WITH TIME ZONE',
+      'created_at TIMESTAMP WITH TIME ZONE',
+      'finalized_at TIMESTAMP WITH TIME ZONE',
+      'first_loaded_at TIMESTAMP WITH TIME ZONE',
+      'loaded_at TIMESTAMP WITH TIME ZONE',
+      'voided_at TIMESTAMP WITH TIME ZONE',
+      'attention_at TIMESTAMP WITH TIME ZONE',
+      'resolved_at TIMESTAMP WITH TIME ZONE',
     ]),
   );
 });

@@ -12,8 +12,8 @@ from (
         on c.kind = 'version' and c.invoice_id = l.invoice_id and c.file_sha256 = l.file_sha256 and c.noted_at <= known_on
     left join event_ledger as e
         on e.invoice_id = l.invoice_id and e.announced_sha256 = l.file_sha256
-        and e.verdict = 'accepted' and not e.is_test_event and e.received_at <= known_on
-    where l.loaded_at <= known_on
+        and e.verdict = 'accepted' and not e.is_test_event and e.received_at <= utc_of(known_on)
+    where l.loaded_at <= utc_of(known_on)
     group by l.invoice_id, l.load_id
 )
 group by invoice_id;

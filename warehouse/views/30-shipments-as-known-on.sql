@@ -1,17 +1,18 @@
--- The same as a report saw it at an instant (UTC): versions and voids of later are not there yet.
+-- The same as a report saw it at an instant, whatever the session's time zone: versions and voids of later are not there yet.
 create or replace macro shipments_as_known_on(known_on) as table
 select
     r.tenant, i.tenant_id, i.partner_tenant_id, i.invoice_id, i.invoice_number,
     coalesce(i.invoice_level, 'unknown') as invoice_level,
     r.invoice_generation_date, r.ship_date, r.origin, r.currency_code, r.billing_cost,
     r.billable_weight, r.billable_weight_unit, r.tracking_number, r.carrier, r.carrier_zone,
-    r.carrier_invoice_date, r.service_level, r.row_number, l.file_sha256, l.loaded_at, r.added_columns
+    r.carrier_invoice_date, r.service_level, r.row_number, l.file_sha256,
+    l.loaded_at at time zone 'UTC' as loaded_at, r.added_columns, i.partner_id
 from shipment_rows as r
 join loads as l on l.load_id = r.load_id
 join current_loads_as_known_on(known_on) as c on c.load_id = r.load_id
 join invoice_state as i on i.invoice_id = c.invoice_id
-where (i.voided_at is null or i.voided_at > known_on)
+where (i.voided_at is null or i.voided_at > utc_of(known_on))
     -- Nor between a void and the instant a person undid it.
     and (i.past_voids is null or len(list_filter(
         from_json(i.past_voids, '[{"voided_at": "TIMESTAMP", "restored_at": "TIMESTAMP"}]'),
-        lambda span: span.voided_at <= known_on and span.restored_at > known_on)) = 0);
+        lambda span: span.voided_at <= utc_of(known_on) and span.restored_at > utc_of(known_on))) = 0);

@@ -5,8 +5,9 @@ select
     coalesce(i.invoice_level, 'unknown') as invoice_level,
     r.invoice_generation_date, r.ship_date, r.origin, r.currency_code, r.billing_cost,
     r.billable_weight, r.billable_weight_unit, r.tracking_number, r.carrier, r.carrier_zone,
-    r.carrier_invoice_date, r.service_level, r.row_number, l.file_sha256, l.loaded_at, r.added_columns,
-    l.version, l.load_id, i.current_load_id = l.load_id as is_current, i.voided_at
+    r.carrier_invoice_date, r.service_level, r.row_number, l.file_sha256,
+    l.loaded_at at time zone 'UTC' as loaded_at, r.added_columns, l.version, l.load_id, i.current_load_id = l.load_id as is_current,
+    i.voided_at at time zone 'UTC' as voided_at, i.partner_id
 from shipment_rows as r
 join loads as l on l.load_id = r.load_id
 join invoice_state as i on i.invoice_id = l.invoice_id;

@@ -1,5 +1,6 @@
 -- Where two honest sources differ. Nothing here was refused; what was refused lies in quarantine.
 create or replace view discrepancies as
-select d.invoice_id, i.invoice_number, d.rule, d.stated, d.found, d.file_sha256, d.event_id, d.recorded_at
+select d.invoice_id, i.invoice_number, d.rule, d.stated, d.found, d.file_sha256, d.event_id,
+    d.recorded_at at time zone 'UTC' as recorded_at, i.partner_id
 from discrepancy_lines as d
 join invoice_state as i on i.invoice_id = d.invoice_id;

@@ -4,7 +4,7 @@ create or replace view invoices as
 select
     i.invoice_id, i.invoice_number, i.partner_invoice_id, coalesce(i.invoice_level, 'unknown') as invoice_level,
     l.tenant, i.tenant_id, i.partner_tenant_id, i.partner_id,
-    i.state, i.reason_code, i.reason, i.state_since, i.service_status,
+    i.state, i.reason_code, i.reason, i.state_since at time zone 'UTC' as state_since, i.service_status,
     try_cast(left(i.invoice_start_date, 10) as date) as invoice_start_date,
     try_cast(left(i.invoice_end_date, 10) as date) as invoice_end_date,
     try_cast(left(i.invoice_date, 10) as date) as invoice_date,
@@ -21,10 +21,16 @@ select
     d.rules as discrepancy_rules,
     l.version, i.versions, l.file_sha256, l.file_size_bytes, l.file_source, l.first_ship_date, l.last_ship_date,
     l.load_id, coalesce(l.event_id, i.event_id) as event_id, l.workflow_run_id,
-    i.first_heard_at, i.created_at, i.finalized_at, i.first_loaded_at, i.loaded_at, i.voided_at,
-    i.attention_at, i.resolved_at,
+    i.first_heard_at at time zone 'UTC' as first_heard_at,
+    i.created_at at time zone 'UTC' as created_at,
+    i.finalized_at at time zone 'UTC' as finalized_at,
+    i.first_loaded_at at time zone 'UTC' as first_loaded_at,
+    i.loaded_at at time zone 'UTC' as loaded_at,
+    i.voided_at at time zone 'UTC' as voided_at,
+    i.attention_at at time zone 'UTC' as attention_at,
+    i.resolved_at at time zone 'UTC' as resolved_at,
     i.currency_code as stated_currency_code,
-    i.void_word, i.restored_at
+    i.void_word, i.restored_at at time zone 'UTC' as restored_at
 from invoice_state as i
 left join loads as l on l.load_id = i.current_load_id
 left join (

@@ -6,10 +6,10 @@ select
     coalesce(f.file_size_bytes, l.file_size_bytes) as file_size_bytes,
     coalesce(f.file_source, l.file_source) as file_source,
     f.came_from,
-    coalesce(f.first_had_at, l.loaded_at) as first_had_at,
+    coalesce(f.first_had_at, l.loaded_at) at time zone 'UTC' as first_had_at,
     coalesce(f.times_had, 0) as times_had,
-    l.load_id, l.version, l.shipments, l.billing_cost, l.currency_code, l.loaded_at,
-    coalesce(i.current_load_id = l.load_id, false) as is_current
+    l.load_id, l.version, l.shipments, l.billing_cost, l.currency_code, l.loaded_at at time zone 'UTC' as loaded_at,
+    coalesce(i.current_load_id = l.load_id, false) as is_current, i.partner_id
 from (
     select file_sha256, invoice_id, any_value(file_size_bytes) as file_size_bytes,
         arg_min(file_source, noted_at) as file_source, arg_min(came_from, noted_at) as came_from,

@@ -2,11 +2,11 @@
 create or replace view publication as
 select
     coalesce((select max(sequence) from publication_log), 0)::integer as sequence,
-    date_trunc('millisecond', now() at time zone 'UTC') as published_at,
+    date_trunc('millisecond', now()) as published_at,
     (select count(*) from invoice_state) as invoices,
     (select count(*) from invoice_state where current_load_id is not null and voided_at is null) as loaded_invoices,
     (select coalesce(sum(l.shipments), 0) from invoice_state as i join loads as l on l.load_id = i.current_load_id
         where i.voided_at is null)::bigint as shipments,
     (select count(*) from event_ledger) as events,
     (select max(load_id) from loads) as last_load_id,
-    (select max(received_at) from event_ledger) as last_event_received_at;
+    (select max(received_at) from event_ledger) at time zone 'UTC' as last_event_received_at;

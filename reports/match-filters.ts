@@ -1,0 +1,161 @@
+/**
+ * What the words of the filters mean in this file: ids of tenants and partners behind their names, carriers, zones and
+ * currencies however they are written. What nothing was found for matches nothing, and is told with the nearest there is.
+ */
+
+import { nearestNames } from './nearest-names.js';
+import type { PublishedFile, SessionStatement } from './published-file.js';
+import type { AppliedFilters } from './report-filters.js';
+
+export interface FilterMatch {
+  readonly filter: 'partner' | 'tenant' | 'carrier' | 'zone' | 'currency';
+  readonly asked: string;
+  /** As it is written in the file; a tenant or partner with its id. Empty: there is none. */
+  readonly matched: readonly string[];
+  /** What was perhaps meant, when nothing matched. */
+  readonly nearest: readonly string[];
+}
+
+export interface MatchedValues {
+  /** What the session's variable is set to; null lets all pass. */
+  readonly values: readonly string[] | null;
+  readonly matches: readonly FilterMatch[];
+}
+
+/** Something that a filter may mean. */
+interface Candidate {
+  /** Tells it apart from all others. */
+  readonly key: string;
+  readonly shown: string;
+  readonly ids: readonly string[];
+  readonly names: readonly string[];
+}
+
+type Named = 'carriers' | 'zones' | 'currencies';
+const SINGULAR = { carriers: 'carrier', zones: 'zone', currencies: 'currency' } as const;
+
+export interface Partner {
+  /** The empty text stands for invoices of which none is known. */
+  readonly key: string;
+  readonly name: string | null;
+}
+
+export async function knownPartners(file: PublishedFile): Promise<readonly Partner[]> {
+  return (await rowsOf(file, 'partners-known')).map((row) => ({
+    key: textOf(row.partner_id) ?? '',
+    name: textOf(row.partner),
+  }));
+}
+
+/** With one partner all invoices are its own, whether they say so or not. */
+export function matchPartners(
+  asked: AppliedFilters['partners'],
+  partners: readonly Partner[],
+): MatchedValues {
+  const candidates = partners
+    .filter(({ key }) => key !== '')
+    .map(({ key, name }) => candidateOf(key, name ?? key, key, name === null ? [key] : [name, key]));
+  const { values, matches } = match('partner', asked, candidates);
+  return { matches, values: candidates.length === 1 && values?.[0] === candidates[0]?.key ? null : values };
+}
+
+/** A tenant by its id, the partner's id of it, or any name it has or had; an exact spelling wins. */
+export async function matchTenants(
+  file: PublishedFile,
+  asked: AppliedFilters['tenants'],
+): Promise<MatchedValues> {
+  if (asked.length === 0) return { values: null, matches: [] };
+  const candidates = new Map<string, Candidate>();
+  for (const row of await rowsOf(file, 'tenants-known')) {
+    const key = String(row.tenant_key);
+    const ids = [row.tenant_id, row.partner_tenant_id].flatMap((id) => textOf(id) ?? []);
+    const names = [String(row.tenant), ...((JSON.parse(textOf(row.names) ?? '[]') ?? []) as string[])];
+    // A tenant without id may be known from its invoices and from its rows.
+    const before = candidates.get(key);
+    const candidate = candidateOf(key, String(row.label), textOf(row.tenant_id), [...new Set(names)]);
+    candidates.set(key, { ...candidate, ids: [...(before?.ids ?? []), ...ids] });
+  }
+  return match('tenant', asked, [...candidates.values()]);
+}
+
+/** All spellings that differ in nothing but capital and small letters. */
+export async function matchNames(
+  file: PublishedFile,
+  filter: Named,
+  asked: readonly string[],
+): Promise<MatchedValues> {
+  if (asked.length === 0) return { values: null, matches: [] };
+  const known = (await rowsOf(file, `${filter}-known`)).map((row) => String(row.value));
+  return match(
+    SINGULAR[filter],
+    asked,
+    known.map((value) => candidateOf(value, value, null, [value])),
+  );
+}
+
+function match(
+  filter: FilterMatch['filter'],
+  asked: readonly string[],
+  candidates: readonly Candidate[],
+): MatchedValues {
+  if (asked.length === 0) return { values: null, matches: [] };
+  const keys = new Set<string>();
+  const matches = asked.map((word): FilterMatch => {
+    const found = meant(filter, word, candidates);
+    for (const { key } of found) keys.add(key);
+    const nearest =
+      found.length > 0 ? [] : nearestNames(word, [...new Set(candidates.flatMap(({ names }) => names))]);
+    return { filter, asked: word, matched: found.map(({ shown }) => shown), nearest };
+  });
+  // A list of nothing would mean all; no key is this one, since none has a NUL in it.
+  return { values: keys.size > 0 ? [...keys] : ['\u0000'], matches };
+}
+
+/** Tenants and partners are persons of whom an exact word means just these; of a carrier all spellings are the same one. */
+function meant(
+  filter: FilterMatch['filter'],
+  word: string,
+  candidates: readonly Candidate[],
+): readonly Candidate[] {
+  const by = (isMeant: (text: string) => boolean): readonly Candidate[] =>
+    candidates.filter(({ ids, names }) => [...ids, ...names].some(isMeant));
+  const folded = by((text) => text.toLowerCase() === word.toLowerCase());
+  if (filter !== 'tenant' && filter !== 'partner') return folded;
+  const exact = by((text) => text === word);
+  return exact.length > 0 ? exact : folded;
+}
+
+/** In sentences: what was matched where that is not what was typed, and what was not. */
+export function matchNotes(matches: readonly FilterMatch[]): string[] {
+  return matches.flatMap(({ filter, asked, matched, nearest }) => {
+    if (matched.length === 0) return [`No ${filter} is "${asked}"${nearestText(nearest)}.`];
+    if (matched.length === 1 && matched[0] === asked) return [];
+    return [`The ${filter} "${asked}" is ${matched.map(shownName).join(' and ')}.`];
+  });
+}
+
+/** `; the nearest are ups and usps`, empty when none is near. */
+export function nearestText(nearest: readonly string[]): string {
+  if (nearest.length === 0) return '';
+  return `; the nearest ${nearest.length === 1 ? 'is' : 'are'} ${nearest.join(' and ')}`;
+}
+
+function shownName(name: string): string {
+  return name === '' ? '(none)' : name;
+}
+
+function candidateOf(key: string, name: string, id: string | null, names: readonly string[]): Candidate {
+  const shown = id === null || name.includes(id) ? name : `${name} (${id})`;
+  return { key, shown, ids: id === null ? [] : [id], names };
+}
+
+async function rowsOf(
+  file: PublishedFile,
+  statement: SessionStatement,
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  return (await file.apply(statement)).getRowObjectsJson();
+}
+
+function textOf(value: unknown): string | null {
+  return value === null || value === undefined ? null : String(value);
+}

@@ -1,0 +1,135 @@
+/** Makes the session that reports run in: what the filters mean in this file, the views that apply them, and the head. */
+
+import { type DuckDBValue, listValue } from '@duckdb/node-api';
+import {
+  type FilterMatch,
+  knownPartners,
+  matchNames,
+  matchPartners,
+  matchTenants,
+  type Partner,
+} from './match-filters.js';
+import type { PublishedFile } from './published-file.js';
+import type { AppliedFilters, ReportLevel } from './report-filters.js';
+import { chooseLevel, type LevelCount, levelsOf } from './report-head.js';
+
+/** What stands in a publication by level when nothing is filtered; many sessions of one publication can share it. */
+export interface Counted {
+  readonly publication: number;
+  readonly counts: readonly LevelCount[];
+}
+
+export interface Prepared extends Counted {
+  readonly level: ReportLevel;
+  readonly asOf: string;
+  readonly matches: readonly FilterMatch[];
+  /** Whose rows a report answers, one after the other; the only one is null when the file knows none. */
+  readonly partners: readonly (string | null)[];
+}
+
+/** Filters become session variables, which the views of `session/` read. */
+export async function prepareSession(
+  file: PublishedFile,
+  filters: AppliedFilters,
+  counted: Counted | undefined,
+): Promise<Prepared> {
+  await setVariable(file, 'date_basis', filters.by);
+  await setVariable(file, 'date_from', filters.from);
+  await setVariable(file, 'date_to', filters.to);
+  await setVariable(file, 'as_known_on', filters.asKnownOn);
+  const known = await knownPartners(file);
+  const partners = matchPartners(filters.partners, known);
+  await setVariable(file, 'partners', partners.values);
+  await file.apply(filters.asKnownOn === null ? 'base-current' : 'base-as-known-on');
+  await file.apply('tenant-labels');
+  const matches = [...partners.matches, ...(await matchOthers(file, filters))];
+  const [labels] = (await file.apply('count-labels')).getRowObjectsJson();
+  await file.apply(Number(labels?.labels) === 0 ? 'base-plain' : 'base-labelled');
+  await file.apply('known-invoices');
+  await file.apply('shipments-on');
+  await file.apply('filtered-shipments');
+  const row = (await file.apply('publication')).getRowObjectsJson()[0] ?? {};
+  const publication = Number(row.sequence ?? 0);
+  const counts =
+    counted?.publication === publication
+      ? counted.counts
+      : (await file.apply('head')).getRowObjectsJson().map(levelCount);
+  const level = filters.level ?? chooseLevel(counts);
+  await setVariable(file, 'levels', levelsOf(level));
+  await file.apply('selected-shipments');
+  await file.apply('prices');
+  await file.apply('cell-prices');
+  await file.apply('invoiced');
+  await file.apply('filtered-invoices');
+  await file.apply('selected-invoices');
+  await file.apply('voided-shipments');
+  return {
+    ...{ level, counts, publication, matches },
+    asOf: instant(row.published_at),
+    partners: partnersOf(known, partners.values),
+  };
+}
+
+async function matchOthers(file: PublishedFile, filters: AppliedFilters): Promise<readonly FilterMatch[]> {
+  const tenants = await matchTenants(file, filters.tenants);
+  await setVariable(file, 'tenants', tenants.values);
+  const matches = [...tenants.matches];
+  for (const filter of ['carriers', 'zones', 'currencies'] as const) {
+    const named = await matchNames(file, filter, filters[filter]);
+    await setVariable(file, filter, named.values);
+    matches.push(...named.matches);
+  }
+  return matches;
+}
+
+function partnersOf(known: readonly Partner[], asked: readonly string[] | null): readonly (string | null)[] {
+  const named = known.filter(({ key }) => key !== '');
+  if (asked !== null) return asked;
+  // With one partner, what nobody is named for is its own; with several, it is somebody's of them.
+  return named.length <= 1 ? [named[0]?.key ?? null] : known.map(({ key }) => key);
+}
+
+/** From now on the session's views show one partner's, out of those that were prepared. */
+export async function showPartner(file: PublishedFile, partner: string): Promise<void> {
+  await setVariable(file, 'partners', [partner]);
+  // What is kept as long as the filters are is of the partner before.
+  for (const kept of ['invoiced_months', 'monthly_prices']) await file.query(`drop table if exists ${kept}`);
+}
+
+/** The session's views show all partners that were asked for again. */
+export async function showPartners(
+  file: PublishedFile,
+  { partners }: Pick<Prepared, 'partners'>,
+): Promise<void> {
+  await setVariable(file, 'partners', partners.map(String));
+}
+
+/** An empty list means "all", as null does. */
+async function setVariable(
+  file: PublishedFile,
+  name: string,
+  value: string | null | readonly string[],
+): Promise<void> {
+  let bound: DuckDBValue = null;
+  if (typeof value === 'string') bound = value;
+  else if (value !== null && value.length > 0) bound = listValue([...value]);
+  await file.query(`set variable ${name} = $value`, { value: bound });
+}
+
+function levelCount(row: Record<string, unknown>): LevelCount {
+  return {
+    level: String(row.level),
+    allShipments: Number(row.all_shipments),
+    allInvoices: Number(row.all_invoices),
+    shipments: Number(row.shipments),
+    invoices: Number(row.invoices),
+    inPounds: Number(row.in_pounds),
+    inKilograms: Number(row.in_kilograms),
+    proved: Number(row.proved),
+    contradictedInvoices: Number(row.contradicted_invoices),
+  };
+}
+
+function instant(value: unknown): string {
+  return typeof value === 'string' ? value.replace(' ', 'T').replace(/(\+00(:00)?)?$/, 'Z') : 'unknown';
+}

@@ -1,0 +1,1 @@
+select count(*) as labels from tenant_labels

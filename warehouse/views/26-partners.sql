@@ -1,0 +1,12 @@
+-- A row per partner; null stands for invoices of which no partner is known (imported without details). The name is the one
+-- on the latest partner-level invoice.
+create or replace view partners as
+select
+    i.partner_id,
+    arg_max(l.tenant, row(coalesce(i.invoice_date, ''), i.loaded_at, i.invoice_id))
+        filter (where i.invoice_level = 'partner' and l.tenant is not null) as partner,
+    count(distinct i.tenant_id) as tenants,
+    count(*) as invoices
+from invoice_state as i
+left join loads as l on l.load_id = i.current_load_id
+group by i.partner_id;
