@@ -40,7 +40,9 @@ export function exportCommand(): Command {
       await exportAll({ database, target, format: flags.format }).catch((error: unknown) => {
         throw asDamage(error, database);
       });
-      output.note(`Wrote shipments and invoices as ${flags.format} to ${target}.`);
+      output.note(
+        `Wrote shipments (a folder per month of the ship date) and invoices (per month of the invoice date) as ${flags.format} to ${target}; instants are UTC.`,
+      );
     });
 }
 
@@ -76,6 +78,8 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
     });
     const connection = await instance.connect();
     try {
+      // A CSV says instants as text; whoever reads it need not know where it was written.
+      await connection.run("set TimeZone = 'UTC'");
       await attachBehind(database, (statement) => connection.run(statement));
       await connection.run(await sqlOf('macros'));
       for (const what of PARTS) {

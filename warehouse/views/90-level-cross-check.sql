@@ -1,5 +1,6 @@
 -- A partner-level invoice sums the shipments of all tenants: each should be billed on both levels, at the same cost.
--- A row per shipment and currency, so that whoever finds a difference finds the shipment.
+-- A row per shipment and currency, so that whoever finds a difference finds the shipment. An unknown level is a tenant's, as in
+-- the report levels; partners are not compared with each other.
 create or replace view level_cross_check as
 select
     coalesce(t.tracking_number, p.tracking_number) as tracking_number,
@@ -12,16 +13,17 @@ select
     t.billing_cost as tenant_billing_cost,
     p.billing_cost as partner_billing_cost,
     case when p.tracking_number is null then 'only-tenant' when t.tracking_number is null then 'only-partner'
-        when t.billing_cost <> p.billing_cost or t.charges <> p.charges then 'differs' else 'equal' end as verdict
+        when t.billing_cost <> p.billing_cost or t.charges <> p.charges then 'differs' else 'equal' end as verdict,
+    coalesce(t.partner_id, p.partner_id) as partner_id
 from (
-    select tracking_number, carrier, ship_date, currency_code, min(tenant) as tenant, count(*) as charges,
+    select partner_id, tracking_number, carrier, ship_date, currency_code, min(tenant) as tenant, count(*) as charges,
         sum(billing_cost)::decimal(38, 4) as billing_cost
-    from shipments where invoice_level = 'tenant' group by all
+    from shipments where invoice_level <> 'partner' group by all
 ) as t
 full join (
-    select tracking_number, carrier, ship_date, currency_code, count(*) as charges,
+    select partner_id, tracking_number, carrier, ship_date, currency_code, count(*) as charges,
         sum(billing_cost)::decimal(38, 4) as billing_cost
     from shipments where invoice_level = 'partner' group by all
 ) as p
     on p.tracking_number = t.tracking_number and p.carrier = t.carrier and p.ship_date = t.ship_date
-    and p.currency_code = t.currency_code;
+    and p.currency_code = t.currency_code and p.partner_id is not distinct from t.partner_id;
