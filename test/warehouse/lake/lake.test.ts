@@ -159,7 +159,7 @@ describe('the warehouse over a lake', () => {
   });
 
   test('refuses a broken file whole and leaves nothing of it', async () => {
-    const invoiceId = '44444444-4444-4444-8444-444444444444';
+    const invoiceId = '4e4e4e4e-4e4e-4e4e-8e4e-4e4e4e4e4e4e';
     const outcome = await loadCsv(t, aCsv([{}, { 'Billing Cost': '1.23456' }], invoiceId), { invoiceId });
     expect(outcome).toMatchObject({
       ...{ outcome: 'rejected', findingCount: 1 },
