@@ -72,7 +72,7 @@ export const VERBS: readonly Verb[] = [
       const { sandboxOfUp } = await import('./find-sandbox.js');
       const folder = process.argv[3] === 'serve' ? null : sandboxOfUp(process.env, process.cwd());
       if (folder !== null) process.env.SANDBOX_DATA_DIR = folder;
-      return (await import('../sandbox/command.js')).sandboxCommand();
+      return (await import('../sandbox/commands/command.js')).sandboxCommand();
     },
   },
   {

@@ -5,20 +5,20 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { Activity } from './activity.js';
-import { Billing } from './billing.js';
-import { type Credentials, seededCredentials } from './credentials.js';
-import { Deliveries } from './deliveries.js';
-import { Faults } from './faults.js';
+import { Billing } from './billing/billing.js';
+import { planMonths } from './billing/months.js';
+import { Schedules } from './billing/schedules.js';
+import { seededPartner, seededTenants } from './billing/tenants.js';
+import { Deliveries } from './delivery/deliveries.js';
+import { Registrations } from './delivery/registrations.js';
+import { Faults } from './faults/faults.js';
 import type { ApiKey, Environment, Partner, PartnerKind } from './model.js';
-import { planMonths } from './months.js';
 import { bytesFrom } from './randomness.js';
 import { RefusalError } from './refusal.js';
-import { Registrations } from './registrations.js';
-import { Schedules } from './schedules.js';
-import { Store } from './store.js';
-import { seededPartner, seededTenants } from './tenants.js';
-import { sameSecret, Tokens } from './tokens.js';
+import { type Credentials, seededCredentials } from './security/credentials.js';
+import { sameSecret, Tokens } from './security/tokens.js';
+import { Activity } from './state/activity.js';
+import { Store } from './state/store.js';
 
 export interface AccountOptions {
   readonly environment: Environment;

@@ -2,10 +2,11 @@
  * What the spec does not show, decided once. Change a shape here and the whole sandbox follows;
  * docs/sandbox-choices.md says why each is as it is.
  */
+
 import { ExactNumber } from './exact-json.js';
 import { WEBHOOK_STATUS } from './lifecycle.js';
 import type { Invoice } from './model.js';
-import type { BilledShipment } from './shipments.js';
+import type { BilledShipment } from './storage/shipments.js';
 
 /** How a delivery is sent (spec 4.6 shows neither method nor content type). */
 export const DELIVERY_METHOD = 'POST';

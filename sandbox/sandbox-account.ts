@@ -1,9 +1,11 @@
 /** What a person does in one account of the sandbox, as calls: the in-process face of the service. */
 import type { Account } from './account.js';
-import type { ActivityLine } from './activity.js';
 import { type BilledRow, billedRows } from './billed-rows.js';
+import type { NewInvoice } from './billing/new-invoice.js';
+import type { NewSchedule } from './billing/schedules.js';
 import { type Addresses, type Connection, connectionOf } from './connection.js';
-import type { FaultRule, NewFault } from './faults.js';
+import type { NewRegistration } from './delivery/registrations.js';
+import type { FaultRule, NewFault } from './faults/faults.js';
 import type {
   ApiKey,
   BillingEvent,
@@ -16,9 +18,7 @@ import type {
   Schedule,
   Tenant,
 } from './model.js';
-import type { NewInvoice } from './new-invoice.js';
-import type { NewRegistration } from './registrations.js';
-import type { NewSchedule } from './schedules.js';
+import type { ActivityLine } from './state/activity.js';
 
 /** One account of the partner with what a person does there. */
 export interface SandboxAccount extends Connection {

@@ -8,12 +8,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Account } from './account.js';
-import { assertUnlocked, removeAddresses, writeAddresses } from './address-file.js';
-import { openFolderSettings } from './folder-settings.js';
 import { startListeners } from './http/listeners.js';
 import type { Environment, PartnerKind } from './model.js';
 import { asPerson, type SandboxAccount } from './sandbox-account.js';
-import { createTlsMaterial, type TlsMaterial } from './tls.js';
+import { createTlsMaterial, type ServiceKeys } from './security/tls.js';
+import { assertUnlocked, removeAddresses, writeAddresses } from './state/address-file.js';
+import { openFolderSettings } from './state/folder-settings.js';
 
 export interface SandboxOptions {
   /** Where state and keys are kept across restarts; left out, a temporary folder that `close` removes. */
@@ -102,10 +102,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     dataDir,
     close,
   };
-}
-
-export interface ServiceKeys extends TlsMaterial {
-  readonly signingSecret: string;
 }
 
 /** Keys are made once for a data folder, so clients keep trusting it and URLs stay valid across restarts. */

@@ -4,7 +4,7 @@
  */
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { createTlsMaterial } from '../../sandbox/tls.js';
+import { createTlsMaterial } from '../../sandbox/security/tls.js';
 
 export type ReceiverMessage =
   | { readonly port: number }

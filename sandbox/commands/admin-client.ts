@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import { readAddresses } from '../address-file.js';
+import { readAddresses } from '../state/address-file.js';
 import { CommandFailure, EXIT } from './failure.js';
 
 export interface ConnectionOptions {

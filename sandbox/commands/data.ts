@@ -1,7 +1,7 @@
 /** The verbs about the sandbox as a whole: watch it, fill it, empty it, and the keys of its API. */
 import type { Command } from 'commander';
-import type { ActivityLine } from '../activity.js';
 import type { ApiKey } from '../model.js';
+import type { ActivityLine } from '../state/activity.js';
 import { AdminClient } from './admin-client.js';
 import { group } from './invoices.js';
 import { ask, conclude, confirm, print, snakeKeys, table, type VerbOptions, verb } from './verb.js';

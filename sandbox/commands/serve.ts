@@ -1,9 +1,9 @@
 /** `sandbox serve`: the service in the foreground until it is told to stop. */
 import { setFlagsFromString } from 'node:v8';
 import { Command, Option } from 'commander';
-import { DataDirLockedError } from '../address-file.js';
-import { FolderSettingsError } from '../folder-settings.js';
 import { type Sandbox, type SandboxAccount, type SandboxOptions, startSandbox } from '../service.js';
+import { DataDirLockedError } from '../state/address-file.js';
+import { FolderSettingsError } from '../state/folder-settings.js';
 import { dataDirOf } from './admin-client.js';
 import { CommandFailure, EXIT } from './failure.js';
 import { conclude } from './verb.js';

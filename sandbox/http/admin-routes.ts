@@ -8,10 +8,10 @@ import type { Account } from '../account.js';
 import { billedRows } from '../billed-rows.js';
 import type { Connection } from '../connection.js';
 import { RefusalError } from '../refusal.js';
+import { type AdminAccess, thisMachineOnly } from '../security/this-machine-only.js';
 import { OPERATIONS } from './admin-operations.js';
 import { openapiDocument } from './openapi.js';
 import type { Call, QuerySchema } from './operations/operation.js';
-import { type AdminAccess, thisMachineOnly } from './this-machine-only.js';
 
 export interface AdminRoutesOptions {
   readonly account: Account;

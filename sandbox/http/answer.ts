@@ -7,8 +7,8 @@ import { gzipSync } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
 import type { Account } from '../account.js';
 import { errorBody } from '../choices.js';
-import type { FaultName } from '../fault-catalogue.js';
-import { type FaultRule, type Moment, numberParam, switchParam } from '../faults.js';
+import type { FaultName } from '../faults/fault-catalogue.js';
+import { type FaultRule, type Moment, numberParam, switchParam } from '../faults/faults.js';
 
 export interface Answer {
   readonly status: number;

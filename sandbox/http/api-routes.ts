@@ -10,10 +10,10 @@ import {
   GRANTED_SCOPES,
 } from '../choices.js';
 import { exactJson } from '../exact-json.js';
-import type { Moment, Place } from '../faults.js';
+import type { Moment, Place } from '../faults/faults.js';
 import type { Invoice } from '../model.js';
 import { RefusalError } from '../refusal.js';
-import { sameSecret } from '../tokens.js';
+import { sameSecret } from '../security/tokens.js';
 import { type Answer, answer, json } from './answer.js';
 
 export interface ApiRoutesOptions {

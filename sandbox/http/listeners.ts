@@ -9,7 +9,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import type { Account } from '../account.js';
 import { connectionOf } from '../connection.js';
 import { pageRoutes } from '../page/page-routes.js';
-import type { ServiceKeys } from '../service.js';
+import type { ServiceKeys } from '../security/tls.js';
 import { adminRoutes } from './admin-routes.js';
 import { apiRoutes } from './api-routes.js';
 import { storageRoutes } from './storage-routes.js';

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Account } from '../account.js';
 import { CSV_CONTENT_TYPE } from '../choices.js';
 import type { ExportFile, Invoice } from '../model.js';
-import { refusePresigned } from '../presigned.js';
+import { refusePresigned } from '../storage/presigned.js';
 import { type Answer, answer, storageError } from './answer.js';
 
 export interface StorageRoutesOptions {

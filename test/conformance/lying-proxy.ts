@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Agent, request } from 'undici';
-import { createTlsMaterial } from '../../sandbox/tls.js';
+import { createTlsMaterial } from '../../sandbox/security/tls.js';
 
 export interface PassedAnswer {
   readonly status: number;

@@ -4,7 +4,7 @@ import { collectFindings } from '../../conformance/findings.js';
 import { type OpenStageOptions, openStage, type Target } from '../../conformance/open-stage.js';
 import type { Row } from '../../conformance/rule.js';
 import { RULES, runSuite } from '../../conformance/suite.js';
-import type { NewFault } from '../../sandbox/faults.js';
+import type { NewFault } from '../../sandbox/faults/faults.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/service.js';
 import { type Lie, startLyingProxy } from './lying-proxy.js';
 

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { sandboxCommand } from '../../sandbox/command.js';
+import { sandboxCommand } from '../../sandbox/commands/command.js';
 
 const ENTRY = `
-  const { sandboxCommand } = await import(${JSON.stringify(new URL('../../sandbox/command.ts', import.meta.url).href)});
+  const { sandboxCommand } = await import(${JSON.stringify(new URL('../../sandbox/commands/command.ts', import.meta.url).href)});
   await sandboxCommand().parseAsync(process.argv.slice(1), { from: 'user' });`;
 
 let dataDir: string;

@@ -1,7 +1,7 @@
 /** Spec 2.8 and 2.9: the invoice CSV, read back by an independent reader. */
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { MALFORMATION_NAMES } from '../../sandbox/malformed-csv.js';
+import { MALFORMATION_NAMES } from '../../sandbox/faults/malformed-csv.js';
 import { type BilledRow, type Sandbox, startSandbox } from '../../sandbox/service.js';
 import { envelope, SpecClient } from './support.js';
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { FAULT_NAMES } from '../../sandbox/fault-catalogue.js';
+import { FAULT_NAMES } from '../../sandbox/faults/fault-catalogue.js';
 import { type Sandbox, startSandbox } from '../../sandbox/service.js';
 import { type Envelope, envelope, type Receiver, SpecClient, startReceiver } from './support.js';
 

@@ -5,8 +5,8 @@ import axe from 'axe-core';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { Agent, request } from 'undici';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createTlsMaterial } from '../../sandbox/security/tls.js';
 import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { createTlsMaterial } from '../../sandbox/tls.js';
 import { launchChromium } from '../support/chromium.js';
 
 const HOSTILE = '<img src=x onerror=alert(1)>"\'&';

@@ -4,9 +4,9 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { DataDirLockedError } from '../../sandbox/address-file.js';
-import { FolderSettingsError } from '../../sandbox/folder-settings.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/service.js';
+import { DataDirLockedError } from '../../sandbox/state/address-file.js';
+import { FolderSettingsError } from '../../sandbox/state/folder-settings.js';
 import { envelope, SpecClient, startReceiver, until } from './support.js';
 
 let dataDir: string;

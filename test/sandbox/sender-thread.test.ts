@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import type { MadeAttempt } from '../../sandbox/sender.js';
-import { SenderThread } from '../../sandbox/sender-thread.js';
+import type { MadeAttempt } from '../../sandbox/delivery/sender.js';
+import { SenderThread } from '../../sandbox/delivery/sender-thread.js';
 import { type Sandbox, startSandbox } from '../../sandbox/service.js';
 import { type Receiver, startReceiver, until } from './support.js';
 

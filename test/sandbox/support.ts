@@ -4,8 +4,8 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, type Dispatcher, request } from 'undici';
+import { createTlsMaterial } from '../../sandbox/security/tls.js';
 import type { SandboxAccount } from '../../sandbox/service.js';
-import { createTlsMaterial } from '../../sandbox/tls.js';
 
 export interface ReceivedRequest {
   readonly method: string;

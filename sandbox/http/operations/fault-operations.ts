@@ -1,7 +1,7 @@
 /** Switching faults on and off. */
-import { FAULTS } from '../../fault-catalogue.js';
-import { type NewFault, PLACES } from '../../faults.js';
-import { MALFORMATIONS } from '../../malformed-csv.js';
+import { FAULTS } from '../../faults/fault-catalogue.js';
+import { type NewFault, PLACES } from '../../faults/faults.js';
+import { MALFORMATIONS } from '../../faults/malformed-csv.js';
 import { type Operation, shape, text, whole } from './operation.js';
 
 const faultShape = {

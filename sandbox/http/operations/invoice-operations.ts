@@ -1,8 +1,8 @@
 /** What a person does with invoices. */
 import { setImmediate } from 'node:timers/promises';
 import type { Account } from '../../account.js';
+import type { NewInvoice } from '../../billing/new-invoice.js';
 import { EVENT_TYPES, type EventType, INTERNAL_STATUSES } from '../../model.js';
-import type { NewInvoice } from '../../new-invoice.js';
 import {
   atMost,
   brief,

@@ -1,6 +1,7 @@
 /** What a person does with webhook registrations. */
+
+import type { NewRegistration } from '../../delivery/registrations.js';
 import { EVENT_TYPES, type EventType, type Registration } from '../../model.js';
-import type { NewRegistration } from '../../registrations.js';
 import { flag, type Operation, shape, tenantsShape, text, textMap } from './operation.js';
 
 const registrationShape = {

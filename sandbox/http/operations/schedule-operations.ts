@@ -1,5 +1,5 @@
 /** What a person does with billing schedules. */
-import type { NewSchedule } from '../../schedules.js';
+import type { NewSchedule } from '../../billing/schedules.js';
 import { brief, flag, type Operation, shape, tenantsShape, text, whole } from './operation.js';
 
 const scheduleShape = {

@@ -1,7 +1,7 @@
 /** Fault switches: every fault of the catalogue with its rate, count, target and settings, and those that are on. */
-import { FAULTS, type FaultDefinition } from '../../fault-catalogue.js';
-import { type NewFault, PLACES, type Place } from '../../faults.js';
-import { MALFORMATIONS } from '../../malformed-csv.js';
+import { FAULTS, type FaultDefinition } from '../../faults/fault-catalogue.js';
+import { type NewFault, PLACES, type Place } from '../../faults/faults.js';
+import { MALFORMATIONS } from '../../faults/malformed-csv.js';
 import { EVENT_TYPES } from '../../model.js';
 import { type Form, given } from '../form.js';
 import type { Asked, Route } from '../page-routes.js';

@@ -1,7 +1,8 @@
 /** Invoices: found by filter, generated, submitted, approved, canceled, with everything that followed (spec 3). */
+
+import type { NewInvoice } from '../../billing/new-invoice.js';
 import { INTERNAL_STATUSES, type Invoice } from '../../model.js';
-import type { NewInvoice } from '../../new-invoice.js';
-import type { BilledShipment } from '../../shipments.js';
+import type { BilledShipment } from '../../storage/shipments.js';
 import { given } from '../form.js';
 import type { Asked, Route } from '../page-routes.js';
 import type { Page } from '../render.js';

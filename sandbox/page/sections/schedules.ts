@@ -1,6 +1,7 @@
 /** Billing schedules: who is billed how often, with auto-approve and its overrides per tenant (spec 3). */
+
+import type { NewSchedule } from '../../billing/schedules.js';
 import type { Schedule } from '../../model.js';
-import type { NewSchedule } from '../../schedules.js';
 import type { Form } from '../form.js';
 import type { Asked, Route } from '../page-routes.js';
 import type { Page } from '../render.js';

@@ -1,6 +1,7 @@
 /** Webhook registrations with every setting of spec 2.3: added, tested, enabled, changed, disabled, deleted. */
+
+import type { NewRegistration } from '../../delivery/registrations.js';
 import { EVENT_TYPES } from '../../model.js';
-import type { NewRegistration } from '../../registrations.js';
 import type { Form } from '../form.js';
 import type { Asked, Route } from '../page-routes.js';
 import type { Page } from '../render.js';

@@ -1,0 +1,128 @@
+/**
+ * The export of invoices to object storage, and the presigned URLs to what it wrote (spec 2.7, 4.3). Only the facts
+ * of a file are kept; its bytes are generated again for each reader.
+ */
+
+import type { FileLocation } from '../delivery/events.js';
+import { type Faults, type Moment, numberParam, switchParam } from '../faults/faults.js';
+import { MALFORMATION_NAMES } from '../faults/malformed-csv.js';
+import type { Environment, ExportFile, Invoice } from '../model.js';
+import { bytesFrom, fractionFrom, uuidFrom } from '../randomness.js';
+import { stampOf } from '../stamp.js';
+import type { Store } from '../state/store.js';
+import { csvChunks, measureCsv } from '../storage/csv-file.js';
+import { presign } from '../storage/presigned.js';
+import type { InvoiceBook } from './invoice-book.js';
+import { makeInvoice } from './new-invoice.js';
+
+export interface ExportsOptions {
+  readonly store: Store;
+  readonly faults: Faults;
+  readonly seed: number;
+  readonly environment: Environment;
+  readonly signingSecret: string;
+  readonly storageUrl: () => string;
+  readonly urlLifetimeSeconds: number;
+  readonly now: () => Date;
+}
+
+export class Exports {
+  readonly #options: ExportsOptions;
+  readonly #book: InvoiceBook;
+  #sample: Promise<Invoice> | null = null;
+  readonly #sampleId: string;
+
+  constructor(options: ExportsOptions, book: InvoiceBook) {
+    this.#options = options;
+    this.#book = book;
+    this.#sampleId = uuidFrom(options.seed, options.environment, 'invoice', 0);
+  }
+
+  /** The file that lies under a key of object storage, null when none does. */
+  async stored(key: string): Promise<{ invoice: Invoice; file: ExportFile } | null> {
+    const invoiceId = key.split('/')[1] ?? '';
+    const sample = invoiceId === this.#sampleId ? await this.sampleInvoice() : null;
+    const invoice = sample ?? this.#options.store.get('invoice', invoiceId);
+    if (invoice === undefined) return null;
+    const file = (sample === null ? invoice.exports : [invoice.file]).find((one) => one.key === key);
+    return file === undefined ? null : { invoice, file };
+  }
+
+  /** The bytes of a file. */
+  read(invoice: Invoice, file: ExportFile): Generator<Buffer> {
+    return csvChunks(this.#book.csvSource(invoice), file.malformation);
+  }
+
+  /**
+   * The next file of an invoice: the right one, or one broken in the way named. Nothing is kept yet, so that the
+   * caller can keep it together with what follows from it.
+   */
+  async prepare(invoice: Invoice, malformation: string | null): Promise<ExportFile> {
+    const folder = invoice.file.key.slice(0, invoice.file.key.lastIndexOf('/'));
+    const key = `${folder}/${invoice.exports.length + 1}.csv`;
+    if (malformation === null) return { ...invoice.file, key };
+    return { ...(await this.#measure(invoice, malformation)), key, malformation };
+  }
+
+  async #measure(invoice: Invoice, malformation: string): Promise<Pick<ExportFile, 'sha256' | 'sizeBytes'>> {
+    const { sha256, sizeBytes } = await measureCsv(this.#book.csvSource(invoice), malformation);
+    return { sha256, sizeBytes };
+  }
+
+  /** How a fault breaks the file of this invoice; null when none strikes. */
+  drawMalformation(invoice: Invoice, moment: Moment): string | null {
+    const rule = this.#options.faults.strike('malformed-csv', moment);
+    if (rule === null) return null;
+    if (rule.params.kind !== 'random') return String(rule.params.kind);
+    const draw = fractionFrom(rule.seed, 'malformation', invoice.invoiceId);
+    return MALFORMATION_NAMES[Math.floor(draw * MALFORMATION_NAMES.length)] ?? 'empty-file';
+  }
+
+  /** How far the service's clock is off in what it writes; expiry itself is never off. */
+  skewMs(moment: Moment): number {
+    const rule = this.#options.faults.strike('clock-skew', moment);
+    return rule === null ? 0 : numberParam(rule, 'hours') * 3_600_000;
+  }
+
+  /** A fresh presigned URL and what is announced with it. */
+  locate(invoice: Invoice, file: ExportFile, moment: Moment, skewMs: number): FileLocation {
+    const { faults, signingSecret, storageUrl, urlLifetimeSeconds, now } = this.#options;
+    const expired = faults.strike('expired-url', moment);
+    const wrongHash = faults.strike('wrong-hash', moment) !== null;
+    const wrongSize = faults.strike('wrong-size', moment);
+    const usual = new Date(now().getTime() + urlLifetimeSeconds * 1_000);
+    const expiresAt = expired === null ? usual : new Date(now().getTime() - 1_000);
+    const announced = expired !== null && switchParam(expired, 'silent') ? usual : expiresAt;
+    return {
+      presignedUrl: presign({ storageUrl: storageUrl(), signingSecret, key: file.key, expiresAt }),
+      presignedUrlExpiresAt: stampOf(new Date(announced.getTime() + skewMs)),
+      fileHashSha256: wrongHash ? otherHash(invoice.invoiceId) : file.sha256,
+      fileSizeBytes: file.sizeBytes + (wrongSize === null ? 0 : numberParam(wrongSize, 'by')),
+    };
+  }
+
+  /** The invoice of test payloads: its file can be downloaded, but no list or endpoint knows it. */
+  sampleInvoice(): Promise<Invoice> {
+    const { seed, environment, now } = this.#options;
+    const { partner } = this.#book;
+    const tenant = this.#book.tenants()[0] ?? null;
+    this.#sample ??= makeInvoice(
+      { shipments: 3, set: { invoiceNumber: 'TEST-000000', partnerInvoiceId: null } },
+      {
+        seed,
+        environment,
+        sequence: 0,
+        now: now(),
+        partner,
+        tenant,
+        sources: [],
+        find: (id) => this.#book.invoice(id),
+      },
+    );
+    return this.#sample;
+  }
+}
+
+function otherHash(invoiceId: string): string {
+  return bytesFrom(32, 'wrong hash', invoiceId).toString('hex');
+}

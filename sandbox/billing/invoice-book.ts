@@ -1,0 +1,74 @@
+/** What the service knows of invoices and tenants, for whoever asks; nothing here changes anything. */
+
+import type { Moment, Place } from '../faults/faults.js';
+import type { EventType, Invoice, Partner, Tenant } from '../model.js';
+import { RefusalError } from '../refusal.js';
+import type { Store } from '../state/store.js';
+import type { CsvSource } from '../storage/csv-file.js';
+import { type BilledShipment, shipmentsOf } from '../storage/shipments.js';
+
+export interface InvoiceBookOptions {
+  readonly store: Store;
+  readonly partner: Partner;
+}
+
+export class InvoiceBook {
+  readonly #store: Store;
+  readonly partner: Partner;
+
+  constructor({ store, partner }: InvoiceBookOptions) {
+    this.#store = store;
+    this.partner = partner;
+  }
+
+  invoices(): readonly Invoice[] {
+    return [...this.#store.all('invoice').values()];
+  }
+
+  /** @throws RefusalError when there is none */
+  invoice(invoiceId: string): Invoice {
+    const invoice = this.#store.get('invoice', invoiceId);
+    if (invoice !== undefined) return invoice;
+    throw new RefusalError('not_found', `There is no invoice "${invoiceId}".`);
+  }
+
+  tenants(): readonly Tenant[] {
+    return [...this.#store.all('tenant').values()];
+  }
+
+  /** By name, id or the partner's own id. @throws RefusalError when there is none */
+  tenant(word: string): Tenant {
+    const found = this.tenants().find((tenant) => wordsOf(tenant).includes(word));
+    if (found !== undefined) return found;
+    throw new RefusalError('not_found', `There is no tenant "${word}".`);
+  }
+
+  /** The rows as billed. */
+  rows(invoice: Invoice): Generator<BilledShipment> {
+    return shipmentsOf(invoice, (id) => this.invoice(id));
+  }
+
+  tenantOf(invoice: Pick<Invoice, 'tenantId'>): Tenant | null {
+    return invoice.tenantId === null ? null : (this.#store.get('tenant', invoice.tenantId) ?? null);
+  }
+
+  moment(place: Place, { invoiceId, tenantId }: Invoice, eventType?: EventType): Moment {
+    return { place, invoiceId, tenantWords: this.tenantWords(tenantId), eventType };
+  }
+
+  /** Every word by which a fault's target may name a tenant. */
+  tenantWords(tenantId: string | null): readonly string[] {
+    const tenant = tenantId === null ? undefined : this.#store.get('tenant', tenantId);
+    return tenant === undefined ? [] : wordsOf(tenant);
+  }
+
+  /** What the CSV of an invoice is written from. */
+  csvSource(invoice: Invoice): CsvSource {
+    const tenantColumn = this.tenantOf(invoice)?.name ?? this.partner.name;
+    return { invoice, tenantColumn, find: (id) => this.invoice(id) };
+  }
+}
+
+function wordsOf(tenant: Tenant): readonly string[] {
+  return [tenant.name, tenant.tenantId, tenant.partnerTenantId];
+}

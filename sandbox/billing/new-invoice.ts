@@ -1,0 +1,184 @@
+/** Makes an invoice out of what a person asked for: numbers, dates, tenant, rows, and the exact total of them. */
+
+import type { Environment, Invoice, Partner, Shipment, Tenant } from '../model.js';
+import { parseMoney } from '../money.js';
+import { uuidFrom } from '../randomness.js';
+import { RefusalError } from '../refusal.js';
+import { type CsvFacts, measureCsv } from '../storage/csv-file.js';
+import { type InvoiceContent, shipmentsOf } from '../storage/shipments.js';
+
+/** Fields that may be set by hand, by their names of spec 2.6; dates are `YYYY-MM-DD`. */
+export interface InvoiceSettings {
+  readonly invoiceNumber?: string;
+  readonly partnerInvoiceId?: string | null;
+  readonly invoiceStartDate?: string;
+  readonly invoiceEndDate?: string;
+  readonly invoiceDate?: string;
+  readonly invoiceDueDate?: string;
+  readonly currencyCode?: string;
+  readonly weightUnit?: 'LB' | 'KG';
+}
+
+export interface NewInvoice {
+  /** Name, id or the partner's own id; left out, the tenants take turns. */
+  readonly tenant?: string;
+  readonly partnerLevel?: boolean;
+  /** The invoices that a partner-level one sums; left out, every one that no other sums. */
+  readonly sources?: readonly string[];
+  /** How many rows to draw, or the rows themselves (missing cells are empty). */
+  readonly shipments?: number | readonly Partial<Shipment>[];
+  readonly set?: InvoiceSettings;
+  readonly scheduleId?: string;
+}
+
+export interface InvoicePlan {
+  readonly seed: number;
+  readonly environment: Environment;
+  readonly sequence: number;
+  readonly now: Date;
+  readonly partner: Partner;
+  readonly tenant: Tenant | null;
+  readonly sources: readonly Invoice[];
+  readonly find: (invoiceId: string) => InvoiceContent;
+}
+
+const DEFAULT_SHIPMENTS = 25;
+const MOST_SHIPMENTS = 20_000_000;
+const DUE_AFTER_DAYS = 15;
+const SETTABLE = [
+  'invoiceNumber',
+  'partnerInvoiceId',
+  'invoiceStartDate',
+  'invoiceEndDate',
+  'invoiceDate',
+  'invoiceDueDate',
+  'currencyCode',
+  'weightUnit',
+];
+
+/** @throws RefusalError naming the field that cannot be */
+export async function makeInvoice(wanted: NewInvoice, plan: InvoicePlan): Promise<Invoice> {
+  const set = wanted.set ?? {};
+  checkSettings(set);
+  const { seed, environment, sequence, tenant, sources, partner } = plan;
+  const lines = Array.isArray(wanted.shipments) ? readLines(wanted.shipments) : null;
+  const dates = planDates(set, plan.now);
+  const invoiceId = uuidFrom(seed, environment, 'invoice', sequence);
+  const content = {
+    invoiceId,
+    tenantId: tenant?.tenantId ?? null,
+    ...dates,
+    currencyCode: set.currencyCode ?? sources[0]?.currencyCode ?? tenant?.currencyCode ?? 'USD',
+    weightUnit: set.weightUnit ?? tenant?.weightUnit ?? 'LB',
+    contentSeed: `${seed}/${environment}/${sequence}`,
+    shipmentCount: lines?.length ?? countOf(wanted.shipments),
+    sources: sources.map((source) => source.invoiceId),
+    lines,
+  };
+  checkCells(content, plan.find);
+  const facts = await measureCsv(
+    { invoice: content, tenantColumn: tenant?.name ?? partner.name, find: plan.find },
+    null,
+  );
+  return {
+    ...content,
+    invoiceNumber: set.invoiceNumber ?? `INV-${String(sequence).padStart(6, '0')}`,
+    partnerInvoiceId: set.partnerInvoiceId === undefined ? ownReference(sequence) : set.partnerInvoiceId,
+    status: 'DRAFT',
+    shipmentCount: facts.rows,
+    totalAmount: facts.totalAmount,
+    file: fileOf(partner, invoiceId, facts),
+    exports: [],
+    stated: null,
+    scheduleId: wanted.scheduleId ?? null,
+    history: [{ status: 'DRAFT', at: plan.now.toISOString() }],
+  };
+}
+
+function fileOf(partner: Partner, invoiceId: string, { sha256, sizeBytes }: CsvFacts): Invoice['file'] {
+  return { key: `${partner.partnerId}/${invoiceId}/1.csv`, sha256, sizeBytes, malformation: null };
+}
+
+function planDates(
+  set: InvoiceSettings,
+  now: Date,
+): Pick<Invoice, 'startDate' | 'endDate' | 'invoiceDate' | 'dueDate'> {
+  const invoiceDate = set.invoiceDate ?? now.toISOString().slice(0, 10);
+  const endDate = set.invoiceEndDate ?? addDays(invoiceDate, -1);
+  const startDate = set.invoiceStartDate ?? addDays(endDate, -6);
+  if (startDate > endDate) refuse(`The billing period starts ${startDate} and ends before that, ${endDate}.`);
+  return {
+    startDate,
+    endDate,
+    invoiceDate,
+    dueDate: set.invoiceDueDate ?? addDays(invoiceDate, DUE_AFTER_DAYS),
+  };
+}
+
+/** Two invoices in three have no reference of the partner's: the field may be null (spec 2.6). */
+function ownReference(sequence: number): string | null {
+  return sequence % 3 === 0 ? `PO-${String(sequence).padStart(5, '0')}` : null;
+}
+
+function countOf(shipments: NewInvoice['shipments']): number {
+  const count = typeof shipments === 'number' ? shipments : DEFAULT_SHIPMENTS;
+  if (Number.isInteger(count) && count >= 0 && count <= MOST_SHIPMENTS) return count;
+  return refuse(`shipments is ${count}; it goes from 0 to ${MOST_SHIPMENTS}.`);
+}
+
+function readLines(lines: readonly Partial<Shipment>[]): Shipment[] {
+  return lines.map((line, index) => {
+    const text = (name: keyof Shipment, fallback = ''): string => String(line[name] ?? fallback);
+    return {
+      shipDate: text('shipDate'),
+      origin: text('origin'),
+      billingCost: text('billingCost', '0.00'),
+      billableWeight: text('billableWeight'),
+      billableWeightUnit: text('billableWeightUnit'),
+      trackingNumber: text('trackingNumber', `HAND${String(index + 1).padStart(8, '0')}`),
+      carrier: text('carrier', 'ups'),
+      carrierZone: text('carrierZone'),
+      carrierInvoiceDate: text('carrierInvoiceDate'),
+      serviceLevel: text('serviceLevel'),
+    };
+  });
+}
+
+/** Rows given by hand have to be amounts the service could have billed. */
+function checkCells(content: InvoiceContent, find: InvoicePlan['find']): void {
+  if (content.lines === null) return;
+  try {
+    for (const { shipment } of shipmentsOf(content, find)) {
+      if (shipment.billableWeight !== '') parseMoney(shipment.billableWeight);
+    }
+  } catch (error) {
+    refuse((error as Error).message);
+  }
+}
+
+function checkSettings(set: InvoiceSettings): void {
+  for (const [name, value] of Object.entries(set)) {
+    if (!SETTABLE.includes(name)) refuse(`"${name}" cannot be set; ${SETTABLE.join(', ')} can.`);
+    if (name.endsWith('Date') && !isDate(value)) refuse(`${name} is "${value}", not a date YYYY-MM-DD.`);
+  }
+  if (set.currencyCode !== undefined && !/^[A-Z]{3}$/.test(set.currencyCode)) {
+    refuse(`currencyCode is "${set.currencyCode}", not three capital letters of ISO 4217.`);
+  }
+  if (set.weightUnit !== undefined && !['LB', 'KG'].includes(set.weightUnit)) {
+    refuse(`weightUnit is "${set.weightUnit}", not LB or KG.`);
+  }
+}
+
+function isDate(text: unknown): boolean {
+  if (typeof text !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(text)) return false;
+  const at = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text);
+}
+
+function addDays(date: string, days: number): string {
+  return new Date(Date.parse(`${date}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
+}
+
+function refuse(message: string): never {
+  throw new RefusalError('invalid_request', message);
+}

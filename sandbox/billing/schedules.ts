@@ -1,0 +1,161 @@
+/**
+ * Billing schedules: they generate invoices, and with auto-approve take them to APPROVED at once, which emits
+ * invoice_finalized; single tenants can be set apart from the schedule (spec 3, additional rule).
+ */
+
+import type { Invoice, Schedule } from '../model.js';
+import { uuidFrom } from '../randomness.js';
+import { RefusalError } from '../refusal.js';
+import type { Activity } from '../state/activity.js';
+import type { Store } from '../state/store.js';
+import type { Billing } from './billing.js';
+
+export interface NewSchedule {
+  readonly name: string;
+  readonly enabled?: boolean;
+  /** Seconds between runs, at least 1; null or left out runs only when asked to. */
+  readonly everySeconds?: number | null;
+  readonly level?: 'tenant' | 'partner';
+  /** `all`, or tenants by name, id or the partner's own id. */
+  readonly tenants?: 'all' | readonly string[];
+  readonly autoApprove?: boolean;
+  /** Auto-approve by tenant (name or id), where it differs from the schedule's. */
+  readonly tenantOverrides?: Readonly<Record<string, boolean>>;
+  readonly shipments?: number;
+}
+
+export interface SchedulesOptions {
+  readonly store: Store;
+  readonly billing: Billing;
+  readonly activity: Activity;
+  readonly seed: number;
+  readonly now: () => Date;
+}
+
+export class Schedules {
+  readonly #options: SchedulesOptions;
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #runs = new Set<Promise<unknown>>();
+
+  constructor(options: SchedulesOptions) {
+    this.#options = options;
+    for (const schedule of this.list()) this.#arm(schedule);
+  }
+
+  list(): readonly Schedule[] {
+    return [...this.#options.store.all('schedule').values()];
+  }
+
+  /** @throws RefusalError when there is none */
+  get(scheduleId: string): Schedule {
+    const schedule = this.#options.store.get('schedule', scheduleId);
+    if (schedule !== undefined) return schedule;
+    throw new RefusalError('not_found', `There is no billing schedule "${scheduleId}".`);
+  }
+
+  add(wanted: NewSchedule): Schedule {
+    const { seed, store } = this.#options;
+    const scheduleId = uuidFrom(seed, 'schedule', store.count('schedules'));
+    return this.#save({ scheduleId, lastRunAt: null, ...this.#check(wanted) });
+  }
+
+  /** Changes the settings given and leaves the others. */
+  edit(scheduleId: string, changes: Partial<NewSchedule>): Schedule {
+    const current = this.get(scheduleId);
+    return this.#save({ ...current, ...this.#check({ ...current, ...changes }) });
+  }
+
+  delete(scheduleId: string): void {
+    this.get(scheduleId);
+    this.#disarm(scheduleId);
+    this.#options.store.remove('schedule', scheduleId);
+  }
+
+  /** Generates the schedule's invoices now. */
+  run(scheduleId: string): Promise<readonly Invoice[]> {
+    const run = this.#generate(this.get(scheduleId));
+    const settled: Promise<unknown> = run.catch(() => {}).finally(() => this.#runs.delete(settled));
+    this.#runs.add(settled);
+    return run;
+  }
+
+  /** Resolves when no run is under way. */
+  async idle(): Promise<void> {
+    while (this.#runs.size > 0) await Promise.all(this.#runs);
+  }
+
+  /** Forgets all timers; the schedules themselves stay. */
+  async close(): Promise<void> {
+    for (const scheduleId of [...this.#timers.keys()]) this.#disarm(scheduleId);
+    await this.idle();
+  }
+
+  async #generate(schedule: Schedule): Promise<readonly Invoice[]> {
+    const { store, billing, now } = this.#options;
+    store.put('schedule', schedule.scheduleId, { ...schedule, lastRunAt: now().toISOString() });
+    const invoices: Invoice[] = [];
+    for (const wanted of this.#wantedOf(schedule)) {
+      const { invoiceId, tenantId } = await billing.create({ ...wanted, scheduleId: schedule.scheduleId });
+      const override = tenantId === null ? undefined : schedule.tenantOverrides[tenantId];
+      if (override ?? schedule.autoApprove) await billing.finalize(invoiceId);
+      invoices.push(billing.invoice(invoiceId));
+    }
+    return invoices;
+  }
+
+  #wantedOf(schedule: Schedule) {
+    const { billing } = this.#options;
+    const { shipments, level, tenants } = schedule;
+    if (billing.partner.kind === 'enterprise') return [{ shipments }];
+    if (level === 'partner') return [{ partnerLevel: true }];
+    const chosen = billing
+      .tenants()
+      .filter(({ tenantId }) => tenants === 'all' || tenants.includes(tenantId));
+    return chosen.map(({ tenantId }) => ({ tenant: tenantId, shipments }));
+  }
+
+  #check(wanted: NewSchedule): Omit<Schedule, 'scheduleId' | 'lastRunAt'> {
+    const { billing } = this.#options;
+    const { everySeconds = null, shipments = 25, tenants = 'all' } = wanted;
+    if (wanted.name.trim() === '') refuse('The name is empty.');
+    if (everySeconds !== null && !(everySeconds >= 1)) refuse('everySeconds has to be at least 1.');
+    if (!Number.isInteger(shipments) || shipments < 0) refuse('shipments has to be a whole number.');
+    const overrides = Object.entries(wanted.tenantOverrides ?? {});
+    return {
+      name: wanted.name,
+      enabled: wanted.enabled ?? true,
+      everySeconds,
+      level: wanted.level ?? 'tenant',
+      tenants: tenants === 'all' ? 'all' : tenants.map((word) => billing.tenant(word).tenantId),
+      autoApprove: wanted.autoApprove ?? false,
+      tenantOverrides: Object.fromEntries(overrides.map(([word, on]) => [billing.tenant(word).tenantId, on])),
+      shipments,
+    };
+  }
+
+  #save(schedule: Schedule): Schedule {
+    this.#options.store.put('schedule', schedule.scheduleId, schedule);
+    this.#arm(schedule);
+    return schedule;
+  }
+
+  #arm({ scheduleId, enabled, everySeconds, name }: Schedule): void {
+    this.#disarm(scheduleId);
+    if (!enabled || everySeconds === null) return;
+    const tick = () => {
+      this.run(scheduleId).catch((error: unknown) => {
+        this.#options.activity.add('schedule', `${name}: the run failed: ${(error as Error).message}`);
+      });
+    };
+    this.#timers.set(scheduleId, setInterval(tick, everySeconds * 1_000));
+  }
+
+  #disarm(scheduleId: string): void {
+    clearInterval(this.#timers.get(scheduleId));
+    this.#timers.delete(scheduleId);
+  }
+}
+
+function refuse(message: string): never {
+  throw new RefusalError('invalid_request', message);
+}

@@ -1,0 +1,46 @@
+/** All verbs of the sandbox under one command, for the program that mounts it. */
+import { Command } from 'commander';
+import { connectionCommand, eventsCommand, statusCommand, tenantsCommand } from './account.js';
+import { apiKeysCommand, logsCommand, resetCommand, revokeTokensCommand, seedCommand } from './data.js';
+import { EXIT } from './failure.js';
+import { faultCommand } from './faults.js';
+import { invoicesCommand, moveCommands, triggerCommand } from './invoices.js';
+import { schedulesCommand } from './schedules.js';
+import { serveCommand } from './serve.js';
+import { deliveriesCommand, resendCommand, testEventCommand, webhooksCommand } from './webhooks.js';
+
+export function sandboxCommand(): Command {
+  const sandbox = new Command('sandbox')
+    .description('the billing service itself, on this machine, to rehearse against')
+    .addHelpText('after', '\nExample:\n  billsync sandbox serve --json');
+  const verbs = [
+    serveCommand(),
+    connectionCommand(),
+    statusCommand(),
+    tenantsCommand(),
+    triggerCommand(),
+    ...moveCommands(),
+    invoicesCommand(),
+    webhooksCommand(),
+    testEventCommand(),
+    eventsCommand(),
+    resendCommand(),
+    deliveriesCommand(),
+    schedulesCommand(),
+    faultCommand(),
+    logsCommand(),
+    seedCommand(),
+    resetCommand(),
+    apiKeysCommand(),
+    revokeTokensCommand(),
+  ];
+  for (const verb of verbs) sandbox.addCommand(verb);
+  exitAsConvention(sandbox);
+  return sandbox;
+}
+
+/** A wrong usage ends with 2 wherever the command is mounted; commander's own choice is 1. */
+function exitAsConvention(command: Command): void {
+  command.exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT.usage));
+  for (const below of command.commands) exitAsConvention(below);
+}

@@ -1,0 +1,240 @@
+/**
+ * Faults by name, switched on by people and tests. A rule says how often a fault strikes, how many times and
+ * where; whether it strikes at a given moment follows from its seed and from what it meets, never from timing,
+ * so the same seed tells the same story.
+ */
+
+import { fractionFrom } from '../randomness.js';
+import { RefusalError } from '../refusal.js';
+import { FAULT_NAMES, FAULTS, type FaultName, findFault } from './fault-catalogue.js';
+import { MALFORMATION_NAMES } from './malformed-csv.js';
+
+/** Where a fault can strike: the HTTP endpoints, and the steps inside the service. */
+export const PLACES = [
+  'token',
+  'ping',
+  'regenerate',
+  'details',
+  'export-csv',
+  'storage',
+  'event',
+  'delivery',
+  'export',
+] as const;
+export type Place = (typeof PLACES)[number];
+
+/** Only what is named is struck; everything left out matches all. */
+export interface FaultTarget {
+  readonly invoiceId?: string;
+  /** Tenant name, id, or the partner's own id of the tenant. */
+  readonly tenant?: string;
+  readonly endpoint?: Place | readonly Place[];
+  readonly eventType?: string;
+  readonly registrationId?: string;
+}
+
+export interface FaultRule {
+  readonly faultId: string;
+  readonly name: FaultName;
+  /** Share of the moments at which it strikes, 0 to 1. */
+  readonly rate: number;
+  /** How many times it strikes at most; null has no limit. */
+  readonly count: number | null;
+  /** How many matching moments pass before it may strike. */
+  readonly after: number;
+  readonly target: FaultTarget;
+  readonly seed: number;
+  /** Settings of this kind of fault; the catalogue names them with their defaults. */
+  readonly params: Readonly<Record<string, string | number | boolean>>;
+  /** ISO instant from which it no longer strikes, null for ever. */
+  readonly until: string | null;
+  readonly struck: number;
+  readonly met: number;
+}
+
+export interface NewFault {
+  readonly name: string;
+  readonly rate?: number;
+  readonly count?: number;
+  readonly after?: number;
+  readonly target?: FaultTarget;
+  readonly seed?: number;
+  readonly params?: Readonly<Record<string, string | number | boolean>>;
+  /** Stop striking after so many milliseconds ("404 for a while"). */
+  readonly forMs?: number;
+}
+
+/** A moment at which a fault may strike. */
+export interface Moment {
+  readonly place: Place;
+  readonly invoiceId?: string | undefined;
+  /** Every word by which a rule may name the tenant. */
+  readonly tenantWords?: readonly string[] | undefined;
+  readonly eventType?: string | undefined;
+  readonly registrationId?: string | undefined;
+}
+
+/** Where rules are kept: the store, which knows the kind of thing that each name stands for. */
+export interface RuleStore {
+  all(kind: 'fault'): ReadonlyMap<string, FaultRule>;
+  get(kind: 'fault', faultId: string): FaultRule | undefined;
+  put(kind: 'fault', faultId: string, rule: FaultRule): void;
+  remove(kind: 'fault', faultId: string): void;
+  /** The next number of a sequence. */
+  count(name: 'faults'): number;
+}
+
+export interface FaultsOptions {
+  readonly store: RuleStore;
+  readonly seed: number;
+  readonly now: () => Date;
+  readonly onStrike: (rule: FaultRule, moment: Moment) => void;
+}
+
+export class Faults {
+  readonly #options: FaultsOptions;
+  /** How often each rule met each kind of moment; makes the draws of one moment differ from the next. */
+  readonly #meetings = new Map<string, number>();
+
+  constructor(options: FaultsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws RefusalError for an unknown name, place, setting or number */
+  add(fault: NewFault): FaultRule {
+    const name = findFault(fault.name);
+    if (name === null) {
+      throw new RefusalError(
+        'invalid_request',
+        `There is no fault "${fault.name}"; there are ${FAULT_NAMES.join(', ')}.`,
+      );
+    }
+    const definition = FAULTS[name];
+    const { store, seed, now } = this.#options;
+    const number = store.count('faults');
+    const rule: FaultRule = {
+      faultId: `fault-${number}`,
+      name,
+      rate: inRange('rate', fault.rate ?? 1, 0, 1),
+      count: fault.count === undefined ? null : inRange('count', fault.count, 1, 1e9),
+      after: inRange('after', fault.after ?? 0, 0, 1e9),
+      target: fault.target ?? {},
+      seed: fault.seed ?? seed,
+      params: { ...definition.params, ...fault.params },
+      until: fault.forMs === undefined ? null : new Date(now().getTime() + fault.forMs).toISOString(),
+      struck: 0,
+      met: 0,
+    };
+    for (const place of placesOf(rule)) {
+      if (!definition.places.includes(place)) {
+        const known = definition.places.join(', ');
+        throw new RefusalError(
+          'invalid_request',
+          `The fault ${rule.name} strikes at ${known}, not at "${place}".`,
+        );
+      }
+    }
+    checkParams(rule.name, fault.params ?? {});
+    store.put('fault', rule.faultId, rule);
+    return rule;
+  }
+
+  list(): readonly FaultRule[] {
+    return [...this.#options.store.all('fault').values()];
+  }
+
+  /** Whether there is any rule at all. */
+  get some(): boolean {
+    return this.#options.store.all('fault').size > 0;
+  }
+
+  /** Ends one rule, or all of them. @throws RefusalError when there is no such rule */
+  clear(faultId?: string): void {
+    const { store } = this.#options;
+    if (faultId !== undefined && store.get('fault', faultId) === undefined) {
+      throw new RefusalError('not_found', `There is no fault rule "${faultId}".`);
+    }
+    for (const id of faultId === undefined ? [...store.all('fault').keys()] : [faultId]) {
+      store.remove('fault', id);
+    }
+  }
+
+  /** Forgets every rule and all that was met, so that the next story starts at its beginning. */
+  reset(): void {
+    this.#meetings.clear();
+    this.clear();
+  }
+
+  /** The rule of this name that strikes now, if any; counts the strike. */
+  strike(name: FaultName, moment: Moment): FaultRule | null {
+    if (!this.some) return null;
+    for (const rule of this.#options.store.all('fault').values()) {
+      if (rule.name === name && this.#matches(rule, moment) && this.#draw(rule, moment)) return rule;
+    }
+    return null;
+  }
+
+  #matches({ target, ...rule }: FaultRule, moment: Moment): boolean {
+    if (rule.count !== null && rule.struck >= rule.count) return false;
+    if (rule.until !== null && rule.until <= this.#options.now().toISOString()) return false;
+    const places = placesOf({ ...rule, target });
+    const here = places.length === 0 ? FAULTS[rule.name].defaultPlaces : places;
+    if (!here.includes(moment.place)) return false;
+    if (target.invoiceId !== undefined && target.invoiceId !== moment.invoiceId) return false;
+    if (target.tenant !== undefined && !moment.tenantWords?.includes(target.tenant)) return false;
+    if (target.eventType !== undefined && target.eventType !== moment.eventType) return false;
+    return target.registrationId === undefined || target.registrationId === moment.registrationId;
+  }
+
+  #draw(rule: FaultRule, moment: Moment): boolean {
+    const { store, onStrike } = this.#options;
+    const met = rule.met + 1;
+    const kind = [moment.place, moment.invoiceId ?? '', moment.eventType ?? ''].join('|');
+    const key = `${rule.faultId}|${kind}`;
+    const meeting = (this.#meetings.get(key) ?? 0) + 1;
+    this.#meetings.set(key, meeting);
+    // By name, not by rule: a rule that is switched off and on again with its seed tells its story again.
+    const draw = fractionFrom(rule.seed, rule.name, kind, meeting);
+    const strikes = met > rule.after && draw < rule.rate;
+    const next = { ...rule, met, struck: rule.struck + (strikes ? 1 : 0) };
+    store.put('fault', rule.faultId, next);
+    if (strikes) onStrike(next, moment);
+    return strikes;
+  }
+}
+
+function placesOf({ target }: Pick<FaultRule, 'target'>): readonly Place[] {
+  if (target.endpoint === undefined) return [];
+  return typeof target.endpoint === 'string' ? [target.endpoint] : target.endpoint;
+}
+
+function checkParams(name: FaultName, params: Readonly<Record<string, string | number | boolean>>): void {
+  const defaults: Readonly<Record<string, string | number | boolean>> = FAULTS[name].params;
+  for (const [key, value] of Object.entries(params)) {
+    const usual = defaults[key];
+    if (usual === undefined)
+      throw new RefusalError('invalid_request', `The fault ${name} has no setting "${key}".`);
+    if (typeof usual === 'number' && !Number.isFinite(Number(value))) {
+      throw new RefusalError('invalid_request', `The setting ${key} of fault ${name} has to be a number.`);
+    }
+  }
+  const kind = params.kind;
+  if (kind !== undefined && kind !== 'random' && !MALFORMATION_NAMES.includes(String(kind))) {
+    throw new RefusalError('invalid_request', `There is no malformation "${kind}".`);
+  }
+}
+
+function inRange(name: string, value: number, least: number, most: number): number {
+  if (Number.isFinite(value) && value >= least && value <= most) return value;
+  throw new RefusalError('invalid_request', `${name} is ${value}; it goes from ${least} to ${most}.`);
+}
+
+/** A setting of a rule as a number; `add` has made sure that it is one. */
+export function numberParam(rule: FaultRule, name: string): number {
+  return Number(rule.params[name]);
+}
+
+/** A switch of a rule; rules from command lines carry text. */
+export function switchParam(rule: FaultRule, name: string): boolean {
+  return rule.params[name] === true || rule.params[name] === 'true';
+}

@@ -1,0 +1,98 @@
+/**
+ * The sandbox speaks real HTTPS, as the service does (spec 1, 8). It signs its own certificates, with the key
+ * identifiers that strict verifiers ask for, so that a client under test needs nothing but one CA file.
+ */
+import { webcrypto } from 'node:crypto';
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
+
+/** PEM texts: what a client trusts, and what the listeners present. */
+export interface TlsMaterial {
+  readonly caPem: string;
+  readonly certPem: string;
+  readonly keyPem: string;
+}
+
+/** What a data folder keeps: the certificate and what URLs and tokens are signed with. */
+export interface ServiceKeys extends TlsMaterial {
+  readonly signingSecret: string;
+}
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const YEAR_MS = 365 * 24 * 3_600_000;
+
+/**
+ * A CA and a certificate for localhost, 127.0.0.1, ::1 and the names given.
+ *
+ * The CA's key is forgotten at once: nobody can sign further certificates with a CA that people may have
+ * added to their trust.
+ */
+export async function createTlsMaterial(extraHosts: readonly string[] = []): Promise<TlsMaterial> {
+  const caKeys = await generateKeys();
+  const notBefore = new Date(Date.now() - 24 * 3_600_000);
+  const ca = await X509CertificateGenerator.createSelfSigned({
+    name: 'CN=Billing sandbox CA',
+    keys: caKeys,
+    notBefore,
+    notAfter: new Date(Date.now() + 10 * YEAR_MS),
+    signingAlgorithm: ALGORITHM,
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      await SubjectKeyIdentifierExtension.create(caKeys.publicKey),
+    ],
+  });
+  const leafKeys = await generateKeys();
+  const leaf = await X509CertificateGenerator.create({
+    subject: 'CN=localhost',
+    issuer: ca.subject,
+    publicKey: leafKeys.publicKey,
+    signingKey: caKeys.privateKey,
+    notBefore,
+    notAfter: new Date(Date.now() + 2 * YEAR_MS),
+    signingAlgorithm: ALGORITHM,
+    extensions: [
+      new BasicConstraintsExtension(false),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+      new SubjectAlternativeNameExtension([
+        { type: 'dns', value: 'localhost' },
+        { type: 'ip', value: '127.0.0.1' },
+        { type: 'ip', value: '::1' },
+        ...extraHosts.map((value) => ({
+          type: isAddress(value) ? ('ip' as const) : ('dns' as const),
+          value,
+        })),
+      ]),
+      await SubjectKeyIdentifierExtension.create(leafKeys.publicKey),
+      await AuthorityKeyIdentifierExtension.create(caKeys.publicKey),
+    ],
+  });
+  return {
+    caPem: ca.toString('pem'),
+    certPem: leaf.toString('pem'),
+    keyPem: await toPem(leafKeys.privateKey),
+  };
+}
+
+async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return (await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
+}
+
+async function toPem(key: webcrypto.CryptoKey): Promise<string> {
+  const base64 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key)).toString('base64');
+  return `-----BEGIN PRIVATE KEY-----\n${base64.replace(/.{64}/g, '$&\n').trimEnd()}\n-----END PRIVATE KEY-----\n`;
+}
+
+function isAddress(host: string): boolean {
+  return /^[\d.]+$/.test(host) || host.includes(':');
+}

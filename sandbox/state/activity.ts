@@ -1,0 +1,43 @@
+/** What happens in the sandbox, line by line, for people who watch: the log tail and the page read it. */
+import { EventEmitter } from 'node:events';
+import { stampOf } from '../stamp.js';
+
+export interface ActivityLine {
+  /** Rises by one for each line; a reader asks for what came after the last it saw. */
+  readonly sequence: number;
+  readonly at: string;
+  readonly kind: 'call' | 'invoice' | 'event' | 'delivery' | 'fault' | 'schedule';
+  readonly message: string;
+  readonly invoiceId: string | null;
+}
+
+const KEPT_LINES = 2_000;
+
+export class Activity {
+  readonly #emitter = new EventEmitter().setMaxListeners(0);
+  readonly #lines: ActivityLine[] = [];
+  #sequence = 0;
+  readonly #now: () => Date;
+
+  constructor(now: () => Date) {
+    this.#now = now;
+  }
+
+  add(kind: ActivityLine['kind'], message: string, invoiceId: string | null = null): void {
+    this.#sequence += 1;
+    const line = { sequence: this.#sequence, at: stampOf(this.#now()), kind, message, invoiceId };
+    this.#lines.push(line);
+    if (this.#lines.length > KEPT_LINES) this.#lines.splice(0, KEPT_LINES / 2);
+    this.#emitter.emit('line', line);
+  }
+
+  after(sequence: number): readonly ActivityLine[] {
+    return this.#lines.filter((line) => line.sequence > sequence);
+  }
+
+  /** Calls back for each further line until the returned function is called. */
+  follow(callback: (line: ActivityLine) => void): () => void {
+    this.#emitter.on('line', callback);
+    return () => void this.#emitter.off('line', callback);
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * Writes the invoice CSV of spec 2.8: UTF-8, CRLF, the header first, fields quoted when they hold a comma, a
+ * quote or a line break. The file exists only as a stream of chunks.
+ */
+import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { MALFORMATIONS } from '../faults/malformed-csv.js';
+import type { Invoice } from '../model.js';
+import { moneyText } from '../money.js';
+import { type BilledShipment, type InvoiceContent, shipmentsOf } from './shipments.js';
+
+export const CSV_HEADERS = [
+  'Tenant',
+  'Invoice Generation Date',
+  'Invoice ID',
+  'Ship Date',
+  'Origin',
+  'Currency Code',
+  'Billing Cost',
+  'Billable Weight',
+  'Billable Weight Unit',
+  'Tracking Number',
+  'Carrier',
+  'Carrier Zone',
+  'Carrier Invoice Date',
+  'Service Level',
+] as const;
+
+/** What a file needs to know of its invoice, and how to find the invoices that a partner-level one sums. */
+export interface CsvSource {
+  readonly invoice: InvoiceContent & Pick<Invoice, 'invoiceId' | 'invoiceDate' | 'currencyCode'>;
+  /** Tenant name, or partner name for partner-level invoices (spec 2.9). */
+  readonly tenantColumn: string;
+  readonly find: (invoiceId: string) => InvoiceContent;
+}
+
+/** Exact facts of a file, found by writing it once. */
+export interface CsvFacts {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  readonly rows: number;
+  /** Exact sum of Billing Cost as billed, whatever a malformation made of the text. */
+  readonly totalAmount: string;
+}
+
+const CHUNK_BYTES = 64 * 1024;
+const CHUNKS_PER_TURN = 4;
+/** UTF-8 takes at most so many bytes for a UTF-16 unit. */
+const MOST_BYTES_PER_UNIT = 3;
+
+/** The bytes of the file, in chunks of at most some 64 KiB. @throws RangeError for an unknown malformation. */
+export function* csvChunks(
+  source: CsvSource,
+  malformation: string | null,
+  onRow: (row: BilledShipment) => void = () => {},
+): Generator<Buffer> {
+  for (const view of csvViews(source, malformation, onRow)) yield Buffer.from(view);
+}
+
+/** Writes the file to nowhere and answers its facts; lets other work in between. */
+export async function measureCsv(source: CsvSource, malformation: string | null): Promise<CsvFacts> {
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  let rows = 0;
+  let total = 0n;
+  let chunks = 0;
+  for (const view of csvViews(source, malformation, (row) => {
+    rows += 1;
+    total += row.cost;
+  })) {
+    hash.update(view);
+    sizeBytes += view.length;
+    chunks += 1;
+    if (chunks % CHUNKS_PER_TURN === 0) await setImmediate();
+  }
+  return { sha256: hash.digest('hex'), sizeBytes, rows, totalAmount: moneyText(total) };
+}
+
+/**
+ * The bytes of the file as views of one buffer, each good until the next is asked for, so that measuring a file
+ * makes no garbage of its size.
+ */
+function* csvViews(
+  source: CsvSource,
+  malformation: string | null,
+  onRow: (row: BilledShipment) => void,
+): Generator<Buffer> {
+  const records =
+    malformation === null ? rightRecords(source, onRow) : brokenRecords(source, malformation, onRow);
+  const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  let filled = 0;
+  for (const record of records) {
+    const most = typeof record === 'string' ? record.length * MOST_BYTES_PER_UNIT : record.length;
+    if (filled + most > CHUNK_BYTES && filled > 0) {
+      yield buffer.subarray(0, filled);
+      filled = 0;
+    }
+    if (most > CHUNK_BYTES) yield Buffer.from(record as string);
+    else filled += typeof record === 'string' ? buffer.write(record, filled) : record.copy(buffer, filled);
+  }
+  if (filled > 0) yield buffer.subarray(0, filled);
+}
+
+export function csvField(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function* rightRecords(source: CsvSource, onRow: (row: BilledShipment) => void): Generator<string> {
+  yield `${CSV_HEADERS.join(',')}\r\n`;
+  const { invoice, tenantColumn, find } = source;
+  const front = `${csvField(tenantColumn)},${invoice.invoiceDate},${invoice.invoiceId},`;
+  for (const row of shipmentsOf(invoice, find)) {
+    onRow(row);
+    const s = row.shipment;
+    yield `${front}${csvField(s.shipDate)},${csvField(s.origin)},${invoice.currencyCode},${s.billingCost},` +
+      `${s.billableWeight},${s.billableWeightUnit},${csvField(s.trackingNumber)},${csvField(s.carrier)},` +
+      `${csvField(s.carrierZone)},${csvField(s.carrierInvoiceDate)},${csvField(s.serviceLevel)}\r\n`;
+  }
+}
+
+/** The same records taken apart into cells, so that a malformation can spoil one of them. */
+function* brokenRecords(
+  source: CsvSource,
+  malformation: string,
+  onRow: (row: BilledShipment) => void,
+): Generator<string | Buffer> {
+  const spoil = MALFORMATIONS[malformation];
+  if (spoil === undefined) throw new RangeError(`There is no malformation "${malformation}".`);
+  yield* spoil.write({ header: CSV_HEADERS, rows: cellsOf(source, onRow), field: csvField });
+}
+
+function* cellsOf(source: CsvSource, onRow: (row: BilledShipment) => void): Generator<string[]> {
+  const { invoice, tenantColumn, find } = source;
+  for (const row of shipmentsOf(invoice, find)) {
+    onRow(row);
+    const s = row.shipment;
+    yield [
+      tenantColumn,
+      invoice.invoiceDate,
+      invoice.invoiceId,
+      s.shipDate,
+      s.origin,
+      invoice.currencyCode,
+      s.billingCost,
+      s.billableWeight,
+      s.billableWeightUnit,
+      s.trackingNumber,
+      s.carrier,
+      s.carrierZone,
+      s.carrierInvoiceDate,
+      s.serviceLevel,
+    ];
+  }
+}
