@@ -1,15 +1,67 @@
-/** Finds invoice ids in what people have at hand: lines, a CSV with a column for them, or JSON lines. */
+/** Finds invoices in what people have at hand: lines, a CSV with a column for them, or JSON lines; by id or number. */
 
 import { parse } from 'csv-parse/sync';
+import type { Settings } from '../config/settings.js';
+import { nearestNames } from '../reports/nearest-names.js';
 import { CliError, EXIT } from './errors.js';
 import { printable } from './terminal-text.js';
+
+/** An invoice as a person named it, and where: a line or a row of a file, or nothing for an argument. */
+export interface NamedInvoice {
+  readonly word: string;
+  readonly place: string | null;
+}
 
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Names under which spreadsheets and the service's own CSV carry the id, compared without case, spaces and `_`. */
 const ID_COLUMNS = ['invoiceid', 'serviceinvoiceid', 'id'];
 
-/** @throws CliError (exit 2) naming the first line that holds no id */
-export function readInvoiceIds(text: string): string[] {
+/**
+ * The ids of what was named, each once, in the order of naming. A number is looked up in the published file, as
+ * `invoices show` does; nothing is opened where all are ids.
+ *
+ * @throws CliError (exit 3) naming a number that no invoice has with the nearest, (exit 2) one that several have
+ */
+export async function idsOf(settings: Settings, named: readonly NamedInvoice[]): Promise<readonly string[]> {
+  if (named.every(({ word }) => GUID.test(word)))
+    return [...new Set(named.map(({ word }) => word.toLowerCase()))];
+  const { openPublished } = await import('./published.js');
+  const published = await openPublished(settings);
+  const rows = await published.ask('invoice-numbers').finally(() => published.close());
+  const idsByNumber = new Map<string, string[]>();
+  for (const { invoice_number: number, invoice_id: id } of rows) {
+    idsByNumber.set(String(number), [...(idsByNumber.get(String(number)) ?? []), String(id)]);
+  }
+  const ids = named.map(({ word, place }) => {
+    if (GUID.test(word)) return word.toLowerCase();
+    const [id, ...others] = idsByNumber.get(word) ?? [];
+    if (id === undefined) throw unknown({ word, place }, [...idsByNumber.keys()]);
+    if (others.length === 0) return id;
+    throw new CliError(EXIT.usage, `${others.length + 1} invoices have the number ${printable(word)}`, {
+      subject: [id, ...others].join(', '),
+      hint: 'name one of them by its id',
+    });
+  });
+  return [...new Set(ids)];
+}
+
+function unknown({ word, place }: NamedInvoice, numbers: readonly string[]): CliError {
+  const where = place === null ? '' : `${place}: `;
+  const nearest = nearestNames(word, numbers).map(printable);
+  return new CliError(
+    EXIT.nothingMatched,
+    `${where}no invoice has the id or number ${printable(word.slice(0, 60))}`,
+    {
+      hint:
+        nearest.length > 0
+          ? `did you mean ${nearest.join(' or ')}?`
+          : 'an invoice that no event told of has to be named by its id: 11111111-2222-3333-4444-555555555555',
+    },
+  );
+}
+
+/** @throws CliError (exit 2) what is to be JSON is none, or holds no id where one must be */
+export function readInvoices(text: string): NamedInvoice[] {
   const trimmed = text.replace(/^\uFEFF/, '').trim();
   if (trimmed === '') return [];
   if (trimmed.startsWith('{') || trimmed.startsWith('[')) return readJson(trimmed);
@@ -19,19 +71,19 @@ export function readInvoiceIds(text: string): string[] {
 }
 
 /** A `#` begins a comment. */
-function readLines(text: string): string[] {
+function readLines(text: string): NamedInvoice[] {
   return text.split(/\r?\n/).flatMap((line, index) => {
     const word = line.replace(/#.*$/, '').trim();
-    return word === '' ? [] : [checked(word, `line ${index + 1}`)];
+    return word === '' ? [] : [{ word, place: `line ${index + 1}` }];
   });
 }
 
-function readCsv(text: string): string[] {
+function readCsv(text: string): NamedInvoice[] {
   const [header = [], ...rows] = parse(text, { relax_column_count: true }) as string[][];
   const column = idColumnOf(header);
   return rows.flatMap((row, index) => {
-    const cell = row[column]?.trim() ?? '';
-    return cell === '' ? [] : [checked(cell, `row ${index + 1}`)];
+    const word = row[column]?.trim() ?? '';
+    return word === '' ? [] : [{ word, place: `row ${index + 1}` }];
   });
 }
 
@@ -41,7 +93,7 @@ function idColumnOf(header: readonly string[]): number {
 }
 
 /** An array, or a value per line; each a text, or an object with the id under one of its names. */
-function readJson(text: string): string[] {
+function readJson(text: string): NamedInvoice[] {
   const values = text.startsWith('[')
     ? [parsed(text, 'the array')].flat()
     : text
@@ -52,7 +104,12 @@ function readJson(text: string): string[] {
       typeof value === 'object' && value !== null
         ? Object.entries(value)[idColumnOf(Object.keys(value))]?.[1]
         : value;
-    return checked(String(entry ?? ''), `value ${index + 1}`);
+    const place = `value ${index + 1}`;
+    const word = typeof entry === 'string' ? entry.trim() : '';
+    if (word !== '') return { word, place };
+    throw new CliError(EXIT.usage, `${place} names no invoice`, {
+      hint: 'take texts, or objects with invoice_id',
+    });
   });
 }
 
@@ -62,11 +119,4 @@ function parsed(text: string, place: string): unknown {
   } catch (error) {
     throw new CliError(EXIT.usage, `${place} is not JSON`, { cause: error });
   }
-}
-
-function checked(word: string, place: string): string {
-  if (GUID.test(word)) return word.toLowerCase();
-  throw new CliError(EXIT.usage, `${place} is no invoice id: ${printable(word.slice(0, 60))}`, {
-    hint: 'an id looks like 11111111-2222-3333-4444-555555555555',
-  });
 }

@@ -5,6 +5,7 @@ import type { EnvironmentName } from '../contract/names.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import type { Health } from '../ops/health.js';
 import type { InTurn } from '../ops/turns.js';
+import { NotPublishedError } from '../reports/errors.js';
 import { checkFilters, letAllPass } from '../reports/report-filters.js';
 import type { ReportCell, ReportHead } from '../reports/report-result.js';
 import {
@@ -85,8 +86,14 @@ export interface PublishedPage extends Page {
 
 /** Puts a page into its frame that is not made of the published file; the frame names the present publication. */
 export async function frame(context: PageContext, page: Page): Promise<string> {
-  const asOf = await context.cache.present('as-of', () => ask(context, asOfNow)).catch(() => null);
-  return framed(context, { value: { ...page, asOf }, isFormer: false });
+  return framed(context, { value: { ...page, asOf: await presentAsOf(context) }, isFormer: false });
+}
+
+/** Which publication there is now, for the foot of a page; null when nothing was published yet. Never throws. */
+export function presentAsOf(context: PageContext): Promise<string | null> {
+  return context.cache
+    .present('as-of', () => ask(context, asOfNow))
+    .catch((error) => (error instanceof NotPublishedError ? null : 'The publication could not be read'));
 }
 
 /** The page of an address, kept as long as the file it was made of. */

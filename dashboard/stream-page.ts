@@ -10,12 +10,14 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import type { Shown } from './page-cache.js';
-import { framed, type PageContext, type PublishedPage, sendPage } from './page-context.js';
+import { framed, type PageContext, type PublishedPage, presentAsOf, sendPage } from './page-context.js';
 import { splitPage } from './views.js';
 
 export interface StreamedPage {
   readonly title: string;
   readonly section: string;
+  /** What is known before anything is read, since it is sent first; 200 unless told. */
+  readonly status?: number;
   readonly page: Promise<Shown<PublishedPage & { readonly status?: number }>>;
   /** HTML that stands above the figures and does not depend on them. */
   readonly lead?: Promise<string>;
@@ -30,7 +32,7 @@ const KNOWN = '<div class="known" hidden></div>\n';
 export async function sendWhenKnown(
   context: PageContext,
   reply: FastifyReply,
-  { title, section, page, lead = Promise.resolve('') }: StreamedPage,
+  { title, section, status = 200, page, lead = Promise.resolve('') }: StreamedPage,
 ): Promise<FastifyReply> {
   const whole = Promise.all([page, lead]);
   // Who streams waits for each by itself.
@@ -41,7 +43,7 @@ export async function sendWhenKnown(
   );
   if (first !== null) {
     const [shown, above] = first;
-    return sendPage(reply.code(shown.value.status ?? 200), framed(context, shown, above));
+    return sendPage(reply.code(shown.value.status ?? status), framed(context, shown, above));
   }
   const split = (value: PublishedPage, isFormer = false) => splitPage(framed(context, { value, isFormer }));
   const empty = { ...EMPTY, title, section };
@@ -53,10 +55,11 @@ export async function sendWhenKnown(
       yield KNOWN + split(value, isFormer).below;
     } catch (error) {
       const { message } = context.tell(error, reply.request.url);
-      yield KNOWN + split({ ...empty, values: { message } }).below;
+      const asOf = await presentAsOf(context);
+      yield KNOWN + split({ ...empty, asOf, values: { message } }).below;
     }
   }
-  return reply.type('text/html; charset=utf-8').send(Readable.from(parts()));
+  return reply.code(status).type('text/html; charset=utf-8').send(Readable.from(parts()));
 }
 
 const EMPTY: Pick<PublishedPage, 'view' | 'values' | 'asOf'> = {

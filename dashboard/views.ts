@@ -42,7 +42,8 @@ const eta = new Eta({
   views: fileURLToPath(new URL('./views', import.meta.url)),
   autoTrim: false,
   cache: true,
-  escapeFunction: escapeHtml,
+  // What is not known is an empty place; nobody reads "null".
+  escapeFunction: (value: unknown) => (value === null || value === undefined ? '' : escapeHtml(value)),
 });
 
 export const STYLE = `${REPORT_CSS}\n${readFileSync(new URL('./dashboard.css', import.meta.url), 'utf8')}`;

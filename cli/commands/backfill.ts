@@ -6,7 +6,7 @@ import type { Settings } from '../../config/settings.js';
 import type { BackfillHandle, BackfillOutcome } from '../../temporal/backfill-client.js';
 import { withTemporal } from '../ask-temporal.js';
 import { CliError, EXIT } from '../errors.js';
-import { readInvoiceIds } from '../invoice-ids.js';
+import { idsOf, type NamedInvoice, readInvoices } from '../invoice-ids.js';
 import { counted, type Output } from '../output.js';
 import { printable } from '../terminal-text.js';
 import { contextOf, positiveInteger, verb, withJson } from '../verb.js';
@@ -23,12 +23,12 @@ interface BackfillFlags {
 
 export function backfillCommand(): Command {
   const command = verb(
-    'backfill [id...]',
-    'Fetches invoices by id: from arguments, or a file of lines, CSV (column invoice_id) or JSON lines.',
-    'billsync backfill --ids missing.csv --wait\ncat ids.txt | billsync backfill --ids - --wait --ndjson\n' +
+    'backfill [invoice...]',
+    'Fetches invoices by id, or by number where one was heard of: from arguments, or a file of lines, CSV (column invoice_id) or JSON lines.',
+    'billsync backfill INV-000042 --wait\nbillsync backfill --ids missing.csv --wait\ncat ids.txt | billsync backfill --ids - --wait --ndjson\n' +
       'billsync backfill --follow BACKFILL_ID --control pause',
   )
-    .option('--ids <file>', 'read ids from there; - is stdin')
+    .option('--ids <file>', 'read ids or numbers from there; - is stdin')
     .option('--wait', 'tell each result; exit 1 when any needs attention, 0 when all are loaded or voided')
     .option(
       '--timeout <seconds>',
@@ -38,12 +38,12 @@ export function backfillCommand(): Command {
     .option('--concurrency <number>', 'how many at once', positiveInteger, 20)
     .option('--follow <backfill>', 'watch or steer one that was started before, instead of starting one')
     .option('--control <what>', 'with --follow: pause, resume or cancel')
-    .option('--dry-run', 'say which ids would be fetched');
+    .option('--dry-run', 'say what would be fetched or steered');
   return withJson(command, { ndjson: true }).action(
-    async (ids: readonly string[], flags: BackfillFlags, command: Command) => {
+    async (named: readonly string[], flags: BackfillFlags, command: Command) => {
       const { settings, output } = contextOf(command);
       if (flags.follow !== undefined) return await follow(settings, flags.follow, flags, output);
-      const invoiceIds = await gatherIds(ids, flags);
+      const invoiceIds = await idsOf(settings, await gather(named, flags));
       if (flags.dryRun === true) {
         output.rows(
           invoiceIds.map((invoice_id) => ({ invoice_id })),
@@ -75,16 +75,17 @@ export function backfillCommand(): Command {
   );
 }
 
-/** @throws CliError (exit 3) when there are none, (exit 2) when one is no id */
-async function gatherIds(given: readonly string[], flags: BackfillFlags): Promise<readonly string[]> {
-  const ids = readInvoiceIds(given.join('\n'));
+/** @throws CliError (exit 3) when nothing is named, (exit 2) when a file is not what it seems to be */
+async function gather(given: readonly string[], flags: BackfillFlags): Promise<readonly NamedInvoice[]> {
+  const words = given.flatMap((argument) => argument.split('\n')).map((word) => word.trim());
+  const named: NamedInvoice[] = words.filter((word) => word !== '').map((word) => ({ word, place: null }));
   if (flags.ids !== undefined) {
     const text = flags.ids === '-' ? await readStdin() : await readFile(flags.ids, 'utf8');
-    ids.push(...readInvoiceIds(text));
+    named.push(...readInvoices(text));
   }
-  if (ids.length > 0) return [...new Set(ids)];
-  throw new CliError(EXIT.nothingMatched, 'there is no invoice id to fetch', {
-    hint: 'name ids, or a file with --ids FILE; - reads stdin',
+  if (named.length > 0) return named;
+  throw new CliError(EXIT.nothingMatched, 'there is no invoice to fetch', {
+    hint: 'name ids or numbers, or a file with --ids FILE; - reads stdin',
   });
 }
 
@@ -103,6 +104,7 @@ async function follow(
   const { followBackfill } = await import('../../temporal/backfill-client.js');
   await withTemporal(settings, async (client) => {
     const handle = followBackfill(client, settings, backfillId);
+    if (control !== undefined && flags.dryRun === true) return output.note(`Would ${control} ${backfillId}.`);
     if (control !== undefined) await handle.control(control);
     if (flags.wait === true) return await tell(handle, flags, output);
     const { total, done, inWork, control: state, isOver, isComplete, counts } = await handle.status();

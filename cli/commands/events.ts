@@ -66,10 +66,7 @@ async function refuseUnknown(published: PublishedReader, invoice: string): Promi
   if ((await published.ask('events-list', { ...all, invoice })).length > 0) return;
   const numbers = await published.ask('invoice-numbers');
   const { nearestNames } = await import('../../reports/nearest-names.js');
-  const nearest = nearestNames(
-    invoice,
-    numbers.map((row) => String(row.invoice_number)),
-  );
+  const nearest = nearestNames(invoice, [...new Set(numbers.map((row) => String(row.invoice_number)))]);
   throw nothingIs({ filter: 'invoice', asked: invoice, nearest });
 }
 

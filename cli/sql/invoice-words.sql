@@ -12,4 +12,4 @@ select noted_at, coalesce(told_by, 'billsync'),
     reason
 from attention_ledger
 where invoice_id::varchar = $invoice
-order by at, what
+order by "at", what

@@ -1,11 +1,12 @@
 /** Every report with its filters as a form, its chart, its table and its downloads. */
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { bindParameters } from '../../reports/bind-parameters.js';
 import { findReport, listReports, type ReportDefinition } from '../../reports/catalogue.js';
 import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.js';
 import { renderReportBody } from '../../reports/render/html-page.js';
 import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
-import { DATE_BASES, REPORT_LEVELS } from '../../reports/report-filters.js';
+import { checkFilters, DATE_BASES, REPORT_LEVELS } from '../../reports/report-filters.js';
 import type { ReportResult } from '../../reports/report-result.js';
 import { all, filtersOf, one, type Query, withQuery } from '../address.js';
 import {
@@ -54,7 +55,7 @@ export async function registerReports(app: FastifyInstance, context: PageContext
     const report = await findReport(request.params.name);
     const query = request.query as Query;
     return sendWhenKnown(context, reply, {
-      ...{ title: report.title, section: sectionOf(report) },
+      ...{ title: report.title, section: sectionOf(report), status: refuses(report, query) ? 400 : 200 },
       lead: reportForm(context, report, query),
       page: context.cache.page(request.url, () => reportPage(context, report, query)),
     });
@@ -62,6 +63,18 @@ export async function registerReports(app: FastifyInstance, context: PageContext
   app.get<Named>('/reports/:name/download', (request, reply) =>
     download(context, { name: request.params.name, query: request.query as Query, reply }),
   );
+}
+
+/** Judged before anything is read, so that a page which is sent in parts has the right status as well. */
+function refuses(report: ReportDefinition, query: Query): boolean {
+  try {
+    bindParameters(report, parametersOf(report, query));
+    checkFilters(filtersOf(query));
+    return false;
+  } catch (error) {
+    if (error instanceof ReportFilterError) return true;
+    throw error;
+  }
 }
 
 /** The filters as they were asked for, to be changed while the figures are still being read. */

@@ -289,7 +289,7 @@ describe('billsync completion', () => {
         { encoding: 'utf8' },
       ).trim();
     expect(ask(['inv'])).toBe('invoices');
-    expect(ask(['invoices', 're'])).toBe('retry');
+    expect(ask(['invoices', 're'])).toBe('retry restore');
     expect(ask(['report', 'tenants', '--as'])).toBe('--as-known-on');
   });
 });

@@ -1,12 +1,14 @@
-/** Ids come in whatever form people have them. */
+/** Ids and numbers come in whatever form people have them. */
 
-import { describe, expect, test } from 'vitest';
-import { readInvoiceIds } from '../../cli/invoice-ids.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { idsOf, readInvoices } from '../../cli/invoice-ids.js';
+import type { Settings } from '../../config/settings.js';
+import { anInvoice, type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
 
 const A = '0b8e2a1c-6f2e-4c57-9d0e-0a4c3f4a9a11';
 const B = '11111111-1111-1111-1111-111111111111';
 
-describe('readInvoiceIds', () => {
+describe('readInvoices', () => {
   test.each([
     ['lines, with blank ones and comments', `${A}\r\n\r\n# later\n  ${B.toUpperCase()}  # this too\n`],
     ['CSV with a column of ours', `number,invoice_id,note\nINV-1,${A},"a, b"\nINV-2,${B},\n`],
@@ -16,18 +18,57 @@ describe('readInvoiceIds', () => {
     ['JSON lines of texts', `["${A}","${B}"]`],
     ['an array of objects', `[{"acmeInvoiceId":"${A}"},{"invoiceId":"${B}"}]`],
   ])('reads %s', (_form, text) => {
-    expect(readInvoiceIds(text)).toEqual([A, B]);
+    expect(readInvoices(text).map(({ word }) => word.toLowerCase())).toEqual([A, B]);
   });
 
   test('is empty for an empty text', () => {
-    expect(readInvoiceIds('\uFEFF \n')).toEqual([]);
+    expect(readInvoices('\uFEFF \n')).toEqual([]);
   });
 
   test.each([
-    ['a line that is no id', `${A}\nINV-000042\n`, /line 2/],
     ['a broken JSON line', `{"invoiceId":"${A}"}\n{"invoiceId":\n`, /line 2 is not JSON/],
     ['an object without an id', `{"number":"${A}"}`, /value 1/],
   ])('refuses %s and says where', (_what, text, message) => {
-    expect(() => readInvoiceIds(text)).toThrow(message);
+    expect(() => readInvoices(text)).toThrow(message);
+  });
+});
+
+describe('idsOf', () => {
+  let fixture: ReportsFixture;
+  let settings: Settings;
+  const invoices = ['INV-000041', 'INV-000042', 'TWICE', 'TWICE'].map((number) => anInvoice([], { number }));
+
+  beforeAll(async () => {
+    fixture = await reportsFixture(invoices);
+    settings = { dataDir: fixture.folder, environment: 'test', warehouse: { kind: 'duckdb' } } as Settings;
+  });
+  afterAll(() => fixture.remove());
+
+  const ask = (...words: readonly string[]) =>
+    idsOf(
+      settings,
+      words.map((word, index) => ({ word, place: `line ${index + 1}` })),
+    );
+
+  test('looks a number up, and opens nothing for ids', async () => {
+    expect(await ask('INV-000042', B.toUpperCase(), B)).toEqual([invoices[1]?.id, B]);
+    const nowhere = { dataDir: '/nowhere' } as Settings;
+    expect(await idsOf(nowhere, [{ word: A, place: null }])).toEqual([A]);
+  });
+
+  test('names where an unknown number stands, and the nearest', async () => {
+    await expect(ask(A, 'INV-000043')).rejects.toMatchObject({
+      exitCode: 3,
+      message: 'line 2: no invoice has the id or number INV-000043',
+      hint: 'did you mean INV-000041 or INV-000042?',
+    });
+    await expect(ask('something else')).rejects.toMatchObject({
+      exitCode: 3,
+      hint: expect.stringMatching(/by its id/),
+    });
+  });
+
+  test('does not choose among invoices of one number', async () => {
+    await expect(ask('TWICE')).rejects.toMatchObject({ exitCode: 2, subject: expect.stringContaining(', ') });
   });
 });

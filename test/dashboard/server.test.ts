@@ -23,9 +23,10 @@ const parked = anInvoice([], {
   state: 'needs_attention',
   reason: 'Line 7: "<b>1,5</b>" is no amount.',
 });
+const awaited = anInvoice([], { number: 'INV-AWAITED', state: 'draft', proof: null });
 
 beforeAll(async () => {
-  fixture = await reportsFixture([...seededInvoices(8, 60), parked]);
+  fixture = await reportsFixture([...seededInvoices(8, 60), parked, awaited]);
   dashboard = await dashboardOver(fixture.path, {
     admin: { temporalUi: 'http://temporal.example/namespaces/default/' },
   });
@@ -53,6 +54,26 @@ describe('every page', () => {
 
   test('escapes what it shows', async () => {
     expect(await (await get('/')).text()).toContain('&lt;b&gt;1,5&lt;/b&gt;');
+  });
+
+  test('leaves empty what is not known', async () => {
+    const [, id] =
+      /href="\/invoices\/([0-9a-f-]{36})"/.exec(
+        await (await get('/invoices?state=needs_attention')).text(),
+      ) ?? [];
+    for (const path of [
+      '/',
+      '/invoices?state=draft',
+      '/invoices?state=needs_attention',
+      `/invoices/${id}`,
+      '/events',
+      '/quarantine',
+      '/health',
+      '/reports',
+    ]) {
+      const page = await (await get(path)).text();
+      expect(page, path).not.toMatch(/>[^<]*\b(null|undefined|NaN|\[object Object\])\b[^<]*</);
+    }
   });
 
   test('only reads', async () => {
@@ -220,6 +241,7 @@ describe('the published file', () => {
       const page = await answer.text();
       expect(page, address).toContain(`The published file ${path} is damaged`);
       expect(page, address).toContain('billsync snapshot');
+      expect(page, address).not.toContain('Nothing is published yet');
     }
     expect((await fetch(`${running.url}/livez`)).status).toBe(200);
     await running.close();

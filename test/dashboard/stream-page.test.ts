@@ -58,6 +58,16 @@ describe('a page that is not there within a moment', () => {
     expect(places[0]).toBeGreaterThan(0);
   });
 
+  test('is refused with its status before anything is read', async () => {
+    for (const wrong of ['from=yesterday', 'by=moon', 'as_known_on=never']) {
+      const { answer, parts, html } = await pageOf(`/reports/tenants?${wrong}`, 0);
+      expect(answer.status, wrong).toBe(400);
+      expect(parts.length, wrong).toBeGreaterThan(1);
+      expect(html).toContain('role="alert"');
+      expect(html).toContain('<form class="filters"');
+    }
+  });
+
   test('tells in its place what went wrong after the first words', async () => {
     const { html } = await pageOf('/reports/outliers', 0, 1);
     expect(html).toContain('was stopped at its limit of 0.001 s');
