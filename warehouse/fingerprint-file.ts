@@ -3,7 +3,7 @@
 import { CSV_TOLERANCES, type CsvScan, isHeaderOnly } from '../contract/csv-file.js';
 import { RECORDS_PER_CUT } from '../contract/csv-scanner.js';
 import type { Database } from './database.js';
-import type { Params, Row } from './statements.js';
+import type { Row } from './statements.js';
 import { numberStretches } from './stretches.js';
 import { tolerate } from './tolerate.js';
 
@@ -14,14 +14,15 @@ export interface FileToFingerprint {
   /** As the archive keeps it. */
   readonly scan: CsvScan;
   /** Of `fingerprint-rows.sql`. */
-  readonly params: Params;
+  /** Of the load's most rows; null: it has none. */
+  readonly currencyCode: string | null;
 }
 
 /** A line of `fingerprint-file.sql`. @throws what DuckDB or the system throws */
 export async function fingerprintFile(database: Database, file: FileToFingerprint): Promise<Row> {
   const { invoiceId, csvPath, scan } = file;
   const asSpecified = (): Promise<Row> => {
-    const params = { ...file.params, csv_path: csvPath, invoice_id: invoiceId };
+    const params = { currency_code: file.currencyCode, csv_path: csvPath, invoice_id: invoiceId };
     return database.use((session) => session.first('fingerprint-file', params));
   };
   const isSpecified = scan.findingCount === 0 || isHeaderOnly(scan);
@@ -34,7 +35,7 @@ export async function fingerprintFile(database: Database, file: FileToFingerprin
 /** null when it keeps the rules under no tolerance. */
 async function fingerprintTolerated(
   database: Database,
-  { invoiceId, csvPath, sizeBytes, params }: FileToFingerprint,
+  { invoiceId, csvPath, sizeBytes, currencyCode }: FileToFingerprint,
 ): Promise<Row | null> {
   const file = { csvPath, invoiceId, file: { sizeBytes } };
   const read = await tolerate(file, CSV_TOLERANCES, database.temporaryFolder);
@@ -44,7 +45,7 @@ async function fingerprintTolerated(
     return await database.use(async (session) => {
       await session.script(numberStretches(count, RECORDS_PER_CUT));
       const [found] = await session.once('fingerprint-tolerated', {
-        ...{ ...params, folder, stretches: count, invoice_id: invoiceId },
+        ...{ currency_code: currencyCode, folder, stretches: count, invoice_id: invoiceId },
       });
       return found ?? null;
     });

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue } from '@duckdb/node-api';
 import { sql } from './sql.js';
-import type { Params, Row, Statements } from './statements.js';
+import { checkNames, type Params, type Row, type Statements } from './statements.js';
 
 /** One more attempt was nearly always enough (of 1,700 checkpoints beside three readers one took two more). */
 const CHECKPOINT_ATTEMPTS = 200;
@@ -82,8 +82,8 @@ export class Session implements Statements {
     try {
       const { prepared, names } = await this.#prepare(text);
       prepared.clearBindings();
-      const used = Object.entries(params).filter(([name]) => names.has(name));
-      if (used.length > 0) prepared.bind(Object.fromEntries(used) as Record<string, DuckDBValue>);
+      checkNames(text, names, params);
+      if (names.size > 0) prepared.bind(params as Record<string, DuckDBValue>);
       return (await prepared.runAndReadAll()).getRowObjectsJson() as Row[];
     } catch (error) {
       this.#prepared.get(text)?.prepared.destroySync();

@@ -3,6 +3,23 @@
 export type Params = Readonly<Record<string, string | number | bigint | boolean | null>>;
 export type Row = Readonly<Record<string, unknown>>;
 
+/**
+ * A value under a name that the statement has not, or a name without a value, is a mistake of the caller, and one that
+ * would change an answer in silence: a filter that does not filter, a null that was never meant.
+ *
+ * @throws TypeError with the names in question
+ */
+export function checkNames(statement: string, names: ReadonlySet<string>, params: Params): void {
+  const unknown = Object.keys(params).filter((name) => !names.has(name));
+  const missing = [...names].filter((name) => params[name] === undefined);
+  if (unknown.length === 0 && missing.length === 0) return;
+  const parts = [
+    ...(unknown.length > 0 ? [`has no parameter ${unknown.join(', ')}`] : []),
+    ...(missing.length > 0 ? [`got no value for ${missing.join(', ')}`] : []),
+  ];
+  throw new TypeError(`The statement ${parts.join(' and ')}: ${statement.trim().slice(0, 200)}`);
+}
+
 /** What asks named statements: a connection of DuckDB, or a ledger that lies elsewhere. */
 export interface Statements {
   /** Rows of the statement of that name; decimals, big integers and instants as text. */

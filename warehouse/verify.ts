@@ -72,7 +72,12 @@ async function verifyLoad(
   load: Row,
 ): Promise<{ readonly drift: readonly Drift[]; readonly fileRead: boolean }> {
   const invoiceId = String(load.invoice_id);
-  const rows = await database.use((session) => session.first('fingerprint-rows', fingerprintParams(load)));
+  const rows = await database.use((session) =>
+    session.first('fingerprint-rows', {
+      load_id: Number(load.load_id),
+      currency_code: currencyOf(load),
+    }),
+  );
   const drift = compare(invoiceId, { recorded: load, found: rows });
   const sha256 = String(load.file_sha256);
   const [stored, file] = [await archive.reread(sha256), await archive.file(sha256)];
@@ -140,7 +145,7 @@ async function compareWithFile(
 ): Promise<readonly Drift[]> {
   const invoiceId = String(load.invoice_id);
   const { sizeBytes, scan } = file;
-  const asked = { invoiceId, csvPath, sizeBytes, scan, params: fingerprintParams(load) };
+  const asked = { invoiceId, csvPath, sizeBytes, scan, currencyCode: currencyOf(load) };
   const read = await fingerprintFile(database, asked);
   const drift = compare(invoiceId, { recorded: read, found: rows }).filter(({ rule }) => rule !== 'rows');
   if (Number(read.rows) !== Number(rows.rows)) {
@@ -209,9 +214,6 @@ async function verifyStatesOf(session: Session): Promise<readonly Drift[]> {
 
 const STATES_AT_ONCE = 2_000;
 
-function fingerprintParams(load: Row): { load_id: number; currency_code: string | null } {
-  return {
-    load_id: Number(load.load_id),
-    currency_code: typeof load.currency_code === 'string' ? load.currency_code : null,
-  };
+function currencyOf({ currency_code: code }: Row): string | null {
+  return typeof code === 'string' ? code : null;
 }

@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { type Migration, migrationsIn, sql } from '../sql.js';
-import type { Params } from '../statements.js';
+import { checkNames, type Params } from '../statements.js';
 
 /** A statement as `pg` takes it: values by number. */
 export interface LedgerStatement {
@@ -28,11 +28,12 @@ export function ledgerStatement(name: string): LedgerStatement {
   return known;
 }
 
-/** Values in the order of the statement; what the caller did not name is null. */
-export function ledgerValues({ names }: LedgerStatement, params: Params): (string | null)[] {
+/** Values in the order of the statement. @throws TypeError unknown or missing names */
+export function ledgerValues({ text, names }: LedgerStatement, params: Params): (string | null)[] {
+  checkNames(text, new Set(names), params);
   return names.map((name) => {
     const value = params[name];
-    return value === undefined || value === null ? null : String(value);
+    return value === null ? null : String(value);
   });
 }
 
