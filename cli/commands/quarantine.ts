@@ -28,7 +28,12 @@ async function open(settings: Settings): Promise<Quarantine> {
 }
 
 function listCommand(): Command {
-  const command = verb('list', 'Lists what was refused, oldest first.', 'billsync quarantine list --json');
+  const command = verb(
+    'list',
+    'Lists what was refused, oldest first. A record of the archive that cannot be taken in is not moved here: ' +
+      '`billsync verify` lists it as record-set-aside, with its place and why.',
+    'billsync quarantine list --json',
+  );
   return withJson(command, { ndjson: true }).action(async (_flags: unknown, command: Command) => {
     const { settings, output } = contextOf(command);
     const things = await (await open(settings)).list();
