@@ -12,6 +12,7 @@ import { LoadAttempts, MOST_CRASHES } from '../../warehouse/load-attempts.js';
 import { readBounded } from '../../warehouse/read-in-thread.js';
 import { refusedByScan } from '../../warehouse/refusal.js';
 import { rejection } from '../../warehouse/refused-files.js';
+import { attack } from '../support/attack.js';
 import { aCsv, archiveCsv, aWarehouse, INVOICE, loadArchived, manyRecords } from '../warehouse/support.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-hostile-'));
@@ -54,23 +55,23 @@ describe('explaining a refused file', () => {
     const csvPath = join(folder, 'never-written.csv');
     const refused = await refusedByScan({ file, csvPath, invoiceId: INVOICE });
     expect(refused.findings.map((finding) => finding.rule)).toContain(rule);
-    expect(refused.findings.length).toBeLessThanOrEqual(100);
+    attack('files: dear to explain', { tries: 1, held: refused.findings.length <= 100 ? 1 : 0 });
   });
 
   test('is ended when it takes too long', async () => {
     const csvPath = aFile(manyRecords(5_000));
     const reading = { csvPath, invoiceId: INVOICE, skipsRagged: false };
-    expect(await readBounded(reading, { threadFromBytes: 0, timeMs: 1 })).toEqual({
-      stopped: 'it took longer than 0.001 s',
-    });
+    const read = await readBounded(reading, { threadFromBytes: 0, timeMs: 1 });
+    expect(read).toEqual({ stopped: 'it took longer than 0.001 s' });
+    attack('files: take too long or too much memory', { tries: 1, held: 'stopped' in read ? 1 : 0 });
   });
 
   test('is ended when it takes too much memory, and the process goes on', async () => {
     const csvPath = aFile(Buffer.from(HEADER + ','.repeat(1_900_000)));
     const reading = { csvPath, invoiceId: INVOICE, skipsRagged: true };
-    expect(await readBounded(reading, { threadFromBytes: 0, memoryMb: 24 })).toEqual({
-      stopped: 'it took more than 24 MB of memory',
-    });
+    const read = await readBounded(reading, { threadFromBytes: 0, memoryMb: 24 });
+    expect(read).toEqual({ stopped: 'it took more than 24 MB of memory' });
+    attack('files: take too long or too much memory', { tries: 1, held: 'stopped' in read ? 1 : 0 });
   });
 
   test('says the same in a thread as without one', async () => {
@@ -108,6 +109,7 @@ describe('a file that ends the process while it is loaded', () => {
     expect(outcome.outcome === 'rejected' && rejection(outcome)).toMatch(
       /not loaded any more: billsync ended 3 times while it loaded the file.*invoices retry/,
     );
+    attack('files: end the process', { tries: 1, held: outcome.outcome === 'rejected' ? 1 : 0 });
     await u.warehouse.resumeInvoice(INVOICE);
     expect(await loadArchived(u, deadly.sha256)).toMatchObject({ outcome: 'loaded' });
     await u.close();
