@@ -16,7 +16,7 @@ export async function open(): Promise<FuzzRun> {
   const readers = await openReaders();
   return {
     async play(dice) {
-      const why = dice.chance(0.3) ? await playForms(dice) : (await readers.compare(aFile(dice))).why;
+      const why = dice.chance(0.3) ? await playForms(dice) : (await readers.compare(hostileCsv(dice))).why;
       if (why !== null) throw new Error(why);
     },
     close: () => readers.close(),
@@ -51,7 +51,8 @@ const HOSTILE_BYTES = [
   '\u{1f69a}',
 ];
 
-function aFile(dice: Dice): Buffer {
+/** A file of `INVOICE`: good with awkward text, damaged in bytes, or a heap of bytes. */
+export function hostileCsv(dice: Dice): Buffer {
   if (dice.chance(0.2)) {
     const header = dice.chance(0.7) ? `${CSV_HEADERS.join(',')}\r\n` : '';
     const parts = Array.from({ length: dice.between(0, 60) }, () => dice.pick(HOSTILE_BYTES));

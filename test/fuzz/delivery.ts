@@ -14,7 +14,7 @@ export async function open(): Promise<FuzzRun> {
 
 function play(dice: Dice): void {
   const isDamaged = dice.chance(0.3);
-  const body = isDamaged ? damaged(dice, aBody(dice)) : aBody(dice);
+  const body = isDamaged ? damaged(dice, hostileDelivery(dice)) : hostileDelivery(dice);
   const parsed = parseDelivery(body, { wirePrefix: dice.chance(0.9) ? 'auto' : 'acme' });
   const eventId = parsed.kind === 'event' ? parsed.event.eventId : parsed.eventId;
   if (parsed.envelope !== null) {
@@ -40,7 +40,8 @@ function play(dice: Dice): void {
   }
 }
 
-function aBody(dice: Dice): Uint8Array {
+/** A delivery with wrong values, or none at all. */
+export function hostileDelivery(dice: Dice): Uint8Array {
   if (dice.chance(0.1)) return Buffer.from(hostileJson(dice));
   return Buffer.from(anEnvelope(dice));
 }

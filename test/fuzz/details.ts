@@ -14,7 +14,7 @@ export async function open(): Promise<FuzzRun> {
 
 function play(dice: Dice): void {
   const invoiceId = dice.uuid();
-  const body = aBody(dice, invoiceId);
+  const body = hostileDetails(dice, invoiceId);
   const whole = read([body], invoiceId);
   const cut = Math.floor(dice.between(0, body.length));
   const pieces = read([body.subarray(0, cut), body.subarray(cut)], invoiceId);
@@ -36,7 +36,8 @@ function read(pieces: readonly Uint8Array[], invoiceId: string): string {
   }
 }
 
-function aBody(dice: Dice, invoiceId: string): Uint8Array {
+/** An answer about that invoice, with wrong values, or none at all. */
+export function hostileDetails(dice: Dice, invoiceId: string): Uint8Array {
   const fields = {
     [dice.pick(['id', 'invoiceId', 'acmeInvoiceId', 'invoice_id', 'InvoiceID'])]: invoiceId,
     [dice.pick(['status', 'invoiceStatus', 'invoice_status'])]: dice.pick([
