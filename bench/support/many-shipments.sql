@@ -41,7 +41,10 @@ select
     * case when week >= 79 then 1.1151 when week >= 27 then 1.059 else 1 end as price
 from drawn as d;
 
-insert into shipment_rows
+insert into shipment_rows (
+    load_id, row_number, tenant, invoice_generation_date, ship_date, origin, currency_code, billing_cost, billable_weight,
+    billable_weight_unit, tracking_number, carrier, carrier_zone, carrier_invoice_date, service_level
+)
 select
     b.load_id,
     row_number() over (partition by b.load_id order by p.n),

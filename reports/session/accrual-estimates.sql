@@ -12,15 +12,24 @@ with recursive answered as (
 closing as (
     select month_start(day + 1) as open_month from answered
 ),
-billed as (
+-- Days are months before anything is counted of them: a function of each row is dearer than reading it.
+monthly as (
     select
         month_start(ship_date) as start,
+        invoice_generation_date,
         tenant,
         carrier,
         currency_code,
-        greatest(date_diff('month', ship_date, invoice_generation_date), 0) as age,
         sum(billing_cost) as amount
     from selected_shipments
+    group by all
+),
+billed as (
+    select
+        * exclude (invoice_generation_date, amount),
+        greatest(date_diff('month', start, invoice_generation_date), 0) as age,
+        sum(amount) as amount
+    from monthly
     group by all
 ),
 months as (

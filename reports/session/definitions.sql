@@ -44,3 +44,17 @@ create or replace temp macro converted(amount, rate) as
     as_amount(rounded_quotient(
         ten_thousandths(amount) * cast(rate * cast(100000000 as decimal(10, 0)) as hugeint), 100000000
     ));
+
+-- A value with how many have it, as an element of a list that middle_values reads.
+create or replace temp macro counted_value(value, n) as {low: value, high: value, up_to: cast(n as bigint)};
+
+-- The two middle ones, low and high, of n values: of a sorted list of counted values.
+create or replace temp macro middle_values(sorted, n) as
+    list_reduce(
+        sorted,
+        lambda reached, next: {
+            low: if(2 * reached.up_to >= n, reached.low, next.low),
+            high: if(2 * reached.up_to > n, reached.high, next.high),
+            up_to: reached.up_to + next.up_to
+        }
+    );

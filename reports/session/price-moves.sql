@@ -13,30 +13,14 @@ listed as (
         lb,
         currency_code,
         sum(shipments) as shipments,
-        list_sort(list({price: billing_cost, up_to: shipments})) as prices
+        list_sort(list(counted_value(billing_cost, shipments))) as prices
     from monthly_prices
     group by all
     having sum(shipments) >= min_shipments
 ),
--- The lowest price with which half of the shipments are reached, and the lowest with which more than half are.
 cells as (
-    select
-        * exclude (prices),
-        middle_of(
-            list_reduce(
-                prices,
-                lambda reached, next: if(
-                    2 * reached.up_to >= shipments, reached, {price: next.price, up_to: reached.up_to + next.up_to}
-                )
-            ).price,
-            list_reduce(
-                prices,
-                lambda reached, next: if(
-                    2 * reached.up_to > shipments, reached, {price: next.price, up_to: reached.up_to + next.up_to}
-                )
-            ).price
-        ) as median
-    from listed
+    select * exclude (middle), middle_of((middle).low, (middle).high) as median
+    from (select * exclude (prices), middle_values(prices, shipments) as middle from listed)
 ),
 changes as (
     select

@@ -25,22 +25,38 @@
 --   2026-01 | 8 | 1 | 33.33 | | 12.0000
 --   2026-02 | 5 | 1 | 33.33 | -33.33 | 8.0000
 --   2026-02 | 8 | 2 | 66.67 | 33.33 | 12.0000
-with read as (
+with
+-- Zones are read off a group of lines and not off each: only where a service's mean is asked for.
+grouped as (
     select
         period_start(report_date, $grain) as start,
         carrier,
         case $by when 'zone' then zone when 'service' then service_level end as name,
         case when $by = 'weight' then break_of(lb_of(billable_weight, billable_weight_unit)) end as weight_break,
         currency_code,
+        case when $by = 'service' then zone end as zone,
         count(*) as shipments,
         sum(billing_cost) as billing_cost,
-        credits_of(billing_cost) as credits,
-        count(zone) as zones,
-        sum(zone_number(zone)) as zone_sum,
-        count(zone_number(zone)) as zone_count,
+        credits_of(billing_cost) as credits
+    from selected_shipments
+    group by all
+),
+read as (
+    select
+        start,
+        carrier,
+        name,
+        weight_break,
+        currency_code,
+        cast(sum(shipments) as bigint) as shipments,
+        sum(billing_cost) as billing_cost,
+        sum(credits) as credits,
+        cast(coalesce(sum(shipments) filter (where zone is not null), 0) as bigint) as zones,
+        sum(cast(zone_number(zone) * shipments as decimal(38, 4))) as zone_sum,
+        cast(coalesce(sum(shipments) filter (where zone_number(zone) is not null), 0) as bigint) as zone_count,
         min(zone_number(zone)) as least_zone,
         max(zone_number(zone)) as greatest_zone
-    from selected_shipments
+    from grouped
     group by all
 ),
 mix as (

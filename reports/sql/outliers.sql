@@ -29,17 +29,20 @@
 --   rows: tracking_number | billing_cost | median | difference | robust_z | like_shipments
 --   H | 40.0000 | 10.5000 | 29.5000 | 13.27 | 8
 with
--- The months of a carrier's service, each with the number of general price changes until then.
+-- A carrier's service from one general price change to the next; the last has no end.
 periods as (
-    select m.start, m.carrier, m.service_level, m.currency_code, coalesce(max(g.start), date '0001-01-01') as period_from
-    from (select distinct start, carrier, service_level, currency_code from monthly_prices) as m
-    left join price_moves(3, 3) as g
-        on g.carrier = m.carrier and g.service_level = m.service_level and g.currency_code = m.currency_code
-        and g.start <= m.start and g.verdict <> 'some prices'
-    group by m.start, m.carrier, m.service_level, m.currency_code
+    select
+        *,
+        lead(period_from) over (partition by carrier, service_level, currency_code order by period_from) as period_to
+    from (
+        select distinct carrier, service_level, currency_code, date '0001-01-01' as period_from from monthly_prices
+        union all
+        select carrier, service_level, currency_code, start from price_moves(3, 3) where verdict <> 'some prices'
+    )
 ),
--- Amounts as ten-thousandths, doubled wherever a median of two middle values may halve them.
-priced as (
+-- A cell's prices from the lowest up, as ten-thousandths; a median of two middle values is kept doubled, so that it is
+-- whole. Lists are less work than windows over all prices.
+cells as (
     select
         m.carrier,
         m.service_level,
@@ -47,47 +50,45 @@ priced as (
         m.lb,
         m.currency_code,
         p.period_from,
-        m.billing_cost,
-        cast(ten_thousandths(m.billing_cost) as bigint) as size,
-        cast(sum(m.shipments) as bigint) as shipments
+        p.period_to,
+        cast(sum(m.shipments) as bigint) as n,
+        list_sort(list(counted_value(cast(ten_thousandths(m.billing_cost) as bigint), m.shipments))) as prices
     from monthly_prices as m
     join periods as p
-        on p.start = m.start and p.carrier = m.carrier and p.service_level = m.service_level
-        and p.currency_code = m.currency_code
+        on p.carrier = m.carrier and p.service_level = m.service_level and p.currency_code = m.currency_code
+        and m.start >= p.period_from and (p.period_to is null or m.start < p.period_to)
     group by all
-),
-placed as (
-    select
-        *,
-        cast(sum(shipments) over cell as bigint) as n,
-        cast(sum(shipments) over (cell order by size) as bigint) as up_to
-    from priced
-    window cell as (partition by carrier, service_level, zone, lb, currency_code, period_from)
+    having sum(m.shipments) >= $min_shipments
 ),
 medians as (
-    select
-        *,
-        min(size) filter (where 2 * up_to >= n) over cell + min(size) filter (where 2 * up_to > n) over cell as median_2
-    from placed
-    where n >= $min_shipments
-    window cell as (partition by carrier, service_level, zone, lb, currency_code, period_from)
+    select * exclude (middle), (middle).low + (middle).high as median_2
+    from (select *, middle_values(prices, n) as middle from cells)
 ),
-ranked as (
+distant as (
     select
         *,
-        abs(2 * size - median_2) as distance_2,
-        sum(shipments) over (cell order by abs(2 * size - median_2)) as within,
-        sum(shipments * abs(2 * size - median_2)) over cell as total_2
+        list_sort(list_transform(
+            prices, lambda price: counted_value(abs(2 * price.low - median_2), price.up_to)
+        )) as distances
     from medians
-    window cell as (partition by carrier, service_level, zone, lb, currency_code, period_from)
 ),
 spread as (
+    select * exclude (middle), (middle).low + (middle).high as mad_4
+    from (select *, middle_values(distances, n) as middle from distant)
+),
+-- The total counts only where more than half cost the same.
+totalled as (
     select
-        *,
-        min(distance_2) filter (where 2 * within >= n) over cell
-        + min(distance_2) filter (where 2 * within > n) over cell as mad_4
-    from ranked
-    window cell as (partition by carrier, service_level, zone, lb, currency_code, period_from)
+        * exclude (prices, distances),
+        case
+            when mad_4 = 0 then list_sum(list_transform(distances, lambda one: cast(one.low as hugeint) * one.up_to))
+        end as total_2,
+        unnest(prices) as price
+    from spread
+),
+priced as (
+    select * exclude (price), (price).low as size, (price).up_to as shipments, abs(2 * size - median_2) as distance_2
+    from totalled
 ),
 -- The score as a fraction of two whole numbers, so that it is compared before it is rounded.
 scored as (
@@ -97,18 +98,23 @@ scored as (
             when mad_4 > 0 then cast(2 * size - median_2 as hugeint) * 2 * 6745
             else cast(2 * size - median_2 as hugeint) * n * 1000000
         end as score_numerator,
-        case when mad_4 > 0 then cast(mad_4 as hugeint) * 10000 else cast(total_2 as hugeint) * 1253314 end
-            as score_denominator
-    from spread
+        case when mad_4 > 0 then cast(mad_4 as hugeint) * 10000 else total_2 * 1253314 end as score_denominator
+    from priced
     where distance_2 > 0
+    and distance_2 >= 2 * ten_thousandths($min_amount)
+    and cast(distance_2 as hugeint) * 1000000 >= ten_thousandths($min_percent) * median_2
+),
+-- Months of one period may have had the same price.
+far as (
+    select * exclude (shipments), sum(shipments) as shipments
+    from scored
+    where abs(score_numerator) * 10000 >= ten_thousandths($threshold) * score_denominator
+    group by all
 ),
 -- A price stands for all its shipments, so those before it tell whether the limit is reached already.
 wanted as (
-    select *
-    from scored
-    where abs(score_numerator) * 10000 >= ten_thousandths($threshold) * score_denominator
-    and distance_2 >= 2 * ten_thousandths($min_amount)
-    and cast(distance_2 as hugeint) * 1000000 >= ten_thousandths($min_percent) * median_2
+    select *, cast(as_amount(size) as decimal(18, 4)) as billing_cost
+    from far
     qualify
         $limit is null
         or coalesce(
@@ -137,12 +143,10 @@ select
     s.invoice_id,
     s.row_number
 from selected_shipments as s
-join periods as p
-    on p.start = month_start(s.report_date) and p.carrier = s.carrier and p.service_level = s.service_level
-    and p.currency_code = s.currency_code
 join wanted as o
     on o.carrier = s.carrier and o.service_level = s.service_level and o.zone = s.zone
-    and o.currency_code = s.currency_code and o.billing_cost = s.billing_cost and o.period_from = p.period_from
+    and o.currency_code = s.currency_code and o.billing_cost = s.billing_cost
+    and s.report_date >= o.period_from and (o.period_to is null or s.report_date < o.period_to)
     and o.lb = rated_lb(s.billable_weight, s.billable_weight_unit)
 order by s.currency_code, o.distance_2 desc, s.tracking_number, s.invoice_id, s.row_number
 limit $limit
