@@ -1,8 +1,8 @@
 /** The connections that calls go over: guarded, through a proxy where one is set, with our certificate for our service. */
 
-import { readFileSync } from 'node:fs';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import { readAuthorities, readCertificatePair } from '../config/certificate-files.js';
 import type { Settings } from '../config/settings.js';
 import { type GuardRules, guardedConnector, judgeTarget } from './address-guard.js';
 import { NotConfiguredError } from './errors.js';
@@ -96,12 +96,17 @@ function identity({ caFile, clientCert, clientKey }: ConnectionOptions): SecureC
   if (clientCert === null || clientKey === null) {
     throw new NotConfiguredError([clientCert === null ? 'BILLSYNC_CLIENT_CERT' : 'BILLSYNC_CLIENT_KEY']);
   }
-  const own = { cert: readFileSync(clientCert, 'utf8'), key: readFileSync(clientKey, 'utf8') };
+  const { cert, key } = readCertificatePair(
+    { setting: 'BILLSYNC_CLIENT_CERT', path: clientCert },
+    { setting: 'BILLSYNC_CLIENT_KEY', path: clientKey },
+  );
+  const own = { cert, key };
   return createSecureContext(caFile === null ? own : { ...own, ca: authorities(caFile) });
 }
 
 function authorities(caFile: string): string[] {
   const extra = process.env.NODE_EXTRA_CA_CERTS;
-  const files = extra === undefined || extra === '' ? [caFile] : [caFile, extra];
-  return [...rootCertificates, ...files.map((file) => readFileSync(file, 'utf8'))];
+  const files = [{ setting: 'BILLSYNC_CA_FILE', path: caFile }];
+  if (extra !== undefined && extra !== '') files.push({ setting: 'NODE_EXTRA_CA_CERTS', path: extra });
+  return [...rootCertificates, ...files.map(readAuthorities)];
 }

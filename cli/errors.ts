@@ -59,7 +59,6 @@ export function describeError(error: unknown): DescribedError {
   return { exitCode: EXIT.bug, what: String(error), subject: null, hint: BUG_HINT };
 }
 
-/** Writes the failure to stderr; the stack and its causes too with `--verbose`. */
 /** What was named is not there; the nearest that is comes with it. */
 export function nothingIs(unmatched: {
   readonly filter: string;
@@ -75,6 +74,7 @@ export function nothingIs(unmatched: {
   );
 }
 
+/** Writes the failure to stderr; the stack and its causes too with `--verbose`. */
 export function printError(error: unknown, options: { readonly verbose: boolean }): ExitCode {
   const described = describeError(error);
   const lines = [`billsync: ${oneLine(described.what)}`];

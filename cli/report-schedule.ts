@@ -1,9 +1,10 @@
 /** `billsync report --schedule`: a report that Temporal makes again and again, written to a folder and announced. */
 
-import { access } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { ScheduledReport } from '../activities/write-report.js';
 import type { Settings } from '../config/settings.js';
+import { systemErrorIn } from '../config/system-error.js';
 import { bindParameters } from '../reports/bind-parameters.js';
 import { findReport } from '../reports/catalogue.js';
 import type { OptionalTables } from '../reports/optional-tables.js';
@@ -32,6 +33,8 @@ export interface WantedSchedule {
   readonly parameters: Readonly<Record<string, string>>;
   readonly tables: OptionalTables;
   readonly format: ReportFormat;
+  /** Everything is checked, and nothing of the schedule is changed. */
+  readonly isDryRun: boolean;
   /** A folder on the worker's machine. */
   readonly folder: string | undefined;
 }
@@ -52,12 +55,21 @@ export async function scheduleReport(
     });
   }
   if (wanted.word === 'off') {
-    const isRemoved = await withTemporal(settings, (client) => removeReportSchedule(client, settings, name));
+    const isRemoved = await withTemporal(settings, async (client) => {
+      if (!wanted.isDryRun) return removeReportSchedule(client, settings, name);
+      return (await listReportSchedules(client, settings)).some((schedule) => schedule.name === name);
+    });
     if (!isRemoved) throw new CliError(EXIT.nothingMatched, `no report is scheduled as ${name}`);
+    if (wanted.isDryRun) return output.note(`Would end ${name}; what was written would stay.`);
     return output.note(`${name} is not written any more; what was written stays.`);
   }
   const { word } = wanted;
   const scheduled = await checked(wanted, { name, report: wanted.report });
+  if (wanted.isDryRun) {
+    return output.note(
+      `Would write ${name} as ${scheduled.format} ${word} at 05:00 UTC into ${scheduled.folder}, on the worker's machine.`,
+    );
+  }
   await withTemporal(settings, (client) =>
     applyReportSchedule(client, settings, { cadence: word, scheduled }),
   );
@@ -113,10 +125,14 @@ async function readableTables(tables: OptionalTables): Promise<Record<string, st
 
 /** An absolute path, since the worker runs elsewhere. @throws CliError (exit 2) */
 async function readable(path: string): Promise<string> {
-  await access(path).catch(() => {
-    throw new CliError(EXIT.usage, `${path} cannot be read`);
+  await access(path, constants.R_OK).catch((error: unknown) => {
+    throw new CliError(EXIT.usage, `${path} cannot be read: ${wordsOf(error)}`);
   });
   return resolve(path);
+}
+
+function wordsOf(error: unknown): string {
+  return systemErrorIn(error)?.words ?? String(error);
 }
 
 /** Without what was not given, because JSON has no word for it. */

@@ -28,8 +28,10 @@ export interface SystemError {
 /** The first refusal of the operating system among an error and its causes; null when it is something else. */
 export function systemErrorIn(error: unknown): SystemError | null {
   if (!(error instanceof Error)) return null;
-  const { code, path } = error as NodeJS.ErrnoException;
-  const words = typeof code === 'string' ? WORDS[code] : undefined;
+  const { code, path, syscall } = error as NodeJS.ErrnoException;
+  // A folder that is there already is no failure where folders are made with those above them.
+  const isNoFolder = code === 'EEXIST' && syscall === 'mkdir';
+  const words = isNoFolder ? 'it is no folder' : typeof code === 'string' ? WORDS[code] : undefined;
   if (code === undefined || words === undefined) return systemErrorIn(error.cause);
   return { code, path: path ?? null, words };
 }

@@ -1,5 +1,6 @@
 /** `billsync report`: one question answered from the published file, in the form that is needed. */
 
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { EXTRA_TABLES, type ExtraTable, listReports } from '../../reports/catalogue.js';
@@ -12,7 +13,7 @@ import type { ReportResult } from '../../reports/report-result.js';
 import { runReport } from '../../reports/run-report.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT, nothingIs } from '../errors.js';
-import type { Output } from '../output.js';
+import { counted, type Output } from '../output.js';
 import { publishedPath } from '../published.js';
 import { helpOfReport } from '../report-help.js';
 import type { ScheduleWord } from '../report-schedule.js';
@@ -38,6 +39,7 @@ interface ReportFlags extends OptionalTables {
   readonly schedule?: ScheduleWord;
   readonly period?: RelativePeriod;
   readonly scheduleName?: string;
+  readonly dryRun?: boolean;
 }
 
 /** Said here as well, so that a report needs nothing of Temporal. */
@@ -92,10 +94,8 @@ export function reportCommand(): Command {
         ...RELATIVE_PERIODS,
       ]),
     )
-    .option(
-      '--schedule-name <name>',
-      "to schedule one report several times; the report's own name otherwise",
-    );
+    .option('--schedule-name <name>', "to schedule one report several times; the report's own name otherwise")
+    .option('--dry-run', 'with --output or --schedule: say what would be written or scheduled');
   command.addHelpText('before', () => helpOfReport(command.args[0]));
   for (const [table, about] of Object.entries(TABLE_FLAGS)) command.option(`--${table} <file>`, about);
   return withJson(command, { ndjson: true }).action(
@@ -103,7 +103,12 @@ export function reportCommand(): Command {
       const { settings, output } = contextOf(command);
       if (flags.schedule !== undefined) {
         const { scheduleReport } = await import('../report-schedule.js');
-        const wanted = { word: flags.schedule, report: name ?? null, scheduleName: flags.scheduleName };
+        const wanted = {
+          word: flags.schedule,
+          report: name ?? null,
+          scheduleName: flags.scheduleName,
+          isDryRun: flags.dryRun === true,
+        };
         return await scheduleReport(
           settings,
           { ...wanted, ...asked(flags, 'html'), folder: flags.output },
@@ -111,6 +116,12 @@ export function reportCommand(): Command {
         );
       }
       if (name === undefined) return await printCatalogue(command, output);
+      if (flags.dryRun === true && flags.output === undefined) {
+        throw new CliError(
+          EXIT.usage,
+          '--dry-run needs --output or --schedule: nothing is written otherwise',
+        );
+      }
       await checkEnvironment(settings);
       await printReport({ databasePath: publishedPath(settings), name, flags, output });
     },
@@ -175,7 +186,12 @@ async function printReport({ databasePath, name, flags, output }: Wanted): Promi
   }
   output.note(headOf(result));
   if (flags.output === undefined) await written(rendered.body);
-  else {
+  else if (flags.dryRun === true) {
+    const replaced = existsSync(flags.output) ? ', in the place of the file that is there' : '';
+    output.note(
+      `Would write ${counted(result.rows.length, 'row')} as ${format} (${Buffer.byteLength(rendered.body)} bytes) to ${flags.output}${replaced}.`,
+    );
+  } else {
     await writeFile(flags.output, rendered.body);
     output.note(`Wrote ${flags.output}.`);
   }

@@ -17,6 +17,7 @@ import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
 import { counted } from '../output.js';
 import { openPublished } from '../published.js';
+import { checkClientCertificate } from './check-client-certificate.js';
 import { checkEndpoint } from './check-endpoint.js';
 import { checkRunning } from './check-running.js';
 import { checkClock, checkService } from './check-service.js';
@@ -27,6 +28,7 @@ export const CHECKS: readonly Check[] = [
   { name: 'data folder', isInFolder: false, run: checkDataFolder },
   { name: 'archive', isInFolder: true, run: checkArchive },
   { name: 'billing service', isInFolder: true, run: checkService },
+  { name: 'client certificate', isInFolder: false, run: checkClientCertificate },
   { name: 'clock', isInFolder: false, run: checkClock },
   { name: 'temporal', isInFolder: true, run: checkTemporal },
   { name: 'endpoint', isInFolder: false, run: checkEndpoint },

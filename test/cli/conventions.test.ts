@@ -15,6 +15,13 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const dataDir = join(folder, 'data');
 const env = { BILLSYNC_DATA_DIR: dataDir };
 
+/** Roles that run until they are ended, and what only looks; anything else has to say what it would do. */
+const WRITES_NOTHING = new Set([
+  ...['demo', 'up', 'webhook', 'worker', 'dashboard', 'temporal'],
+  ...['config show', 'doctor', 'invoices list', 'invoices show', 'events list', 'events show', 'explain'],
+  ...['quarantine list', 'quarantine show', 'schedule show', 'verify', 'completion'],
+]);
+
 describe('billsync', () => {
   test('shows every verb with --help on stdout, and ends with 2 when no verb is given', async () => {
     const [help, nothing] = await Promise.all([billsync(['--help']), billsync([])]);
@@ -46,6 +53,17 @@ describe('billsync', () => {
             : help.length,
         );
         expect(each.description(), each.name()).not.toBe('');
+      }
+    }
+  });
+
+  test('takes --dry-run for whatever writes, below every verb', async () => {
+    for (const { name, load } of VERBS) {
+      const command = await load();
+      for (const each of command.commands.length > 0 ? command.commands : [command]) {
+        const full = each === command ? name : `${name} ${each.name()}`;
+        const has = each.options.some(({ long }) => long === '--dry-run') || name === 'sandbox';
+        expect(has || WRITES_NOTHING.has(full), full).toBe(true);
       }
     }
   });

@@ -1,7 +1,7 @@
 /** Whatever a person names that cannot be used: the message says what, where and why, and no failure ends as a bug. */
 
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
@@ -30,6 +30,17 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
   await fixture.remove();
 });
+
+const SERVICE = {
+  BILLSYNC_BASE_URL: 'https://127.0.0.1:9',
+  BILLSYNC_AUTH_URL: 'https://127.0.0.1:9',
+  BILLSYNC_CLIENT_ID: 'a',
+  BILLSYNC_CLIENT_SECRET: 'b',
+};
+
+function client(cert: string, key: string): Readonly<Record<string, string>> {
+  return { BILLSYNC_CLIENT_CERT: named(cert), BILLSYNC_CLIENT_KEY: named(key) };
+}
 
 interface Wrong {
   readonly args: readonly string[];
@@ -76,6 +87,85 @@ const WRONG: Readonly<Record<string, Wrong>> = {
     exitCode: 2,
     says: /x\.html: a part of its path is not a folder/,
   },
+  'a client certificate that is not there': {
+    args: ['doctor'],
+    env: client('none', 'one.key'),
+    exitCode: 2,
+    says: /BILLSYNC_CLIENT_CERT cannot be read: .*none: there is no such file or folder/,
+  },
+  'a client certificate that is a folder': {
+    args: ['doctor'],
+    env: client('folder', 'one.key'),
+    exitCode: 2,
+    says: /BILLSYNC_CLIENT_CERT cannot be read: it is a folder/,
+  },
+  'a client certificate that is none': {
+    args: ['doctor'],
+    env: client('empty', 'one.key'),
+    exitCode: 2,
+    says: /BILLSYNC_CLIENT_CERT must name a PEM file with a certificate; .*empty holds none/,
+  },
+  'a client key that is none': {
+    args: ['doctor'],
+    env: client('one.crt', 'empty'),
+    exitCode: 2,
+    says: /BILLSYNC_CLIENT_KEY must name a PEM file with a private key/,
+  },
+  'a client key of another certificate': {
+    args: ['doctor'],
+    env: client('one.crt', 'other.key'),
+    exitCode: 2,
+    says: /BILLSYNC_CLIENT_KEY .*other\.key is not the key of the certificate in BILLSYNC_CLIENT_CERT/,
+  },
+  'a client certificate that has expired': {
+    args: ['doctor'],
+    env: client('one.crt', 'one.key'),
+    exitCode: 1,
+    says: /client certificate .*has expired: it was valid until 2020-01-01/,
+  },
+  'a CA file that is none': {
+    args: ['doctor'],
+    env: { ...SERVICE, BILLSYNC_CA_FILE: named('empty') },
+    exitCode: 2,
+    says: /BILLSYNC_CA_FILE must name a PEM file with a certificate/,
+  },
+  'an export below a file': {
+    args: ['export', '--output', named('empty/x')],
+    exitCode: 2,
+    says: /empty: it is no folder/,
+  },
+  'ids of a folder': {
+    args: ['backfill', '--ids', named('folder')],
+    exitCode: 2,
+    says: /it is a folder/,
+  },
+  'settings that are to be written where there is no folder': {
+    args: ['init', '--config', named('none/x.yaml')],
+    exitCode: 2,
+    says: /there is no such file or folder/,
+  },
+  'a report that is to be written over a folder': {
+    args: ['report', 'tenants', '--format', 'csv', '--output', named('folder')],
+    exitCode: 2,
+    says: /folder: it is a folder/,
+  },
+  'an archive that is a file': {
+    args: ['verify'],
+    env: { BILLSYNC_ARCHIVE: named('empty') },
+    exitCode: 2,
+    says: /a folder is needed where something else is/,
+  },
+  'a data folder that is a file': {
+    args: ['invoices', 'list'],
+    env: { BILLSYNC_DATA_DIR: named('empty') },
+    exitCode: 2,
+    says: /a part of its path is not a folder/,
+  },
+  'a dry run that writes nothing anyway': {
+    args: ['report', 'tenants', '--dry-run'],
+    exitCode: 2,
+    says: /--dry-run needs --output or --schedule/,
+  },
   'a certificate and a key of two pairs': {
     args: ['webhook', '--setting', `webhook_tls_cert=${named('one.crt')}`],
     env: { BILLSYNC_WEBHOOK_TLS_KEY: named('other.key'), BILLSYNC_WEBHOOK_PORT: '0' },
@@ -87,9 +177,28 @@ const WRONG: Readonly<Record<string, Wrong>> = {
 describe('billsync', () => {
   test.each(Object.entries(WRONG))('tells of %s', async (_, { args, env = {}, exitCode, says }) => {
     const finished = await billsync(args, { env: { BILLSYNC_DATA_DIR: fixture.folder, ...env } });
-    expect(finished.stderr).toMatch(says);
+    // doctor's findings are its result.
+    expect(args[0] === 'doctor' ? finished.stdout : finished.stderr).toMatch(says);
     expect(finished.stderr.trim().split('\n').length).toBeLessThanOrEqual(8);
     expect(finished.exitCode).toBe(exitCode);
+  });
+
+  test('a dry run says what would be written and writes nothing', async () => {
+    const ask = (...more: readonly string[]) =>
+      billsync(['report', 'tenants', '--dry-run', '--format', 'csv', ...more], {
+        env: { BILLSYNC_DATA_DIR: fixture.folder },
+      });
+    const [once, always] = await Promise.all([
+      ask('--output', named('new.csv')),
+      ask('--schedule', 'daily', '--output', named('reports')),
+    ]);
+    expect(once).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(once.stderr).toMatch(/Would write 1 row as csv \(\d+ bytes\) to .*new\.csv\.\n$/);
+    expect(existsSync(named('new.csv'))).toBe(false);
+    expect(always).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(always.stderr).toMatch(
+      /^Would write tenants as csv daily at 05:00 UTC into .*reports, on the worker/,
+    );
   });
 
   test('tells that the output cannot be written, without a stack', async () => {

@@ -1,0 +1,57 @@
+/** Certificates and keys that settings name: read, and refused in the name of the setting when they are of no use. */
+
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { SettingsError } from './settings-error.js';
+import { messageOf } from './system-error.js';
+
+export interface CertificatePair {
+  /** PEM, with whatever intermediate certificates follow the first. */
+  readonly cert: string;
+  readonly key: string;
+  readonly certificate: X509Certificate;
+}
+
+/** One of the settings and the file that it names. */
+interface NamedFile {
+  readonly setting: string;
+  readonly path: string;
+}
+
+/** @throws SettingsError a file cannot be read, is not PEM, or the key is of another certificate */
+export function readCertificatePair(cert: NamedFile, key: NamedFile): CertificatePair {
+  const [certText, keyText] = [readNamed(cert), readNamed(key)];
+  const certificate = parsed(cert, 'a certificate', () => new X509Certificate(certText));
+  const privateKey = parsed<KeyObject>(key, 'a private key without a passphrase', () =>
+    createPrivateKey(keyText),
+  );
+  if (certificate.checkPrivateKey(privateKey)) return { cert: certText, key: keyText, certificate };
+  throw refused(key, `${key.path} is not the key of the certificate in ${cert.setting}`);
+}
+
+/** PEM of one or more certificates. @throws SettingsError the file cannot be read or holds no certificate */
+export function readAuthorities(file: NamedFile): string {
+  const text = readNamed(file);
+  parsed(file, 'a certificate', () => new X509Certificate(text));
+  return text;
+}
+
+function readNamed(file: NamedFile): string {
+  try {
+    return readFileSync(file.path, 'utf8');
+  } catch (error) {
+    throw refused(file, `cannot be read: ${messageOf(error)}`);
+  }
+}
+
+function parsed<T>(file: NamedFile, what: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch {
+    throw refused(file, `must name a PEM file with ${what}; ${file.path} holds none`);
+  }
+}
+
+function refused({ setting }: NamedFile, message: string): SettingsError {
+  return new SettingsError([{ setting, message }]);
+}
