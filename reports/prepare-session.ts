@@ -93,7 +93,8 @@ function partnersOf(known: readonly Partner[], asked: readonly string[] | null):
 export async function showPartner(file: PublishedFile, partner: string): Promise<void> {
   await setVariable(file, 'partners', [partner]);
   // What is kept as long as the filters are is of the partner before.
-  for (const kept of ['invoiced_months', 'monthly_prices']) await file.query(`drop table if exists ${kept}`);
+  for (const kept of ['invoiced_months', 'monthly_prices', 'repeated_lines'])
+    await file.query(`drop table if exists ${kept}`);
 }
 
 /** The session's views show all partners that were asked for again. */

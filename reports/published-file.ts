@@ -45,6 +45,8 @@ export type SessionStatement =
   | 'cell-prices'
   | 'invoiced'
   | 'invoiced-months'
+  | 'repeated-lines'
+  | 'repeats-by'
   | 'invoices-owed'
   | 'monthly-prices'
   | 'price-moves'

@@ -43,6 +43,8 @@ const DEFAULT_TIME_LIMIT_MS = 60_000;
 /** What several reports read and others do not, with the names by which their SQL shows that they do. */
 const SHARED_BY_REPORTS = {
   'invoiced-months': /\binvoiced_months\b/,
+  'repeated-lines': /\b(repeated_lines|repeats_by)\b/,
+  'repeats-by': /\brepeats_by\b/,
   'invoices-owed': /\binvoices_owed\b/,
   'monthly-prices': /\b(monthly_prices|price_moves)\b/,
   'price-moves': /\bprice_moves\b/,

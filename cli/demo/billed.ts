@@ -17,12 +17,15 @@ export interface BilledTotal {
   readonly cost_per_shipment: string;
   readonly billable_weight_lb: string | null;
   readonly cost_per_lb: string | null;
+  readonly packages: string;
 }
 
 interface Sum {
   readonly key: string | null;
   readonly currencyCode: string;
   readonly invoices: Set<string>;
+  /** Carrier and tracking number: several lines may be about one package. */
+  readonly packages: Set<string>;
   shipments: bigint;
   cost: bigint;
   weighed: bigint;
@@ -67,6 +70,7 @@ function emptySum(key: string | null, currencyCode: string): Sum {
     key,
     currencyCode,
     invoices: new Set(),
+    packages: new Set(),
     shipments: 0n,
     cost: 0n,
     weighed: 0n,
@@ -77,6 +81,7 @@ function emptySum(key: string | null, currencyCode: string): Sum {
 
 function add(sum: Sum, row: BilledRow): void {
   sum.invoices.add(row.invoiceId);
+  sum.packages.add(JSON.stringify([row.carrier, row.trackingNumber]));
   sum.shipments += 1n;
   sum.cost += tenThousandths(row.billingCost);
   if (row.billableWeight === null) return;
@@ -97,10 +102,11 @@ function totalOf(sum: Sum): BilledTotal {
     invoices: String(sum.invoices.size),
     shipments: String(sum.shipments),
     billing_cost: decimal(sum.cost),
-    cost_per_shipment: decimal(roundedQuotient(sum.cost, sum.shipments)),
+    cost_per_shipment: decimal(roundedQuotient(sum.cost, BigInt(sum.packages.size))),
     billable_weight_lb: pounds === null ? null : decimal(pounds),
     cost_per_lb:
       pounds === null || pounds === 0n ? null : decimal(roundedQuotient(sum.cost * 10_000n, pounds)),
+    packages: String(sum.packages.size),
   };
 }
 

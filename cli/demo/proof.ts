@@ -34,6 +34,7 @@ const CELLS = [
   'cost_per_shipment',
   'billable_weight_lb',
   'cost_per_lb',
+  'packages',
 ] as const;
 
 export async function proveReports(

@@ -1,7 +1,8 @@
 -- title: What does each carrier charge for each zone?
 -- grain: carrier, zone in one spelling, currency
--- means: the mean cost of all shipments of a carrier into a zone, credits included, whatever they weigh; mean weights
---   stand beside it, since a dear zone may only be a heavy one.
+-- means: cost_per_shipment is what a package (a distinct tracking number) of the carrier costs into a zone, credits included,
+--   whatever it weighs; shipments counts lines. The mean weight of the lines that have one stands beside it, since a dear zone
+--   may only be a heavy one.
 -- cannot say: which carrier is cheaper for the same parcel; "what-if" compares like with like.
 -- units: billing_cost money, cost_per_shipment money, weight_per_shipment_lb lb, share_of_shipments %,
 --   credits money
@@ -28,17 +29,31 @@ with read as (
         credits_of(billing_cost) as credits
     from selected_shipments
     group by all
+),
+totals as (
+    select
+        carrier,
+        zone,
+        currency_code,
+        cast(sum(shipments) as bigint) as shipments,
+        sum(billing_cost) as billing_cost,
+        per(sum_lb(weight, unit), sum(weighed)) as weight_per_shipment_lb,
+        sum(credits) as credits
+    from read
+    group by all
 )
 select
-    carrier,
-    zone,
-    currency_code,
-    cast(sum(shipments) as bigint) as shipments,
-    percent_of(sum(shipments), sum(sum(shipments)) over (partition by carrier, currency_code)) as share_of_shipments,
-    sum(billing_cost) as billing_cost,
-    per(sum(billing_cost), sum(shipments)) as cost_per_shipment,
-    per(sum_lb(weight, unit), sum(weighed)) as weight_per_shipment_lb,
-    sum(credits) as credits
-from read
-group by carrier, zone, currency_code
-order by currency_code, try_cast(zone as integer) nulls last, zone nulls last, carrier
+    t.carrier,
+    t.zone,
+    t.currency_code,
+    t.shipments,
+    percent_of(t.shipments, sum(t.shipments) over (partition by t.carrier, t.currency_code)) as share_of_shipments,
+    t.billing_cost,
+    per(t.billing_cost, t.shipments - coalesce(r.repeats, 0)) as cost_per_shipment,
+    t.weight_per_shipment_lb,
+    t.shipments - coalesce(r.repeats, 0) as packages,
+    t.credits
+from totals as t
+left join repeats_by(carrier, zone, null, null) as r
+    on r.a = t.carrier and r.b is not distinct from t.zone and r.currency_code = t.currency_code
+order by t.currency_code, try_cast(t.zone as integer) nulls last, t.zone nulls last, t.carrier

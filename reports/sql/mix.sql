@@ -3,7 +3,8 @@
 -- params: $by zone|service|weight = zone: what a part is: a zone in one spelling, a service or a weight break
 --   $grain month|week = month: weeks begin on Monday and are named as ISO 8601 does, 2026-W10
 -- formerly: zone-mix
--- means: share_of_shipments is of the carrier's lines in that month and currency; shift is its change, in points, against
+-- means: shipments counts lines, packages the distinct tracking numbers; cost_per_shipment is billing_cost divided by packages.
+--   share_of_shipments is of the carrier's lines in that month and currency; shift is its change, in points, against
 --   the month before, of shares that are not rounded. With by=service average_zone is the mean of the service's zones
 --   where they are a scale: all given ones are numbers no more than 20 apart. A weight break goes from above the first
 --   to and with the second weight. The column zone repeats part with by=zone, in this version only.
@@ -91,11 +92,23 @@ select
             ))
     end as shift,
     s.billing_cost,
-    per(s.billing_cost, s.shipments) as cost_per_shipment,
+    per(s.billing_cost, s.shipments - coalesce(r.repeats, 0)) as cost_per_shipment,
+    s.shipments - coalesce(r.repeats, 0) as packages,
     case when s.has_scale then mean_of(s.zone_sum, s.zone_count) end as average_zone,
     s.credits,
     case when $by = 'zone' then s.part end as zone
 from shared as s
+left join repeats_by(
+    period_start(report_date, $grain),
+    carrier,
+    case $by
+        when 'zone' then zone
+        when 'service' then service_level
+        else break_name(break_of(lb_of(billable_weight, billable_weight_unit)))
+    end,
+    null
+) as r
+    on r.a = s.start and r.b = s.carrier and r.c is not distinct from s.part and r.currency_code = s.currency_code
 left join carriers as c
     on c.carrier = s.carrier and c.currency_code = s.currency_code
     and c.start = case when $grain = 'week' then s.start - interval 7 day else s.start - interval 1 month end

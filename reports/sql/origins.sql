@@ -4,6 +4,7 @@
 --   zeros that a spreadsheet takes, where the code with them is an origin as well; rows with one usual_origin are one
 --   place. average_zone is the mean of the zones where all lines of the origin are of one carrier and service whose zones
 --   are a scale (numbers no more than 20 apart), else empty. Lines without an origin stand in a row of their own.
+--   cost_per_shipment is billing_cost divided by packages, the distinct tracking numbers of a carrier; shipments counts lines.
 -- cannot say: where shipments went; destinations are not in an invoice file.
 -- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, share_of_shipments %,
 --   credits money
@@ -42,13 +43,16 @@ select
     o.shipments,
     percent_of(o.shipments, sum(o.shipments) over (partition by o.currency_code)) as share_of_shipments,
     o.billing_cost,
-    per(o.billing_cost, o.shipments) as cost_per_shipment,
+    per(o.billing_cost, o.shipments - coalesce(r.repeats, 0)) as cost_per_shipment,
     o.billable_weight_lb,
     o.cost_per_lb,
+    o.shipments - coalesce(r.repeats, 0) as packages,
     o.average_zone,
     o.credits,
     coalesce(f.origin, origin_of(o.origin)) as usual_origin
 from origins as o
+left join repeats_by(origin, null, null, null) as r
+    on r.a is not distinct from o.origin and r.currency_code = o.currency_code
 left join (select distinct origin from origins) as f
     on regexp_full_match(origin_of(o.origin), '[0-9]{3,4}') and f.origin = lpad(origin_of(o.origin), 5, '0')
 order by o.currency_code, o.billing_cost desc, o.origin

@@ -1,8 +1,9 @@
 -- title: Which services are used, and what do they cost over ground?
 -- grain: carrier, service level, currency
 -- params: $ground text = ground: the word by which a service level is known to be ground, any case; a whole word
--- means: ground_cost_per_shipment is the carrier's mean over its ground services; premium_per_shipment and
---   premium_percent compare the two exact means and are rounded once. The like-for-like columns compare only shipments
+-- means: cost_per_shipment is billing_cost divided by packages, the distinct tracking numbers; shipments counts lines.
+--   ground_cost_per_shipment is the carrier's cost of a package over its ground services; premium_per_shipment and
+--   premium_percent compare the two exact means and are rounded once. The like-for-like columns compare only lines
 --   whose zone and begun pound the carrier's ground also has: premium_like_for_like is their cost less what as many
 --   at the ground mean of the same zone and pound cost, rounded once. Credits and lines of zero are counted in the first
 --   columns (credits shows apart what billing_cost contains of them) and left out of the like-for-like ones, as are lines
@@ -48,11 +49,18 @@ services as (
     from read
     group by all
 ),
+-- A package that has lines of several ground services is one package of ground.
 ground as (
-    select carrier, currency_code, sum(billing_cost) as billing_cost, sum(shipments) as shipments
-    from services
-    where is_ground
-    group by all
+    select
+        s.carrier,
+        s.currency_code,
+        sum(s.billing_cost) as billing_cost,
+        sum(s.shipments) - coalesce(any_value(r.repeats), 0) as packages
+    from services as s
+    left join repeats_by(carrier, has_word(service_level, $ground), null, null) as r
+        on r.a = s.carrier and r.b and r.currency_code = s.currency_code
+    where s.is_ground
+    group by s.carrier, s.currency_code
 ),
 cells as (
     select
@@ -93,15 +101,19 @@ compared as (
     where not c.is_ground
     group by all
 ),
--- What a service's shipments cost above as many at the ground mean, times the number of ground shipments, in
+-- What a service's packages cost above as many at the ground mean, times the number of ground packages, in
 -- ten-thousandths: a whole number, so that the premiums below are rounded once.
 over_ground as (
     select
         s.*,
+        s.shipments - coalesce(r.repeats, 0) as packages,
         g.billing_cost as ground_cost,
-        g.shipments as ground_shipments,
-        ten_thousandths(s.billing_cost) * g.shipments - ten_thousandths(g.billing_cost) * s.shipments as excess
+        g.packages as ground_packages,
+        ten_thousandths(s.billing_cost) * g.packages
+            - ten_thousandths(g.billing_cost) * (s.shipments - coalesce(r.repeats, 0)) as excess
     from services as s
+    left join repeats_by(carrier, service_level, null, null) as r
+        on r.a = s.carrier and r.b is not distinct from s.service_level and r.currency_code = s.currency_code
     left join ground as g on g.carrier = s.carrier and g.currency_code = s.currency_code
 )
 select
@@ -111,16 +123,17 @@ select
     s.shipments,
     percent_of(s.shipments, sum(s.shipments) over (partition by s.carrier, s.currency_code)) as share_of_shipments,
     s.billing_cost,
-    per(s.billing_cost, s.shipments) as cost_per_shipment,
+    per(s.billing_cost, s.packages) as cost_per_shipment,
     s.is_ground,
-    per(s.ground_cost, s.ground_shipments) as ground_cost_per_shipment,
+    per(s.ground_cost, s.ground_packages) as ground_cost_per_shipment,
     case
-        when not s.is_ground then as_amount(rounded_quotient(s.excess, s.shipments * s.ground_shipments))
+        when not s.is_ground then as_amount(rounded_quotient(s.excess, s.packages * s.ground_packages))
     end as premium_per_shipment,
     case
         when not s.is_ground and s.ground_cost > 0
-            then as_hundredths(rounded_quotient(s.excess * 10000, ten_thousandths(s.ground_cost) * s.shipments))
+            then as_hundredths(rounded_quotient(s.excess * 10000, ten_thousandths(s.ground_cost) * s.packages))
     end as premium_percent,
+    s.packages,
     c.shipments as like_for_like_shipments,
     c.premium as premium_like_for_like,
     s.credits

@@ -4,7 +4,8 @@
 -- means: charges and credits (negative lines) are shown apart and add up to billing_cost. A change compares with the
 --   month before, or the same month a year before (with grain=week: the week before, and 52 weeks before), when that has
 --   lines within the filters; it is empty otherwise, and a percentage also where the amount before was not above zero.
---   Percentages and averages are rounded once, half away from zero.
+--   cost_per_shipment is billing_cost divided by packages, the distinct tracking numbers of a carrier; shipments counts lines, and
+--   a package that has lines in two months counts in both. Percentages and averages are rounded once, half away from zero.
 -- cannot say: whether a month is complete. Carriers bill late; the report "accrual" estimates what is missing.
 -- units: charges money, credits money, billing_cost money, cost_per_shipment money, billable_weight_lb lb,
 --   cost_per_lb money/lb, change_on_month money, change_on_month_percent %, change_on_year money,
@@ -44,14 +45,17 @@ select
     m.charges,
     m.credits,
     m.billing_cost,
-    per(m.billing_cost, m.shipments) as cost_per_shipment,
+    per(m.billing_cost, m.shipments - coalesce(r.repeats, 0)) as cost_per_shipment,
     m.billable_weight_lb,
     m.cost_per_lb,
+    m.shipments - coalesce(r.repeats, 0) as packages,
     m.billing_cost - p.billing_cost as change_on_month,
     change_percent(m.billing_cost, p.billing_cost) as change_on_month_percent,
     m.billing_cost - y.billing_cost as change_on_year,
     change_percent(m.billing_cost, y.billing_cost) as change_on_year_percent
 from months as m
+left join repeats_by(period_start(report_date, $grain), null, null, null) as r
+    on r.a = m.start and r.currency_code = m.currency_code
 left join months as p on p.currency_code = m.currency_code and p.start = case when $grain = 'week' then m.start - interval 7 day else m.start - interval 1 month end
 left join months as y on y.currency_code = m.currency_code and y.start = case when $grain = 'week' then m.start - interval 364 day else m.start - interval 1 year end
 order by m.currency_code, m.start

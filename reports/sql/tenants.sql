@@ -1,8 +1,8 @@
 -- title: What did each tenant's shipments cost?
 -- grain: tenant, currency
--- means: billing_cost sums the shipments of finalized invoices, credits (negative lines) included; credits shows them apart. cost_per_shipment
---   and cost_per_lb are that sum divided, rounded once, half away from zero, to four decimals. Kilograms are summed,
---   then brought to pounds at 2.2046226218.
+-- means: billing_cost sums the shipments of finalized invoices, credits (negative lines) included; credits shows them apart. shipments
+--   counts lines, packages the distinct tracking numbers of a carrier; cost_per_shipment is the cost of a package. It and cost_per_lb
+--   are rounded once, half away from zero, to four decimals. Kilograms are summed, then brought to pounds at 2.2046226218.
 -- cannot say: surcharges, dimensional weight, destination and margin are not in an invoice file.
 -- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, credits money
 -- detail: credits, tenant_id
@@ -15,17 +15,33 @@
 --   rows: tenant | currency_code | invoices | shipments | billing_cost | cost_per_shipment
 --   Acme | EUR | 1 | 1 | 5.0000 | 5.0000
 --   Acme | USD | 1 | 2 | 30.0000 | 15.0000
+with totals as (
+    select
+        tenant,
+        tenant_id,
+        currency_code,
+        count(distinct invoice_id) as invoices,
+        cast(sum(shipments) as bigint) as shipments,
+        sum(billing_cost) as billing_cost,
+        sum_lb(weight, unit) as billable_weight_lb,
+        per_lb(sum(billing_cost), weight, unit) as cost_per_lb,
+        sum(credits) as credits
+    from invoiced_months
+    group by all
+)
 select
-    tenant,
-    currency_code,
-    count(distinct invoice_id) as invoices,
-    cast(sum(shipments) as bigint) as shipments,
-    sum(billing_cost) as billing_cost,
-    per(sum(billing_cost), sum(shipments)) as cost_per_shipment,
-    sum_lb(weight, unit) as billable_weight_lb,
-    per_lb(sum(billing_cost), weight, unit) as cost_per_lb,
-    sum(credits) as credits,
-    tenant_id
-from invoiced_months
-group by tenant, tenant_id, currency_code
-order by currency_code, sum(billing_cost) desc, tenant
+    t.tenant,
+    t.currency_code,
+    t.invoices,
+    t.shipments,
+    t.billing_cost,
+    per(t.billing_cost, t.shipments - coalesce(r.repeats, 0)) as cost_per_shipment,
+    t.billable_weight_lb,
+    t.cost_per_lb,
+    t.shipments - coalesce(r.repeats, 0) as packages,
+    t.credits,
+    t.tenant_id
+from totals as t
+left join repeats_by(tenant, tenant_id, null, null) as r
+    on r.a = t.tenant and r.b is not distinct from t.tenant_id and r.currency_code = t.currency_code
+order by t.currency_code, t.billing_cost desc, t.tenant

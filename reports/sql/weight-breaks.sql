@@ -2,6 +2,8 @@
 -- grain: weight break, currency
 -- means: a shipment belongs to the break above over_lb, up to and with up_to_lb; kilograms are brought to pounds at
 --   2.2046226218 first and are not rounded. The rows without bounds are shipments that have no weight.
+--   cost_per_shipment is billing_cost divided by packages, the distinct tracking numbers of a carrier; shipments counts lines, and
+--   a package billed with two weights counts in both breaks.
 -- cannot say: whether the weight is the scale's or a dimensional one; an invoice file has only the billed weight.
 -- units: over_lb lb, up_to_lb lb, share_of_shipments %, billing_cost money, cost_per_shipment money,
 --   billable_weight_lb lb, cost_per_lb money/lb, credits money
@@ -31,25 +33,48 @@ weighed as (
         credits_of(billing_cost) as credits
     from selected_shipments
     group by billable_weight, billable_weight_unit, currency_code
+),
+totals as (
+    select
+        w.currency_code,
+        b.over_lb,
+        b.up_to_lb,
+        cast(sum(w.shipments) as bigint) as shipments,
+        sum(w.billing_cost) as billing_cost,
+        sum_lb(w.weight, w.unit) as billable_weight_lb,
+        per_lb(sum(w.billing_cost), w.weight, w.unit) as cost_per_lb,
+        sum(w.credits) as credits
+    from weighed as w
+    left join breaks as b on w.lb > b.over_lb and (b.up_to_lb is null or w.lb <= b.up_to_lb)
+    group by all
+),
+repeated as (
+    select
+        l.currency_code,
+        b.over_lb,
+        count(*) - count(distinct (l.carrier, l.tracking_number)) as repeats
+    from (select *, lb_of(billable_weight, billable_weight_unit) as lb from repeated_lines) as l
+    left join breaks as b on l.lb > b.over_lb and (b.up_to_lb is null or l.lb <= b.up_to_lb)
+    group by all
 )
 select
     case
-        when b.over_lb is null then 'no weight'
-        when b.up_to_lb = 0 then '0 lb'
-        when b.up_to_lb is null then 'over ' || b.over_lb || ' lb'
-        else b.over_lb || ' to ' || b.up_to_lb || ' lb'
+        when t.over_lb is null then 'no weight'
+        when t.up_to_lb = 0 then '0 lb'
+        when t.up_to_lb is null then 'over ' || t.over_lb || ' lb'
+        else t.over_lb || ' to ' || t.up_to_lb || ' lb'
     end as weight_break,
-    w.currency_code,
-    case when b.over_lb >= 0 then b.over_lb end as over_lb,
-    b.up_to_lb,
-    cast(sum(w.shipments) as bigint) as shipments,
-    percent_of(sum(w.shipments), sum(sum(w.shipments)) over (partition by w.currency_code)) as share_of_shipments,
-    sum(w.billing_cost) as billing_cost,
-    per(sum(w.billing_cost), sum(w.shipments)) as cost_per_shipment,
-    sum_lb(w.weight, w.unit) as billable_weight_lb,
-    per_lb(sum(w.billing_cost), w.weight, w.unit) as cost_per_lb,
-    sum(w.credits) as credits
-from weighed as w
-left join breaks as b on w.lb > b.over_lb and (b.up_to_lb is null or w.lb <= b.up_to_lb)
-group by w.currency_code, b.over_lb, b.up_to_lb
-order by w.currency_code, b.over_lb nulls last
+    t.currency_code,
+    case when t.over_lb >= 0 then t.over_lb end as over_lb,
+    t.up_to_lb,
+    t.shipments,
+    percent_of(t.shipments, sum(t.shipments) over (partition by t.currency_code)) as share_of_shipments,
+    t.billing_cost,
+    per(t.billing_cost, t.shipments - coalesce(r.repeats, 0)) as cost_per_shipment,
+    t.billable_weight_lb,
+    t.cost_per_lb,
+    t.shipments - coalesce(r.repeats, 0) as packages,
+    t.credits
+from totals as t
+left join repeated as r on r.over_lb is not distinct from t.over_lb and r.currency_code = t.currency_code
+order by t.currency_code, t.over_lb nulls last

@@ -1,8 +1,10 @@
 -- title: What does each carrier zone cost, and how far do shipments travel?
 -- grain: carrier zone as the carrier wrote it, currency
 -- means: one row for each spelling of a zone, so that nothing is merged behind your back; zone is the spelling brought
---   to one form ("Zone 5", "05" and "5" are 5). share_of_shipments is of all shipments in that currency.
---   billing_cost includes credits, which are also shown apart. Averages are rounded once, half away from zero, to four decimals.
+--   to one form ("Zone 5", "05" and "5" are 5). share_of_shipments is of all lines in that currency.
+--   billing_cost includes credits, which are also shown apart. cost_per_shipment is billing_cost
+--   divided by packages, the distinct tracking numbers of a carrier; shipments counts lines, and a package that has lines in two
+--   zones counts in both. Averages are rounded once, half away from zero, to four decimals.
 -- cannot say: distance. A zone means what its carrier says; the same number differs between carriers and services.
 --   Surcharges, dimensional weight and destination are not in an invoice file.
 -- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb,
@@ -19,18 +21,33 @@
 --   5 | 5 | 2 | 50.00 | 22.0000
 --   Zone 5 | 5 | 1 | 25.00 | 20.0000
 --   | | 1 | 25.00 | 4.0000
+with totals as (
+    select
+        carrier_zone,
+        currency_code,
+        count(distinct invoice_id) as invoices,
+        count(*) as shipments,
+        sum(billing_cost) as billing_cost,
+        sum_lb(billable_weight, billable_weight_unit) as billable_weight_lb,
+        per_lb(sum(billing_cost), billable_weight, billable_weight_unit) as cost_per_lb,
+        credits_of(billing_cost) as credits
+    from selected_shipments
+    group by all
+)
 select
-    carrier_zone,
-    currency_code,
-    count(distinct invoice_id) as invoices,
-    count(*) as shipments,
-    sum(billing_cost) as billing_cost,
-    per(sum(billing_cost), count(*)) as cost_per_shipment,
-    sum_lb(billable_weight, billable_weight_unit) as billable_weight_lb,
-    per_lb(sum(billing_cost), billable_weight, billable_weight_unit) as cost_per_lb,
-    normal_zone(carrier_zone) as zone,
-    percent_of(count(*), sum(count(*)) over (partition by currency_code)) as share_of_shipments,
-    credits_of(billing_cost) as credits
-from selected_shipments
-group by carrier_zone, currency_code
-order by currency_code, try_cast(normal_zone(carrier_zone) as integer) nulls last, zone nulls last, carrier_zone
+    t.carrier_zone,
+    t.currency_code,
+    t.invoices,
+    t.shipments,
+    t.billing_cost,
+    per(t.billing_cost, t.shipments - coalesce(r.repeats, 0)) as cost_per_shipment,
+    t.billable_weight_lb,
+    t.cost_per_lb,
+    t.shipments - coalesce(r.repeats, 0) as packages,
+    normal_zone(t.carrier_zone) as zone,
+    percent_of(t.shipments, sum(t.shipments) over (partition by t.currency_code)) as share_of_shipments,
+    t.credits
+from totals as t
+left join repeats_by(carrier_zone, null, null, null) as r
+    on r.a is not distinct from t.carrier_zone and r.currency_code = t.currency_code
+order by t.currency_code, try_cast(normal_zone(t.carrier_zone) as integer) nulls last, zone nulls last, t.carrier_zone

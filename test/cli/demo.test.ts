@@ -27,7 +27,8 @@ describe('totalsOf', () => {
   test('adds what is approved, by key and currency, and rounds each quotient once, half away from zero', () => {
     const rows = [
       billedRow({ billingCost: '-0.0001' }),
-      billedRow({ billingCost: '-0.0002', billableWeight: null, unit: null }),
+      billedRow({ billingCost: '-0.0002', billableWeight: null, unit: null, trackingNumber: 'M' }),
+      billedRow({ billingCost: '0', billableWeight: null, unit: null, trackingNumber: 'M' }),
       billedRow({ billingCost: '9', currencyCode: 'EUR', billableWeight: '1', unit: 'KG' }),
       billedRow({ billingCost: '100', status: 'CANCELED' }),
       billedRow({ billingCost: '100', status: 'DRAFT' }),
@@ -35,12 +36,22 @@ describe('totalsOf', () => {
     ];
     expect(totalsOf(rows, { by: 'tenant', level: 'tenant' })).toEqual([
       {
-        ...{ key: 'T', currency_code: 'USD', invoices: '1', shipments: '2', billing_cost: '-0.0003' },
-        ...{ cost_per_shipment: '-0.0002', billable_weight_lb: '1.0000', cost_per_lb: '-0.0003' },
+        ...{ key: 'T', currency_code: 'USD', invoices: '1', shipments: '3', billing_cost: '-0.0003' },
+        ...{
+          cost_per_shipment: '-0.0002',
+          billable_weight_lb: '1.0000',
+          cost_per_lb: '-0.0003',
+          packages: '2',
+        },
       },
       {
         ...{ key: 'T', currency_code: 'EUR', invoices: '1', shipments: '1', billing_cost: '9.0000' },
-        ...{ cost_per_shipment: '9.0000', billable_weight_lb: '2.2046', cost_per_lb: '4.0824' },
+        ...{
+          cost_per_shipment: '9.0000',
+          billable_weight_lb: '2.2046',
+          cost_per_lb: '4.0824',
+          packages: '1',
+        },
       },
     ]);
   });

@@ -87,6 +87,10 @@ function grouped(members: readonly Row[], of: (row: Row) => readonly unknown[]):
   return [...groups].map(([key, group]) => [JSON.parse(key) as unknown[], group]);
 }
 
+/** Distinct tracking numbers, per carrier. */
+const packagesOf = (group: readonly Row[]): number =>
+  new Set(group.map((row) => JSON.stringify([row.carrier, row.tracking]))).size;
+
 /** The columns every cost report has. */
 function costColumns(group: readonly Row[]): Record<string, unknown> {
   const lb = pounds(group);
@@ -94,8 +98,9 @@ function costColumns(group: readonly Row[]): Record<string, unknown> {
   return {
     invoices: new Set(group.map((row) => row.invoiceId)).size,
     shipments: group.length,
+    packages: packagesOf(group),
     billing_cost: decimalText(cost(group)),
-    cost_per_shipment: ratio(cost(group), BigInt(group.length) * 10_000n),
+    cost_per_shipment: ratio(cost(group), BigInt(packagesOf(group)) * 10_000n),
     billable_weight_lb: lb === null ? null : decimalText(lb),
     cost_per_lb:
       exact === null || exact === 0n ? null : decimalText(roundedQuotient(cost(group) * EXACT, exact)),
@@ -232,6 +237,7 @@ describe('mix', () => {
         zone,
         currency_code: currency,
         shipments: group.length,
+        packages: packagesOf(group),
         share_of_shipments: percent(part, whole),
         shift:
           wholeBefore === 0n
@@ -240,7 +246,7 @@ describe('mix', () => {
                 roundedQuotient((part * wholeBefore - partBefore * whole) * 10_000n, whole * wholeBefore),
               ),
         billing_cost: decimalText(cost(group)),
-        cost_per_shipment: ratio(cost(group), BigInt(group.length) * 10_000n),
+        cost_per_shipment: ratio(cost(group), BigInt(packagesOf(group)) * 10_000n),
         credits: costColumns(group).credits,
         average_zone: null,
       };

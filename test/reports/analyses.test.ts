@@ -658,6 +658,87 @@ describe('restatement', () => {
   });
 });
 
+describe('packages', () => {
+  const line = (tracking: string, cost: string, more: Partial<FixtureShipment> = {}): FixtureShipment =>
+    aShipment({ tracking, cost, weight: '2', zone: '5', service: 'Ground', origin: '02139', ...more });
+  // A cost 10, was credited 4 and charged 3 more, B cost 11: 20 for four lines and two packages, 10 each.
+  const fourLines = [line('A', '10'), line('A', '-4'), line('A', '3'), line('B', '11')];
+
+  test.each([
+    ['tenants', {}],
+    ['carriers', {}],
+    ['zones', {}],
+    ['carrier-zones', {}],
+    ['summary', {}],
+    ['summary', { grain: 'week' }],
+    ['matrix', {}],
+    ['origins', {}],
+    ['weight-breaks', {}],
+    ['services', {}],
+    ['mix', { by: 'zone' }],
+    ['mix', { by: 'service', grain: 'week' }],
+    ['mix', { by: 'weight' }],
+  ] as const)('of four lines %s %j counts two and divides by them', async (name, parameters) => {
+    const invoices = [anInvoice(fourLines.slice(0, 2)), anInvoice(fourLines.slice(2))];
+    const result = await askReport(name, invoices, { parameters });
+    expect(cells(result, 'shipments', 'packages', 'billing_cost', 'cost_per_shipment')).toEqual([
+      [4, 2, '20.0000', '10.0000'],
+    ]);
+  });
+
+  test('are per carrier and per row, and what has no zone, origin, weight or service is a row as well', async () => {
+    const nothing = { weight: null, unit: null, zone: null, service: null, origin: null };
+    const invoices = [
+      anInvoice([
+        ...fourLines,
+        line('A', '6', { carrier: 'fedex' }),
+        line('B', '8', nothing),
+        line('B', '4', nothing),
+      ]),
+    ];
+    for (const name of ['zones', 'origins', 'weight-breaks'] as const) {
+      expect(cells(await askReport(name, invoices), 'shipments', 'packages', 'cost_per_shipment')).toEqual(
+        expect.arrayContaining([
+          // Two of the usual carrier and one of FedEx, 26 by 3; and B once more where it has no cells.
+          [5, 3, '8.6667'],
+          [2, 1, '12.0000'],
+        ]),
+      );
+    }
+    expect(cells(await askReport('services', invoices), 'shipments', 'packages')).toEqual(
+      expect.arrayContaining([
+        [4, 2],
+        [2, 1],
+        [1, 1],
+      ]),
+    );
+  });
+
+  test('a premium over ground is of packages: two services of ground that bill one number are one', async () => {
+    const invoices = [
+      anInvoice([
+        line('A', '8', { service: 'Ground' }),
+        line('A', '2', { service: 'Home Ground' }),
+        line('B', '6', { service: '2Day' }),
+        line('B', '9', { service: '2Day' }),
+      ]),
+    ];
+    const columns = [
+      'service_level',
+      'packages',
+      'ground_cost_per_shipment',
+      'premium_per_shipment',
+      'premium_percent',
+    ];
+    // Ground is 10 for one package, 2Day 15 for one: 5, or half, more.
+    expect(cells(await askReport('services', invoices), ...columns)).toEqual([
+      ['2Day', 1, '10.0000', '5.0000', '50.00'],
+      ['Ground', 1, '10.0000', null, null],
+      ['Home Ground', 1, '10.0000', null, null],
+    ]);
+  });
+});
+
 describe('services', () => {
   test('compares a service with ground, overall and like for like', async () => {
     const result = await askReport('services', [
