@@ -97,6 +97,7 @@ const BY_NAME: Readonly<Record<string, Verdict>> = {
   ReportNotFoundError: { exitCode: EXIT.usage },
   ReportFilterError: { exitCode: EXIT.usage },
   NotPublishedError: { exitCode: EXIT.nothingMatched },
+  OtherVersionFileError: { exitCode: EXIT.nothingMatched },
   DamagedFileError: { exitCode: EXIT.nothingMatched },
   FileOutOfReachError: { exitCode: EXIT.unreachable },
   ReportInterruptedError: { exitCode: EXIT.checkFailed },

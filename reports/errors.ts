@@ -1,5 +1,7 @@
 /** What can go wrong with a report, one class for each thing a caller does differently about it. */
 
+import { UnreadableFileError } from '../ops/damaged-file.js';
+
 /** The file analysts read is not there yet: nothing was ever published (exit 3). */
 export class NotPublishedError extends Error {
   override readonly name = 'NotPublishedError';
@@ -9,6 +11,35 @@ export class NotPublishedError extends Error {
     super(`Nothing is published yet: ${path} does not exist. Load an invoice, or run "billsync snapshot".`);
     this.path = path;
   }
+}
+
+/** The file was published by a version of billsync that knew other views or columns (exit 3). */
+export class OtherVersionFileError extends UnreadableFileError {
+  override readonly name = 'OtherVersionFileError';
+  readonly code = 'published-by-another-version';
+}
+
+/** DuckDB's words for a table, view, macro or column that a file does not have. */
+const IS_MISSING =
+  /^(?:Catalog|Binder) Error: ([^\n]*(?:does not exist|not found|does not have a column)[^\n]*)/;
+
+/**
+ * What a published file is asked for is in every file that this version publishes, so what is missing tells of another
+ * version.
+ *
+ * @returns an OtherVersionFileError, or the error as it came when it means something else
+ */
+export function asOtherVersion(error: unknown, path: string): unknown {
+  const missing = error instanceof Error ? IS_MISSING.exec(error.message)?.[1] : undefined;
+  if (missing === undefined) return error;
+  return new OtherVersionFileError(
+    path,
+    `${path} was published by another version of billsync and lacks what this one reads (${missing}).`,
+    {
+      hint: '`billsync snapshot` publishes it again; a worker that runs must be of this version first',
+      cause: error,
+    },
+  );
 }
 
 /** No report has this name; `suggestions` are the nearest that exist. */

@@ -9,7 +9,7 @@ import {
 } from '@duckdb/node-api';
 import { asDamage } from '../ops/damaged-file.js';
 import type { ExtraTable } from './catalogue.js';
-import { NotPublishedError } from './errors.js';
+import { asOtherVersion, NotPublishedError } from './errors.js';
 
 /** One reader with its own session; reports share nothing but the file. */
 export interface PublishedFile {
@@ -75,6 +75,7 @@ export function readElsewhere(path: string, connect: Connect): void {
 /**
  * @param path of `reports.duckdb`; it may be replaced while it is open, this reader then keeps its view
  * @throws NotPublishedError when there is no file
+ * @throws OtherVersionFileError from `query`: the file does not have what is asked for
  * @throws DamagedFileError when nothing can be read of it; `query` too, of a part that is damaged
  */
 export async function openPublishedFile(path: string): Promise<PublishedFile> {
@@ -90,7 +91,7 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
       if (values) statement.bind({ ...values });
       return await statement.runAndReadAll();
     } catch (error) {
-      throw asDamage(error, path);
+      throw asDamage(asOtherVersion(error, path), path);
     }
   };
   try {

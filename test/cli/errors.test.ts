@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { CredentialsRefusedError, HashMismatchError, UnreachableError } from '../../billing/errors.js';
 import { CliError, describeError, EXIT } from '../../cli/errors.js';
-import { NotPublishedError } from '../../reports/errors.js';
+import { asOtherVersion, NotPublishedError } from '../../reports/errors.js';
 import { TemporalUnreachableError } from '../../temporal/connect.js';
 import { EnvironmentMismatchError, WarehouseLockedError } from '../../warehouse/errors.js';
 
@@ -20,6 +20,10 @@ describe('describeError', () => {
     [new UnreachableError('api.example.com', 'ECONNREFUSED', null), EXIT.unreachable],
     [new HashMismatchError('7f3a', { expected: 'a', actual: 'b' }), EXIT.rejected],
     [new NotPublishedError('/x'), EXIT.nothingMatched],
+    [
+      asOtherVersion(new Error('Catalog Error: Table with name partners does not exist!'), '/x'),
+      EXIT.nothingMatched,
+    ],
     [new TemporalUnreachableError(null), EXIT.unreachable],
     [new WarehouseLockedError('/x', { pid: 42, role: 'worker' }), EXIT.locked],
     [new EnvironmentMismatchError('/x', { wanted: 'test', found: 'production' }), EXIT.usage],

@@ -3,9 +3,15 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listReports, parseReport } from '../../reports/catalogue.js';
-import { NotPublishedError, ReportInterruptedError, ReportNotFoundError } from '../../reports/errors.js';
+import {
+  NotPublishedError,
+  OtherVersionFileError,
+  ReportInterruptedError,
+  ReportNotFoundError,
+} from '../../reports/errors.js';
 import { openPublishedFile } from '../../reports/published-file.js';
 import { drawCharts } from '../../reports/render/chart-svg.js';
 import { runReport } from '../../reports/run-report.js';
@@ -143,6 +149,38 @@ describe('runReport', () => {
     ).rejects.toThrow(NotPublishedError);
     await rm(folder, { recursive: true });
   });
+
+  test.each([
+    ['a view', 'drop view partners', 'Table with name partners does not exist'],
+    ['a macro', 'drop macro table current_loads_as_known_on', 'current_loads_as_known_on does not exist'],
+    [
+      'a column',
+      'create or replace view invoices as select * exclude (partner_id) from invoice_state',
+      'partner_id',
+    ],
+  ])(
+    'says of a file without %s that another version published it, and what to do',
+    async (_what, change, missing) => {
+      const old = await reportsFixture([]);
+      const instance = await DuckDBInstance.create(old.path);
+      const connection = await instance.connect();
+      await connection.run(change);
+      connection.closeSync();
+      instance.closeSync();
+      const error = await runReport({
+        databasePath: old.path,
+        name: 'tenants',
+        filters: { asKnownOn: '2026-03-01' },
+      }).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(OtherVersionFileError);
+      expect(error).toMatchObject({
+        message: expect.stringContaining(`${old.path} was published by another version of billsync`),
+        hint: expect.stringContaining('`billsync snapshot` publishes it again'),
+      });
+      expect(String(error)).toContain(missing);
+      await old.remove();
+    },
+  );
 
   test('stops a report at its limit and says so', async () => {
     const asked = runReport({ databasePath: fixture.path, name: 'outliers', timeLimitMs: 1 });
