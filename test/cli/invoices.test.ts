@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { billsync } from '../support/billsync.js';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.js';
 import { aCsv, INVOICE } from '../warehouse/support.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-invoices-'));
@@ -57,3 +58,19 @@ test('what is named and not there ends with 3 and names the nearest', async () =
   expect(spelt.exitCode).toBe(0);
   expect(JSON.parse(spelt.stdout)).toHaveLength(2);
 }, 90_000);
+
+test('a draft goes by the name of its tenant, as in the list', async () => {
+  const named = { tenantId: '11111111-0000-4000-8000-000000000001', tenant: 'Acme' };
+  const fixture = await reportsFixture([
+    anInvoice([aShipment({ tenant: 'Acme' })], named),
+    anInvoice([], { ...named, number: 'INV-DRAFT', state: 'draft' }),
+  ]);
+  try {
+    const { stdout } = await billsync(['invoices', 'show', 'INV-DRAFT'], {
+      env: { BILLSYNC_DATA_DIR: fixture.folder },
+    });
+    expect(stdout).toMatch(/^ {2}tenant +Acme \(tenant level\)$/m);
+  } finally {
+    await fixture.remove();
+  }
+});

@@ -203,6 +203,20 @@ describe('reports', () => {
 });
 
 describe('the published file', () => {
+  test('asks for a person where rows contradict their header, and not for a line that was billed late', async () => {
+    const late: [string, string, string] = ['period', '2026-03-01 to 2026-03-08', '2026-02-01 to 2026-03-08'];
+    const copy = await reportsFixture([
+      anInvoice([aShipment()], { number: 'INV-LATE', differences: [late] }),
+      anInvoice([aShipment()], { number: 'INV-WRONG', differences: [late, ['total-amount', '1', '2']] }),
+    ]);
+    const running = await dashboardOver(copy.path, { patienceMs: 60_000, firstWordsMs: 60_000 });
+    const page = await (await fetch(running.url)).text();
+    expect(page).toMatch(/INV-WRONG.*Its rows contradict its header: /);
+    expect(page).not.toContain('INV-LATE');
+    await running.close();
+    await copy.remove();
+  });
+
   test('is never changed, and what replaces it is shown at once', async () => {
     const copy = await reportsFixture([anInvoice([aShipment({ tenant: 'before' })])]);
     const other = await reportsFixture([anInvoice([aShipment({ tenant: 'after' })])]);
