@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { brokenRecord } from '../archive/broken-records.js';
 import type { Dice } from '../simulation/dice.js';
-import type { HostileInput } from './hostile-inputs.js';
+import type { HostileInput } from './hostile-world.js';
 import type { Product } from './product.js';
 
 /** None of these takes anything from anybody: `verify` still ends with 0. */

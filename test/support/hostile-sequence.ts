@@ -13,7 +13,8 @@ import type { ForeignInvoice, ForeignQuirk, ForeignRoute } from './foreign-servi
 import { startForeignService } from './foreign-service.js';
 import { unsettled } from './foreign-story.js';
 import { DAMAGE_BESIDE_THE_ARCHIVE, DAMAGE_IN_THE_ARCHIVE, DAMAGE_RULES } from './hostile-damage.js';
-import { type HostileInput, type HostileWorld, NETWORK_INPUTS } from './hostile-inputs.js';
+import { NETWORK_INPUTS } from './hostile-inputs.js';
+import type { HostileInput, HostileWorld } from './hostile-world.js';
 import { createProduct, type Product } from './product.js';
 
 export interface HostileSequenceOptions {
@@ -93,6 +94,7 @@ export async function playHostileSequence(options: HostileSequenceOptions): Prom
   try {
     await product.start('up');
     await bill('before all of it');
+    if (broken.length > 0) return { seed, played, broken, slowestHonestMs };
     await attack(isArchiveDamaged ? [...running, ...DAMAGE_IN_THE_ARCHIVE] : running, inputs);
     await bill('after hostile inputs');
     if (dice.chance(0.5)) await product.kill('up');
