@@ -1,12 +1,14 @@
 -- title: What was changed after the first charge, and were disputes credited?
--- grain: carrier, tracking number, currency
+-- grain: tenant, carrier, tracking number, currency
 -- source: disputes
 -- params: $limit integer: at most so many, the most money first; without it all
--- means: numbers with more than one line, with a credit, or in dispute. The first charge is the line above zero of the
+-- means: numbers for which one tenant has more than one line, with a credit, or in dispute. The first charge is the line above zero of the
 --   earliest invoice date (then the invoice and row that come first). adjusted is what later lines above zero add;
 --   credited is the lines below zero. changed names what a later line has otherwise than the first: weight (in the same
 --   unit), zone (in one spelling) or service. disputed is what you asked back (--disputes FILE with carrier,
 --   tracking_number, currency_code, amount; carriers in any case); outstanding is disputed less credited, if above zero.
+--   A number of several tenants is judged for each by itself ("duplicates" shows it); what is disputed of it stands with the tenant that
+--   was billed first (then by name).
 -- cannot say: whether an adjustment is right; nor which credit answers which dispute of one number.
 -- units: first_charge money, adjusted money, credited money, disputed money, outstanding money
 -- chart: bar key=carrier value=adjusted combine=sum
@@ -42,12 +44,11 @@ lines as (
         first_value(s.billable_weight) over number as first_weight,
         first_value(s.billable_weight_unit) over number as first_unit,
         first_value(s.zone) over number as first_zone,
-        first_value(s.service_level) over number as first_service,
-        count(*) over (partition by s.carrier, s.tracking_number, s.currency_code) as lines_of_number
+        first_value(s.service_level) over number as first_service
     from selected_shipments as s
     semi join looked_up as m on m.mark = mark_of(s.tracking_number)
     window number as (
-        partition by s.carrier, s.tracking_number, s.currency_code
+        partition by s.carrier, s.tracking_number, s.currency_code, s.tenant
         order by s.billing_cost <= 0, s.invoice_generation_date, s.invoice_id, s.row_number
     )
 ),
@@ -56,7 +57,7 @@ numbers as (
         carrier,
         tracking_number,
         currency_code,
-        min(tenant) as tenant,
+        tenant,
         count(*) as lines,
         count(distinct invoice_id) as invoices,
         sum(billing_cost) filter (where place = 1 and billing_cost > 0) as first_charge,
@@ -68,9 +69,12 @@ numbers as (
         ) > 0 as has_other_weight,
         count(*) filter (where billing_cost > 0 and zone is distinct from first_zone) > 0 as has_other_zone,
         count(*) filter (where billing_cost > 0 and service_level is distinct from first_service) > 0 as has_other_service,
-        max(invoice_generation_date) as last_invoice_date
+        max(invoice_generation_date) as last_invoice_date,
+        row_number() over (
+            partition by lower(carrier), tracking_number, currency_code order by min(invoice_generation_date), carrier, tenant
+        ) as place
     from lines
-    group by carrier, tracking_number, currency_code
+    group by carrier, tracking_number, currency_code, tenant
 )
 select
     n.carrier,
@@ -96,7 +100,7 @@ select
     n.last_invoice_date
 from numbers as n
 left join disputed as d
-    on d.carrier = lower(n.carrier) and d.tracking_number = n.tracking_number and d.currency_code = n.currency_code
+    on n.place = 1 and d.carrier = lower(n.carrier) and d.tracking_number = n.tracking_number and d.currency_code = n.currency_code
 where n.lines > 1 or n.credited < 0 or d.amount is not null
-order by n.currency_code, n.adjusted - n.credited desc, n.carrier, n.tracking_number
+order by n.currency_code, n.adjusted - n.credited desc, n.carrier, n.tracking_number, n.tenant
 limit $limit
