@@ -47,6 +47,7 @@ export type SessionStatement =
   | 'invoiced-months'
   | 'repeated-lines'
   | 'repeats-by'
+  | 'invoice-currencies'
   | 'invoices-owed'
   | 'monthly-prices'
   | 'price-moves'

@@ -45,6 +45,7 @@ const SHARED_BY_REPORTS = {
   'invoiced-months': /\binvoiced_months\b/,
   'repeated-lines': /\b(repeated_lines|repeats_by)\b/,
   'repeats-by': /\brepeats_by\b/,
+  'invoice-currencies': /\b(invoice_currencies|invoices_owed)\b/,
   'invoices-owed': /\binvoices_owed\b/,
   'monthly-prices': /\b(monthly_prices|price_moves)\b/,
   'price-moves': /\bprice_moves\b/,
@@ -78,7 +79,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     await provideTables(file, report, request.tables ?? {});
     const { columns, rows, isCut } = await answerEachPartner(file, { report, values, session });
     const selected = counts.filter((count) => levelsOf(level).includes(count.level));
-    const readsInvoices = /\b(selected_invoices|invoices_owed)\b/.test(report.sql);
+    const readsInvoices = /\b(selected_invoices|invoice_currencies|invoices_owed)\b/.test(report.sql);
     const { title, grain, means, cannotSay, example } = report;
     const charts = session.partners.length > 1 ? report.charts.map(byPartner) : report.charts;
     return {

@@ -3,7 +3,11 @@ create or replace temp view filtered_invoices as
 select * replace (coalesce(tenant, partner_tenant_id) as tenant)
 from known_invoices
 where is_asked_tenant(tenant_id, coalesce(tenant, partner_tenant_id))
-and (getvariable('currencies') is null or list_contains(cast(getvariable('currencies') as varchar[]), currency_code))
+and (
+    getvariable('currencies') is null
+    or list_contains(cast(getvariable('currencies') as varchar[]), currency_code)
+    or list_has_any(cast(getvariable('currencies') as varchar[]), string_split(currencies, ','))
+)
 and (
     getvariable('date_from') is null
     or case when getvariable('date_basis') = 'invoice-date' then invoice_date else invoice_end_date end

@@ -1,8 +1,9 @@
 -- title: Is every invoice loaded exactly as it was billed?
--- grain: invoice
+-- grain: invoice, currency that its file bills
 -- source: accepted
 -- means: stated is what the invoice's header says, loaded what our rows sum to; both differences should be zero.
---   Amounts of different currencies have no difference.
+--   Amounts of different currencies have no difference: of a file in several, each currency is a row with the lines and the cost
+--   in it, and what was stated stands in the row of the invoice's own currency, with the difference of all its lines.
 --   proof is how the file was proved: hash (its SHA-256 was announced and found), header (count and sum agree), or
 --   unproved. differences names the rules about which two honest sources disagree, and grade the gravest of them: money
 --   (total-amount), count (shipment-count), currency, dates (period: a ship date outside the billing period, as late
@@ -59,14 +60,14 @@ select
     i.currency_code,
     i.invoice_date,
     i.state,
-    i.stated_shipments,
-    i.shipments,
-    i.shipments - i.stated_shipments as shipments_difference,
+    case when i.is_own_currency then i.stated_shipments end as stated_shipments,
+    i.lines as shipments,
+    case when i.is_own_currency then i.shipments - i.stated_shipments end as shipments_difference,
     i.stated_currency_code as stated_currency,
-    i.stated_total_amount as stated_total,
+    case when i.is_own_currency then i.stated_total_amount end as stated_total,
     i.billing_cost,
     case
-        when i.stated_currency_code is not distinct from i.currency_code then i.billing_cost - i.stated_total_amount
+        when i.is_own_currency and i.stated_currency_code is not distinct from i.currency_code then i.billing_cost - i.stated_total_amount
     end as difference,
     i.proof,
     i.discrepancy_rules as differences,
@@ -86,7 +87,7 @@ select
     i.invoice_id,
     i.file_sha256,
     i.loaded_at
-from selected_invoices as i
+from invoice_currencies as i
 left join graded as g on g.invoice_id = i.invoice_id
 order by
     i.currency_code,

@@ -1,5 +1,5 @@
 -- title: Is each invoice in line with what its tenant is usually billed, and when is its cash due?
--- grain: invoice
+-- grain: invoice, currency
 -- source: payments
 -- params: $usual_of integer = 6: the usual total is the median of so many invoices before
 --   $min_invoices integer = 3: fewer before teach nothing
@@ -43,12 +43,12 @@ with numbered as (
     where total is not null
 ),
 usual as (
-    select n.invoice_id, case when count(*) >= $min_invoices then median_of(b.total) end as usual_total
+    select n.invoice_id, n.currency_code, case when count(*) >= $min_invoices then median_of(b.total) end as usual_total
     from numbered as n
     join numbered as b
         on b.partner_id is not distinct from n.partner_id and b.party = n.party and b.invoice_level = n.invoice_level
         and b.currency_code = n.currency_code and b.place < n.place and b.place >= n.place - $usual_of
-    group by n.invoice_id
+    group by n.invoice_id, n.currency_code
 )
 select
     n.invoice_due_date as due_date,
@@ -74,5 +74,5 @@ select
     n.invoice_level,
     n.invoice_id
 from numbered as n
-left join usual as u on u.invoice_id = n.invoice_id
+left join usual as u on u.invoice_id = n.invoice_id and u.currency_code = n.currency_code
 order by n.currency_code, n.invoice_due_date nulls last, n.invoice_number, n.invoice_id

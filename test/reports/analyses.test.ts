@@ -739,6 +739,44 @@ describe('packages', () => {
   });
 });
 
+describe('an invoice in several currencies', () => {
+  // Header: 30 USD. Its file has 10 and 20 in USD and 7 in EUR.
+  const invoices = [
+    anInvoice(
+      [aShipment({ cost: '10' }), aShipment({ cost: '20' }), aShipment({ cost: '7', currency: 'EUR' })],
+      { currency: 'USD', statedTotal: '30', statedShipments: 3 },
+    ),
+  ];
+
+  test.each([
+    ['proof', 'billing_cost'],
+    ['register', 'open_amount'],
+    ['payables', 'open_amount'],
+  ] as const)('has a row for each in %s, which add up to the shipments', async (name, amount) => {
+    expect(cells(await askReport(name, invoices), 'currency_code', amount)).toEqual([
+      ['EUR', '7.0000'],
+      ['USD', '30.0000'],
+    ]);
+    const inEuros = await askReport(name, invoices, { filters: { currencies: ['EUR'] } });
+    expect(cells(inEuros, 'currency_code', amount)).toEqual([['EUR', '7.0000']]);
+  });
+
+  test('is proved with the lines of each currency, and what was stated in its own', async () => {
+    const columns = [
+      'currency_code',
+      'shipments',
+      'stated_shipments',
+      'shipments_difference',
+      'stated_total',
+      'difference',
+    ];
+    expect(cells(await askReport('proof', invoices), ...columns)).toEqual([
+      ['EUR', 1, null, null, null, null],
+      ['USD', 2, 3, 0, '30.0000', '0.0000'],
+    ]);
+  });
+});
+
 describe('services', () => {
   test('compares a service with ground, overall and like for like', async () => {
     const result = await askReport('services', [
