@@ -4,7 +4,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { Billing } from './billing/billing.js';
 import { planMonths } from './billing/months.js';
 import { Schedules } from './billing/schedules.js';
@@ -37,6 +37,8 @@ export interface AccountOptions {
   readonly hasBilling: boolean;
 }
 
+/** A receiver needs a moment to load what it heard of. */
+const LOADED_WITHIN_MS = 10_000;
 /** Rows of planned invoices lie in the journal one by one. */
 const MOST_OF_A_MONTH = 10_000;
 
@@ -179,6 +181,7 @@ export class Account {
     const { billing } = this;
     const tenants = billing.tenants();
     let made = 0;
+    const toCancel: string[] = [];
     const wanted = { seed: this.#seed, months, shipments, now: this.now() };
     for (const { invoice, ends } of planMonths({
       ...wanted,
@@ -187,9 +190,15 @@ export class Account {
       if (made % 16 === 0) await setImmediate();
       const { invoiceId } = await billing.create(invoice);
       if (ends !== 'draft') await billing.finalize(invoiceId);
-      if (ends === 'canceled') billing.cancel(invoiceId);
+      if (ends === 'canceled') toCancel.push(invoiceId);
       made += 1;
     }
+    // Canceled after they were billed, as in life: whoever listens has loaded them by then.
+    if (this.registrations.list().some(({ active }) => active)) {
+      await this.deliveries.idle();
+      await sleep(LOADED_WITHIN_MS);
+    }
+    for (const invoiceId of toCancel) billing.cancel(invoiceId);
     return made;
   }
 

@@ -115,7 +115,9 @@ function linesOf(drawn: Drawn): readonly Line[] {
     });
   // Far above what its like cost.
   if (second !== undefined) lines[1] = { ...second, billingCost: times(second.billingCost, 600) };
-  for (let late = 0; late < Math.ceil(shipments / 40); late += 1) {
+  // A carrier that is late is late once in a while, not with every invoice.
+  const lateLines = drawn.month % 3 === 2 ? Math.ceil(shipments / 20) : 0;
+  for (let late = 0; late < lateLines; late += 1) {
     const line = drawLine(drawn, shipments + late);
     planted.push({ ...line, shipDate: daysAfter(period.start, -40 - random.below(30)) });
   }
@@ -123,6 +125,9 @@ function linesOf(drawn: Drawn): readonly Line[] {
 }
 
 const CARRIERS = ['ups', 'fedex', 'usps', 'ontrac'] as const;
+/** Few of each, so that every price has others to be compared with. */
+const ZONES = [2, 5, 8] as const;
+const POUNDS = [1, 3, 8] as const;
 /** Cents to begin with, and for each zone and pound. */
 const SERVICES = [
   { name: 'GROUND', base: 620, zone: 85, pound: 42 },
@@ -133,10 +138,10 @@ const ORIGINS = ['98101', '60607', '30301', '10001', '75201'] as const;
 
 function drawLine(drawn: Drawn, at: number): Line {
   const { random, tenant, period, month, months } = drawn;
-  const carrier = random.pick(CARRIERS);
+  const carrier = random.below(10) < 7 ? CARRIERS[0] : random.pick(CARRIERS);
   const service = SERVICES[random.below(10) < 7 ? 0 : 1 + random.below(2)] ?? SERVICES[0];
-  const zone = 2 + random.below(7);
-  const pounds = 1 + random.below(30);
+  const zone = random.pick(ZONES);
+  const pounds = random.pick(POUNDS);
   const cents = service.base + service.zone * zone + service.pound * pounds + 25 * CARRIERS.indexOf(carrier);
   const raised = month >= Math.ceil(months / 2) ? Math.round(cents * 1.059) : cents;
   const shipDate = daysAfter(period.start, random.below(Number(period.end.slice(8))));
