@@ -1,6 +1,6 @@
 /**
- * Finds the invoices that nobody looks after: unfinished without an open run, loaded ones whose void may have been
- * lost, parked ones worth another try.
+ * Finds the invoices that nobody looks after: unfinished without an open run (a void that was not confirmed and a file
+ * that may be repaired among them), loaded ones whose void may have been lost, parked ones worth another try.
  */
 
 import { getClient, heartbeat } from '@temporalio/activity';
@@ -17,7 +17,7 @@ export interface FindOverdueRequest {
 }
 
 export interface FindOverdueResult {
-  /** Unfinished, and no workflow is open: start one. */
+  /** No workflow is open and one should be: not loaded, a void to confirm, a file that may be repaired. Start one. */
   readonly unwatched: readonly DueInvoice[];
   /** Loaded: ask the details whether it was voided since. */
   readonly toRecheck: readonly DueInvoice[];
@@ -26,14 +26,15 @@ export interface FindOverdueResult {
   readonly needAttention: number;
 }
 
-/** Its own open workflow asks whether the service has repaired the file; the same bytes would be refused again. */
+/** Its open workflow (one is started where none is) asks whether the service has repaired the file; the same bytes would be refused again. */
 const NEVER_RETRIED = ['csv-rejected'];
 
 export function findOverdue({ warehouse, settings }: WarehouseDependencies) {
   return ({ until, limit }: FindOverdueRequest): Promise<FindOverdueResult> =>
     translated(async () => {
-      const { environment, partnerId, recheckLoadedDays: recheckDays } = settings;
-      const due = await warehouse.due({ until, limit, recheckDays, partnerId, neverRetried: NEVER_RETRIED });
+      const { environment, partnerId, recheckLoadedDays: recheckDays, confirmVoids } = settings;
+      const of = { partnerId, confirmVoids, neverRetried: NEVER_RETRIED };
+      const due = await warehouse.due({ until, limit, recheckDays, ...of });
       heartbeat();
       const { unfinished, ...others } = due;
       const open = unfinished.length === 0 ? new Set() : await openInvoices(environment);

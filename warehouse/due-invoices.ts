@@ -19,12 +19,14 @@ export interface DueRequest {
   readonly neverRetried: readonly string[];
   /** Whose invoices those are that nobody told of; null: nobody's. */
   readonly partnerId: string | null;
+  /** Whether a void that only an event told of is to be asked about; missing: it is. */
+  readonly confirmVoids?: boolean;
 }
 
 export interface DueInvoices {
   /** All that a workflow should be open for. */
   readonly unfinished: readonly DueInvoice[];
-  /** Loaded: daily for a week, then weekly. */
+  /** Loaded: daily for a week, then weekly; and whose void a person undid, once. */
   readonly toRecheck: readonly DueInvoice[];
   /** Waiting for a person: daily. */
   readonly toRetry: readonly DueInvoice[];
@@ -33,12 +35,14 @@ export interface DueInvoices {
 
 /** Each kind by one statement that answers no more than is asked for, so that a run's cost is not that of all invoices. */
 export async function readDue(ledgers: Ledgers, request: DueRequest): Promise<DueInvoices> {
-  const { until, limit, recheckDays: days, partnerId: partner_id } = request;
+  const { until, limit, recheckDays: days, partnerId: partner_id, confirmVoids = true } = request;
   const due = { until, limit, partner_id };
   const never = JSON.stringify(request.neverRetried);
   const [counted] = await ledgers.all('count-attention');
   return {
-    unfinished: (await ledgers.all('unfinished-invoices', { partner_id })).map(toDue),
+    unfinished: (await ledgers.all('unfinished-invoices', { partner_id, confirm_voids: confirmVoids })).map(
+      toDue,
+    ),
     toRecheck: (await ledgers.all('due-rechecks', { ...due, days })).map(toDue),
     toRetry: (await ledgers.all('due-retries', { ...due, never })).map(toDue),
     needAttention: Number(counted?.invoices ?? 0),

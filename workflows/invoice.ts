@@ -53,9 +53,9 @@ class InvoiceRun {
   /** A URL that asking brought to light and nothing used yet. */
   private freshUrl: ExportLocation | null = null;
   /** Hash of the file whose rows were refused: the same bytes would be refused again, so a retry asks for others. */
-  private refusedSha256: string | null = null;
+  private refusedSha256: string | null;
   /** How often the service was asked whether it has repaired that file. */
-  private repairAsks = 0;
+  private repairAsks: number;
   /** What is noted on the invoice as going wrong; only changes are told. */
   private notedFailure: string | null;
   /** How often the service denied a void, and from when on it is asked again. */
@@ -74,6 +74,8 @@ class InvoiceRun {
     this.pausedMs = input.carried?.pausedMs ?? 0;
     this.notedFailure = input.carried?.notedFailure ?? null;
     this.denials = input.carried?.denials ?? 0;
+    this.refusedSha256 = input.carried?.refusedSha256 ?? null;
+    this.repairAsks = input.carried?.repairAsks ?? 0;
     this.mailbox = new InvoiceMailbox(input, () => this.status());
     this.activities = invoiceActivities(this.pace);
   }
@@ -468,9 +470,11 @@ class InvoiceRun {
 
   private async continue(): Promise<never> {
     await condition(allHandlersFinished);
-    const { knowledge, asked, failedSeries, pausedMs, notedFailure, denials } = this;
+    const { knowledge, asked, failedSeries, pausedMs, notedFailure, denials, refusedSha256, repairAsks } =
+      this;
     const owed = this.mailbox.debts;
-    const carried = { knowledge, asked, failedSeries, pausedMs, owed, notedFailure, denials };
+    const repair = { refusedSha256, repairAsks };
+    const carried = { knowledge, asked, failedSeries, pausedMs, owed, notedFailure, denials, ...repair };
     const { lookUp: _, ...input } = this.input;
     return continueAsNew<typeof invoice>({ ...input, carried });
   }

@@ -202,7 +202,9 @@ export function nextStep(knowledge: Knowledge): Step {
   if (knowledge.rank === 'voided') {
     if (!knowledge.isVoidApplied) return 'void';
     if (knowledge.voidWord === 'event') return 'confirm';
-    return knowledge.voidWord === 'contradicted' && knowledge.attention !== null ? 'attention' : 'done';
+    // Denied in an earlier run, of which only the ledger is left: it is asked about anew.
+    if (knowledge.voidWord === 'contradicted') return knowledge.attention === null ? 'confirm' : 'attention';
+    return 'done';
   }
   if (knowledge.attention !== null) return 'attention';
   switch (knowledge.rank) {

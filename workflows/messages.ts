@@ -28,6 +28,9 @@ export interface CarriedInvoice {
   /** What is noted on the invoice as going wrong, and how often a void was denied; missing in runs of older versions. */
   readonly notedFailure?: string | null;
   readonly denials?: number;
+  /** The file whose rows were refused, and how often the service was asked whether it has repaired it. */
+  readonly refusedSha256?: string | null;
+  readonly repairAsks?: number;
   /** Workflows that still have to be told what became of the invoice. */
   readonly owed: readonly string[];
 }

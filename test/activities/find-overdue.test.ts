@@ -19,15 +19,19 @@ afterEach(() => t.close());
 /** A warehouse with so many invoices of one instant, told by SQL: what they hold does not matter here. */
 async function aHouseOf(count: number, state: 'loaded' | 'needs_attention', code: string | null = null) {
   t = await aWarehouse();
-  await t.warehouse.close();
-  const instance = await DuckDBInstance.create(`${t.dataDir}/warehouse.duckdb`);
-  const connection = await instance.connect();
-  await connection.run(
+  await tell(
     `insert into invoice_state (invoice_id, state, reason_code, state_since, partner_id, invoice_date, first_heard_at, versions)
      select uuid(), $state, $code, '2026-03-10 12:30:00', $partner, '2026-03-09T00:00:00Z', '2026-03-10 12:30:00', 1
      from range(${count})`,
     { state, code, partner: PARTNER_ID },
   );
+}
+
+async function tell(statement: string, values: Record<string, string | null> = {}): Promise<void> {
+  await t.warehouse.close();
+  const instance = await DuckDBInstance.create(`${t.dataDir}/warehouse.duckdb`);
+  const connection = await instance.connect();
+  await connection.run(statement, values);
   connection.closeSync();
   instance.closeSync();
   await t.reopen();
@@ -109,6 +113,31 @@ describe('what reconciliation asks about', () => {
   test('is not tried again while its file breaks a rule', async () => {
     await aHouseOf(1, 'needs_attention', 'csv-rejected');
     expect((await runAt(LOADED_AT + 2 * DAY)).toRetry).toEqual([]);
+  });
+
+  test('has a workflow when its file broke a rule, or when nobody asked about its void', async () => {
+    const unfinished = async (confirmVoids?: boolean) => {
+      const request = { until: new Date(LOADED_AT).toISOString(), limit: 10, recheckDays: 60 };
+      const settings = confirmVoids === undefined ? {} : { confirmVoids };
+      const due = await t.warehouse.due({ ...request, partnerId: null, neverRetried: [], ...settings });
+      return due.unfinished.length;
+    };
+    await aHouseOf(2, 'needs_attention', 'csv-rejected');
+    await tell("update invoice_state set state = 'voided', void_word = 'event' where rowid = 0");
+    expect([await unfinished(), await unfinished(false)]).toEqual([2, 1]);
+    await tell("update invoice_state set void_word = 'details' where rowid = 0");
+    expect(await unfinished()).toBe(1);
+  });
+
+  test('is asked about once at the next run when a person undid its void, then as any other', async () => {
+    await aHouseOf(1, 'loaded');
+    const restored = LOADED_AT + 90 * 60_000;
+    await tell(`update invoice_state set restored_at = '${new Date(restored).toISOString().slice(0, 23)}'`);
+    expect((await runAt(restored + 1_000)).toRecheck).toHaveLength(1);
+    expect((await runAt(restored + HOUR)).toRecheck).toEqual([]);
+    expect((await runAt(LOADED_AT + 2 * DAY)).toRecheck).toHaveLength(1);
+    await tell("update invoice_state set state = 'finalized'");
+    expect((await runAt(LOADED_AT + 3 * DAY)).toRecheck).toEqual([]);
   });
 
   test('is what the activity of that name finds', async () => {

@@ -53,6 +53,28 @@ describe.concurrent('a void that only an event told of', () => {
     expect(world.parked).toMatchObject([{ code: 'void-contradicted' }]);
   });
 
+  test('is asked about anew when its denial is all that is left of an earlier run', async () => {
+    const world = aWorld({ lookUpInvoice: async () => says('voided') });
+    world.activities.recallInvoice = async () => ({
+      ...{ state: 'needs_attention', loadedSha256: null, voidWord: 'contradicted' },
+    });
+    await play(world, async (stage) => {
+      await stage.retry();
+      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    });
+    expect(asked(world.calls)).toBe(1);
+  });
+
+  test('is asked about when nobody did before its workflow was lost', async () => {
+    const world = aWorld({ lookUpInvoice: async () => says('voided') });
+    await play(world, async (stage) => {
+      world.ledger.set(stage.invoiceId, { state: 'voided', loadedSha256: null });
+      await stage.watch();
+      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    });
+    expect(asked(world.calls)).toBe(1);
+  });
+
   test('is loaded once a person has undone it, and nothing that told of it undoes that', async () => {
     const world = aWorld({ lookUpInvoice: async () => says('finalized') });
     const voided = anEvent('invoice_voided');
