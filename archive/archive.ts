@@ -45,6 +45,8 @@ export type Fact =
       readonly sha256: string;
       readonly source: FileSource;
       readonly announcedSha256: string | null;
+      /** What was announced where that was the hash of the file as HTTP encoded it; missing: it was not. */
+      readonly encodedSha256?: string | null;
       readonly version: number;
       readonly loadId: number;
       /** What was loaded, so that `verify` has a witness outside the warehouse; exact decimal text. */

@@ -76,6 +76,7 @@ const FACTS = {
     sha256: Sha256,
     source: z.string(),
     announcedSha256: Text,
+    encodedSha256: Text,
     version: Number32,
     loadId: Number32,
     shipments: Whole.optional(),

@@ -177,6 +177,7 @@ function lineOf(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): Ne
     version: load.version ?? Math.max(0, ...lines.loads.map((line) => line.version)) + 1,
     file_sha256: load.file.sha256,
     announced_sha256: load.announcedSha256,
+    encoded_sha256: load.encodedSha256 ?? null,
     file_size_bytes: load.file.sizeBytes,
     tenant: sorted('tenant')[0] ?? null,
     shipments,

@@ -47,6 +47,8 @@ export interface LoadLine {
   readonly version: number;
   readonly file_sha256: string;
   readonly announced_sha256: string | null;
+  /** The announced hash where it was that of the file as HTTP encoded it; else null. */
+  readonly encoded_sha256: string | null;
   readonly file_size_bytes: number;
   readonly shipments: number;
   readonly billing_cost: string;
@@ -398,6 +400,8 @@ function announcedDiscrepancies(
       return compare(line.stamp + line.event_id, best.stamp + best.event_id) > 0 ? line : best;
     }, null);
   if (load === null || announced === null) return [];
+  // Hash and size are those of the encoded file: what came is what was announced.
+  if (announced.announced_sha256 === load.encoded_sha256) return [];
   const { announced_sha256: hash, announced_size_bytes: size, event_id, noted_at } = announced;
   const recorded_at = latest([load.loaded_at, noted_at]) ?? load.loaded_at;
   const of = { file_sha256: load.file_sha256, event_id, recorded_at };

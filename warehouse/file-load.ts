@@ -12,6 +12,7 @@ export interface FileLoad {
   readonly csvPath: string;
   readonly source: FileSource;
   readonly announcedSha256: string | null;
+  readonly encodedSha256?: string | null;
   readonly eventId: string | null;
   readonly workflowRunId: string | null;
   readonly loadId: number;

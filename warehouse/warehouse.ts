@@ -16,6 +16,8 @@ export interface LoadRequest {
   readonly source: FileSource;
   /** What the event or the regenerate answer announced; null for export-csv and imported files. */
   readonly announcedSha256: string | null;
+  /** The hash that was announced where it was that of the file as HTTP encoded it; missing or null: it was not. */
+  readonly encodedSha256?: string | null;
   readonly eventId: string | null;
   readonly workflowRunId: string | null;
 }

@@ -20,6 +20,8 @@ export interface ArrivedFile {
   readonly source: Exclude<FileSource, 'file'>;
   /** null for export-csv: the load proves it by the header. */
   readonly announcedSha256: string | null;
+  /** What was announced where that was the hash of the encoded file; null: it was not. */
+  readonly encodedSha256: string | null;
   /** Why the announced bytes were given up for an export, with both hashes; null when they were not. */
   readonly mismatch: string | null;
 }
@@ -120,11 +122,11 @@ async function fromStorage(
     const download = mismatchedUrls === 0 ? downloadTwice : downloadOnce;
     const result = await download(activities, { invoiceId, location: url, source });
     switch (result.outcome) {
-      case 'fetched':
-        return {
-          ...{ outcome: 'arrived', sha256: result.sha256, source },
-          ...{ announcedSha256: result.announcedSha256 ?? url.fileHashSha256, mismatch: null },
-        };
+      case 'fetched': {
+        const { sha256, announcedSha256 = url.fileHashSha256 } = result;
+        const encodedSha256 = announcedSha256 === url.fileHashSha256 ? null : url.fileHashSha256;
+        return { outcome: 'arrived', sha256, source, announcedSha256, encodedSha256, mismatch: null };
+      }
       case 'host-not-allowed':
         // Nothing was asked of storage, so this was no round; only an event's URL can be judged so.
         if (source === 'regenerate') return failed('person', result.outcome, result.message);
@@ -192,7 +194,13 @@ async function exported(
   });
   if (answer.outcome === 'fetched') {
     const { sha256 } = answer;
-    return { outcome: 'arrived', sha256, source: 'export', announcedSha256: null, mismatch };
+    return {
+      outcome: 'arrived',
+      sha256,
+      source: 'export',
+      ...{ announcedSha256: null, encodedSha256: null },
+      mismatch,
+    };
   }
   if (mismatch !== null) {
     // A service that is still at work on the export may well end it.

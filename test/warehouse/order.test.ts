@@ -38,6 +38,7 @@ const load = (loadId: number, minute: number, sha: string): InvoiceLines['loads'
   version: loadId,
   file_sha256: sha,
   announced_sha256: sha,
+  encoded_sha256: null,
   file_size_bytes: 1,
   shipments: 1,
   billing_cost: '1.0000',
@@ -138,6 +139,10 @@ describe('deriveInvoice', () => {
     expect(found({ evidence: [announced(2, 'b'), announced(1, 'a')], loads, attention: [] })).toEqual([]);
     expect(found({ evidence: [announced(1, 'b'), announced(2, 'a')], loads, attention: [] })).toHaveLength(1);
     expect(found({ evidence: [announced(1, 'a')], loads: [], attention: [] })).toEqual([]);
+    // A service that keeps its files encoded announces hash and size of what it keeps.
+    const encoded = [{ ...load(1, 4, 'b'), encoded_sha256: 'a' }];
+    expect(found({ evidence: [announced(1, 'a', 10)], loads: encoded, attention: [] })).toEqual([]);
+    expect(found({ evidence: [announced(1, 'c', 1)], loads: encoded, attention: [] })).toHaveLength(1);
   });
 
   test('lets a void win whatever else is known', () => {
