@@ -22,4 +22,7 @@ from invoices where cast(invoice_id as varchar) = $invoice and resolved_at is no
 union all
 select voided_at, 'state', 'voided', null
 from invoices where cast(invoice_id as varchar) = $invoice and voided_at is not null
+union all
+select restored_at, 'state', 'a person undid a void', null
+from invoices where cast(invoice_id as varchar) = $invoice and restored_at is not null
 order by happened_at, kind, what

@@ -1,0 +1,133 @@
+/** `invoices restore` and `use-version` as a person meets them, and what keeps failing wherever an invoice is shown. */
+
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dashboardOver } from '../dashboard/support.js';
+import { billsync } from '../support/billsync.js';
+import { aCsv, anEvent, aWarehouse, loadCsv, type TestWarehouse } from '../warehouse/support.js';
+
+const VOIDED_BY_SERVICE = '22222222-2222-4222-8222-222222222222';
+const AWAY = '33333333-3333-4333-8333-333333333333';
+const NUMBER = 'INV-1';
+const REASON = 'the service does not answer. It is tried again by itself.';
+
+let t: TestWarehouse;
+let env: Record<string, string>;
+const run = (...args: readonly string[]) => billsync(['invoices', ...args], { env });
+const shown = async (invoice: string) => {
+  const { stdout, stderr } = await run('show', invoice, '--json');
+  expect(stderr).toBe('');
+  return JSON.parse(stdout);
+};
+
+beforeAll(async () => {
+  t = await aWarehouse();
+  env = { BILLSYNC_DATA_DIR: t.dataDir };
+  const finalized = anEvent('invoice_finalized');
+  await t.archive.putEvent(finalized);
+  await t.warehouse.recordEvents([finalized]);
+  await loadCsv(t, aCsv());
+  await loadCsv(t, aCsv([{ 'Billing Cost': '7' }]));
+  const voided = anEvent('invoice_voided', { receivedAt: '2026-03-01T01:00:00.000Z' });
+  const header = { invoiceId: AWAY, invoiceNumber: 'INV-AWAY' };
+  const away = anEvent('invoice_finalized', { header });
+  for (const event of [voided, away]) await t.archive.putEvent(event);
+  await t.warehouse.recordEvents([voided, away]);
+  await t.warehouse.noteFailure(AWAY, { code: 'unreachable', reason: REASON });
+  await loadCsv(t, aCsv([{}], VOIDED_BY_SERVICE), { invoiceId: VOIDED_BY_SERVICE });
+  await t.warehouse.recordDetails({ invoiceId: VOIDED_BY_SERVICE, status: 'voided', header: {} });
+  await t.warehouse.publish();
+  await t.warehouse.close();
+}, 60_000);
+afterAll(() => t.close());
+
+describe('a decision that only a person may take', () => {
+  test('is refused with the reason when it cannot be taken', async () => {
+    const because = ['--reason', 'it stands', '--yes'];
+    const [unknown, silent, unsure, empty, version] = await Promise.all([
+      run('restore', 'INV-nosuch', ...because),
+      run('restore', NUMBER, '--yes'),
+      run('restore', NUMBER, '--reason', 'it stands'),
+      run('restore', NUMBER, '--reason', ' ', '--yes'),
+      run('use-version', NUMBER, 'one', ...because),
+    ]);
+    // One after the other: each holds the warehouse while it judges.
+    const loaded = await run('restore', AWAY, ...because);
+    const byService = await run('restore', VOIDED_BY_SERVICE, ...because);
+    const none = await run('use-version', NUMBER, '9', ...because);
+    expect([unknown.exitCode, unknown.stderr]).toEqual([3, expect.stringContaining('INV-nosuch')]);
+    expect([loaded.exitCode, loaded.stderr]).toEqual([
+      3,
+      expect.stringContaining('is not voided, it is finalized'),
+    ]);
+    expect([byService.exitCode, byService.stderr]).toEqual([
+      2,
+      expect.stringContaining('the service itself says'),
+    ]);
+    expect([silent.exitCode, silent.stderr]).toEqual([2, expect.stringContaining('--reason')]);
+    expect([unsure.exitCode, unsure.stderr]).toEqual([2, expect.stringContaining('add --yes')]);
+    expect([empty.exitCode, empty.stderr]).toEqual([2, expect.stringContaining('--reason is empty')]);
+    expect([version.exitCode, version.stderr]).toEqual([2, expect.stringContaining('one is no version')]);
+    expect([none.exitCode, none.stderr]).toEqual([3, expect.stringContaining('it has 1, 2')]);
+  }, 90_000);
+
+  test('is said by --dry-run and not taken', async () => {
+    const dry = await run('restore', NUMBER, '--reason', 'it stands', '--dry-run');
+    expect(dry).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining('Would do it: restore invoice INV-1'),
+    });
+    expect(await shown(NUMBER)).toMatchObject({ state: 'voided', void_word: 'event', restored_at: null });
+  }, 90_000);
+
+  test('holds at once without a running worker, is told by show with who and why, and outlives a rebuild', async () => {
+    const restored = await run('restore', NUMBER, '--reason', 'confirmed by phone', '--yes');
+    expect(restored).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('is loaded now') });
+    expect(await shown(NUMBER)).toMatchObject({ state: 'loaded', billing_cost: '7.0000', void_word: null });
+    const chosen = await run('use-version', NUMBER, '1', '--reason', 'version 2 lacks a carrier', '--yes');
+    expect(chosen).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('is loaded now') });
+    const again = await run('use-version', NUMBER, '1', '--reason', 'once more', '--yes');
+    expect([again.exitCode, again.stderr]).toEqual([3, expect.stringContaining('counts already')]);
+
+    const audit = async () => {
+      const { words, ...invoice } = await shown(NUMBER);
+      expect(invoice).toMatchObject({ state: 'loaded', version: 1, billing_cost: '9.1600' });
+      return (words as { who: string; what: string; detail: string }[]).map(({ who, what, detail }) => ({
+        ...{ isNamed: who.length > 0 && who !== 'billsync', what, detail },
+      }));
+    };
+    const told = [
+      { isNamed: true, what: 'void undone', detail: 'confirmed by phone' },
+      { isNamed: true, what: 'older file counts', detail: 'version 2 lacks a carrier' },
+    ];
+    expect(await audit()).toEqual(told);
+    expect((await run('show', NUMBER)).stdout).toMatch(/: void undone \(confirmed by phone\)$/m);
+    expect(await billsync(['rebuild'], { env })).toMatchObject({ exitCode: 0 });
+    expect(await audit()).toEqual(told);
+  }, 120_000);
+});
+
+describe('what keeps failing', () => {
+  test('is the reason of the invoice in the list, on its page, as JSON and on the dashboard', async () => {
+    const [list, page, listed, json] = await Promise.all([
+      run('list'),
+      run('show', AWAY),
+      run('list', '--json'),
+      shown(AWAY),
+    ]);
+    expect(list.stdout).toMatch(/INV-AWAY .* finalized .*the service does not/);
+    expect(page.stdout).toContain(REASON);
+    expect(json).toMatchObject({ state: 'finalized', reason: REASON, reason_code: 'unreachable' });
+    expect(JSON.parse(listed.stdout)).toContainEqual(
+      expect.objectContaining({ invoice_id: AWAY, reason: REASON }),
+    );
+    const dashboard = await dashboardOver(join(t.dataDir, 'reports.duckdb'));
+    try {
+      for (const path of ['/invoices', `/invoices/${AWAY}`]) {
+        expect(await (await fetch(new URL(path, dashboard.url))).text()).toContain(REASON);
+      }
+    } finally {
+      await dashboard.close();
+    }
+  }, 90_000);
+});
