@@ -29,10 +29,12 @@ export interface FindOverdueResult {
 /** Its open workflow (one is started where none is) asks whether the service has repaired the file; the same bytes would be refused again. */
 const NEVER_RETRIED = ['csv-rejected'];
 
-export function findOverdue({ warehouse, settings }: WarehouseDependencies) {
+export function findOverdue({ warehouse, settings, service }: WarehouseDependencies) {
   return ({ until, limit }: FindOverdueRequest): Promise<FindOverdueResult> =>
     translated(async () => {
-      const { environment, partnerId, recheckLoadedDays: recheckDays, confirmVoids } = settings;
+      const { environment, recheckLoadedDays: recheckDays, confirmVoids } = settings;
+      // Of an invoice that only a refused delivery told of nobody said whose it is: ours, as the token or the settings say.
+      const partnerId = settings.partnerId ?? service.partnerIds()[0] ?? null;
       const of = { partnerId, confirmVoids, neverRetried: NEVER_RETRIED };
       const due = await warehouse.due({ until, limit, recheckDays, ...of });
       heartbeat();

@@ -60,6 +60,8 @@ class InvoiceRun {
   private notedFailure: string | null;
   /** How often the service denied a void, and from when on it is asked again. */
   private denials: number;
+  /** An earlier run, or the endpoint, left it to a person; what is settled by now no longer needs one. */
+  private wasParked = false;
   private shownState: InvoiceState | null = null;
   private lastFailure: InvoiceStatus['lastFailure'] = null;
   private doing = 'starting';
@@ -112,6 +114,7 @@ class InvoiceRun {
           await this.waitForPerson();
           break;
         case 'done':
+          await this.resumeIfParked();
           if (await this.isOver()) return this.result(lifecycle.stateOf(this.knowledge));
       }
     }
@@ -143,6 +146,7 @@ class InvoiceRun {
       this.activities.recallInvoice({ invoiceId }),
     );
     this.recallFrom(ledger);
+    this.wasParked = ledger.state === 'needs_attention' && (ledger.voidWord ?? null) === null;
   }
 
   private recallFrom(ledger: InvoiceLedger): void {
@@ -315,11 +319,12 @@ class InvoiceRun {
 
   private async load(file: ArrivedFile, announcement: Announcement | null): Promise<void> {
     this.doing = 'loading';
-    const { sha256, source, announcedSha256, mismatch } = file;
+    const { sha256, source, announcedSha256, encodedSha256, mismatch } = file;
     let result: LoadInvoiceResult;
     try {
       result = await this.activities.loadInvoice({
         ...{ invoiceId: this.input.invoiceId, sha256, source, announcedSha256 },
+        ...(encodedSha256 === null ? {} : { encodedSha256 }),
         eventId: announcement?.eventId ?? null,
         workflowRunId: workflowInfo().runId,
       });
@@ -414,6 +419,13 @@ class InvoiceRun {
     await this.settleVoid('details');
     await this.applyVoid();
     return true;
+  }
+
+  /** A delivery that was refused needs nobody any more once the service has told what the invoice is. */
+  private async resumeIfParked(): Promise<void> {
+    if (!this.wasParked) return;
+    this.wasParked = false;
+    if (this.knowledge.rank === 'finalized' && patched('resume-what-is-settled')) await this.resume();
   }
 
   private async resume(): Promise<void> {

@@ -40,7 +40,12 @@ async function tell(statement: string, values: Record<string, string | null> = {
 function activities(recheckLoadedDays = 60) {
   const settings = { environment: 'test', partnerId: null, recheckLoadedDays };
   return createWarehouseActivities({
-    ...{ warehouse: t.warehouse, settings, metrics: { gauge: () => ({}) } },
+    ...{
+      warehouse: t.warehouse,
+      settings,
+      service: { partnerIds: () => [] },
+      metrics: { gauge: () => ({}) },
+    },
   } as unknown as WarehouseDependencies);
 }
 

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import { startBackfill } from '../../temporal/backfill-client.js';
 import type { InvoiceRoute } from '../../temporal/invoice-client.js';
 import { askReconcile, askSnapshot, askVerify } from '../../temporal/writer-client.js';
@@ -102,6 +103,55 @@ export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
     },
   ),
   'load-finds-a-void': told(() => aWorld({ loadInvoice: async () => ({ outcome: 'voided' }) }), finalized),
+  'void-confirmed': told(() => aWorld(details('voided')), voided),
+  'void-contradicted-then-restored': played(
+    () => aWorld(details('finalized')),
+    async (stage) => {
+      await stage.send(finalized());
+      await stage.result();
+      await stage.send(voided());
+      await stage.until('needs_attention');
+      const loadedSha256 = 'a'.repeat(64);
+      stage.world.ledger.set(stage.invoiceId, { state: 'loaded', loadedSha256 });
+      stage.world.activities.recallInvoice = async () => ({
+        ...{ state: 'loaded', loadedSha256, voidWord: null, isRestored: true },
+      });
+      await stage.lookUp();
+      await stage.result();
+    },
+  ),
+  'exported-when-storage-redirects': told(
+    () =>
+      aWorld({
+        downloadCsv: async () => {
+          throw ApplicationFailure.nonRetryable('Storage redirects.', 'redirect');
+        },
+      }),
+    finalized,
+  ),
+  'rejected-then-repaired': played(
+    () => {
+      let asked = 0;
+      const refused = aLocation({ fileHashSha256: 'c'.repeat(64) });
+      const repaired = aLocation({ fileHashSha256: 'd'.repeat(64) });
+      return aWorld({
+        downloadCsv: async ({ location: { fileHashSha256: sha256 } }) => ({ ...fetched, sha256 }),
+        // Asked so often that the run continues as new in between.
+        regenerateUrl: async () => {
+          asked += 1;
+          return { outcome: 'location', location: asked < 12 ? refused : repaired };
+        },
+        loadInvoice: async ({ sha256 }) => (sha256.startsWith('c') ? rejected : loaded),
+      });
+    },
+    async (stage) => {
+      await stage.send(finalized(aLocation({ fileHashSha256: 'c'.repeat(64) })));
+      await eventually(() => stage.world.calls.filter((name) => name === 'loadInvoice').length > 1, {
+        within: 30_000,
+      });
+      await stage.result();
+    },
+  ),
   'finalized-after-expired-url': told(aWorld, expired),
   'host-not-allowed': told(
     () =>

@@ -12,6 +12,7 @@ export const QUICK_PACE: Partial<Pace> = {
   backoffMost: '80 ms',
   attentionAfter: '150 ms',
   attentionAfterMissing: '150 ms',
+  repairAfter: ['30 ms'],
   confirmVoidAfter: ['20 ms', '20 ms'],
   retryFirst: '5 ms',
   retryMost: '20 ms',

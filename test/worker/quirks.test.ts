@@ -1,19 +1,33 @@
 /** A service with every quirk that ever cost us an invoice: each ends as the service has it, without a hand. */
 
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { Decimal } from 'decimal.js';
+import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openArchive } from '../../archive/open-archive.js';
+import { openInbox } from '../../inbox/inbox.js';
+import { openQuarantine } from '../../inbox/quarantine-folder.js';
+import { createMetrics } from '../../ops/metrics.js';
+import { askReconcile } from '../../temporal/writer-client.js';
+import { createReceiver } from '../../webhook/receive-delivery.js';
+import type { RunningWorker } from '../../worker/start-worker.js';
 import { eventually } from '../support/eventually.js';
+import { csvOf } from '../support/foreign-rows.js';
 import type { ForeignAsk, ForeignQuirk, ForeignRoute } from '../support/foreign-service.js';
-import { aRig, type Rig } from './rig.js';
+import { aRig, type Envelope, type Rig } from './rig.js';
 
 type Answer = ForeignQuirk;
 type Quirk = Partial<Record<ForeignRoute, Answer>>;
 
 let rig: Rig;
+let worker: RunningWorker;
 beforeAll(async () => {
   rig = await aRig();
+  await rig.startTemporal();
+  worker = await rig.startWorker();
+  await worker.ready;
 });
 afterAll(() => rig.close());
 
@@ -112,6 +126,11 @@ const QUIRKS: Readonly<Record<string, () => Quirk>> = {
       storage: inTurn(refused, (ask) => answer(200, { 'content-encoding': 'gzip' }, packed(ask))(ask)),
     };
   },
+  'the event announced the hash of its gzip': () => ({
+    storage: csv({ 'content-encoding': 'gzip' }, gzipSync),
+  }),
+  'the event has ids and a type only': () => ({}),
+  'the event has ids and a type only, and there is only export-csv': () => byExport(asUsual),
   'export is at work': () => byExport(inTurn(answer(202, {}, '{"status":"processing"}'), asUsual)),
   'export has nothing yet': () => byExport(inTurn(answer(204, {}), asUsual)),
   'export answers a page at first': () => byExport(inTurn(page, page, asUsual)),
@@ -130,6 +149,24 @@ const QUIRKS: Readonly<Record<string, () => Quirk>> = {
     ),
 };
 
+/** What an event says is its own; these say it otherwise than the service means it. */
+const EVENTS: Readonly<Record<string, (envelope: Envelope, csvText: string) => void>> = {
+  'the event announced the hash of its gzip': ({ payload }, text) => {
+    const bytes = gzipSync(text);
+    Object.assign(payload, { fileHashSha256: hashOf(bytes), fileSizeBytes: bytes.length });
+  },
+  'the event has ids and a type only': onlyIds,
+  'the event has ids and a type only, and there is only export-csv': onlyIds,
+};
+
+function onlyIds({ metadata, payload }: Envelope): void {
+  for (const name of Object.keys(metadata)) {
+    if (!['eventId', 'eventType', 'partnerId'].includes(name)) delete metadata[name];
+  }
+  for (const name of Object.keys(payload))
+    if (!/^(?!partner|parent).*InvoiceId$/.test(name)) delete payload[name];
+}
+
 function hashOf(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
@@ -144,15 +181,12 @@ test('every invoice ends as the service has it', async () => {
       else played(ask);
     });
   }
-  await rig.startTemporal();
-  const worker = await rig.startWorker();
-  await worker.ready;
   for (const [name, quirk] of Object.entries(QUIRKS)) {
     const { invoiceId } = await service.createInvoice({ rows: 5 });
     quirkOf.set(invoiceId, { name, quirk: quirk() });
-    await service.finalize(invoiceId);
+    const { rows } = await service.finalize(invoiceId);
+    await rig.forward((envelope) => EVENTS[name]?.(envelope, csvOf(rows)));
   }
-  await rig.forward();
   const billed = new Map<string, Decimal>();
   for (const { invoiceId, billingCost } of service.billedRows()) {
     billed.set(invoiceId, (billed.get(invoiceId) ?? new Decimal(0)).plus(billingCost));
@@ -177,4 +211,36 @@ test('every invoice ends as the service has it', async () => {
     { every: 200 },
   ).catch(() => undefined);
   expect(last).toEqual([]);
+  expect(rig.logged()).not.toContain('another file came than its event announced');
+});
+
+test('an invoice whose deliveries were refused is listed with the reason, and loaded by the next reconciliation', async () => {
+  const { service, settings } = rig;
+  const { invoiceId } = await service.createInvoice({ rows: 2 });
+  await service.finalize(invoiceId);
+  const { dataDir } = rig;
+  const inbox = await openInbox(join(dataDir, 'inbox'));
+  const quarantine = await openQuarantine(join(dataDir, 'quarantine'));
+  const archive = await openArchive(settings);
+  const receiver = createReceiver({
+    ...{ settings, inbox, archive, quarantine, partnerIds: () => [service.partnerId] },
+    ...{ log: pino({ level: 'silent' }), metrics: createMetrics('webhook') },
+  });
+  const envelope = JSON.parse(service.events.at(-1) ?? '') as Envelope;
+  envelope.metadata.eventType = 'invoice_approved_by_committee';
+  expect(await receiver.receive(Buffer.from(JSON.stringify(envelope)))).toMatchObject({ statusCode: 202 });
+  await receiver.settle();
+  await archive.close();
+  const found = () => worker.warehouse.invoice(invoiceId);
+  await eventually(async () => (await found())?.reasonCode === 'delivery-refused');
+  expect(await found()).toMatchObject({ state: 'needs_attention' });
+  await rig.temporal.run((client) => askReconcile(client, rig.route));
+  await eventually(async () => (await found())?.state === 'loaded');
+  expect(await found()).toMatchObject({ shipments: 2, reasonCode: null });
+
+  // Again, of what is loaded already: the service is asked, and nobody is needed any more.
+  await worker.warehouse.parkInvoice({ invoiceId, code: 'delivery-refused', reason: 'A void of version 2.' });
+  expect(await found()).toMatchObject({ state: 'needs_attention' });
+  await rig.temporal.run((client) => askReconcile(client, rig.route));
+  await eventually(async () => (await found())?.state === 'loaded');
 });

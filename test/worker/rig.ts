@@ -22,6 +22,11 @@ import { type ForeignService, startForeignService } from '../support/foreign-ser
 import { QUICK_PACE } from '../support/quick-route.js';
 import { serviceSettings } from '../support/service-settings.js';
 
+export interface Envelope {
+  readonly metadata: Record<string, unknown>;
+  readonly payload: Record<string, unknown>;
+}
+
 export interface Rig {
   readonly dataDir: string;
   readonly settings: Settings;
@@ -36,8 +41,14 @@ export interface Rig {
   /** Gives the workflows one event, by its text. */
   give(body: string): Promise<InvoiceEvent>;
   /** Gives the workflows every event that the service has emitted since the last call. */
-  forward(): Promise<readonly InvoiceEvent[]>;
+  forward(change?: (envelope: Envelope) => void): Promise<readonly InvoiceEvent[]>;
   close(): Promise<void>;
+}
+
+function changed(body: string, change: (envelope: Envelope) => void): string {
+  const envelope = JSON.parse(body) as Envelope;
+  change(envelope);
+  return JSON.stringify(envelope);
 }
 
 export async function aRig(env: Readonly<Record<string, string>> = {}): Promise<Rig> {
@@ -90,11 +101,11 @@ export async function aRig(env: Readonly<Record<string, string>> = {}): Promise<
       return worker;
     },
     give,
-    async forward() {
+    async forward(change) {
       const events: InvoiceEvent[] = [];
       for (const body of service.events.slice(forwarded)) {
         forwarded += 1;
-        events.push(await give(body));
+        events.push(await give(change === undefined ? body : changed(body, change)));
       }
       return events;
     },

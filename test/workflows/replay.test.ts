@@ -8,6 +8,7 @@ import { Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { installRuntime } from '../../worker/runtime.js';
+import type { CarriedInvoice } from '../../workflows/messages.js';
 import { HISTORY_SCENES } from '../histories/scenes.js';
 
 const folder = join(import.meta.dirname, '..', 'histories');
@@ -16,7 +17,10 @@ const recordings = readdirSync(folder)
   .map((name) => name.replace(/\.json$/, ''));
 
 interface RecordedEvent {
-  readonly workflowExecutionStartedEventAttributes?: { workflowId: string };
+  readonly workflowExecutionStartedEventAttributes?: {
+    workflowId: string;
+    input?: { payloads?: readonly { readonly data: string }[] };
+  };
   readonly activityTaskScheduledEventAttributes?: { activityType: { name: string } };
 }
 
@@ -58,6 +62,16 @@ describe('recorded histories', () => {
       recordings.map(async (name) => [name, await recorded(name)] as const),
     );
     expect(await replay(Object.fromEntries(histories))).toEqual({});
+  });
+
+  test('a run that continues as new carries how often a repair of which file was asked for', async () => {
+    const { events } = await recorded('rejected-then-repaired-2');
+    const [input] = events[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+    const { carried } = JSON.parse(Buffer.from(input?.data ?? '', 'base64').toString()) as {
+      readonly carried?: CarriedInvoice;
+    };
+    expect(carried).toMatchObject({ refusedSha256: 'c'.repeat(64), repairAsks: expect.any(Number) });
+    expect(carried?.repairAsks).toBeGreaterThan(1);
   });
 
   test('an order of activities that the code does not have is caught', async () => {
