@@ -1,7 +1,7 @@
 /** Commands over an archive on S3 say what is wrong with it in three lines, and prove what the bucket holds. */
 
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DeleteObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
@@ -35,6 +35,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 's3-commands-'));
+  await mkdir(join(folder, 'data'), { mode: 0o700 });
   bucket = `b-${randomUUID()}`;
   await request(`${server.url}/${bucket}`, { method: 'PUT' });
   proxy.fault = () => null;
