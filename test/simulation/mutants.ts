@@ -22,6 +22,11 @@ export const MUTANTS = {
     find: "if (mailbox.isRecheckWanted && this.knowledge.rank !== 'voided') {",
     replace: 'if (false) {',
   },
+  /** A void that an event alone told of is nobody's to undo when nobody asks about it. */
+  'void-never-confirmed': {
+    find: "if (knowledge.voidWord === 'event') return 'confirm';",
+    replace: "if (knowledge.voidWord === 'event') return 'done';",
+  },
   /** A run that was replayed does something else than it did. */
   'answers-differently-when-replayed': {
     find: 'if (state === this.shownState) return;',

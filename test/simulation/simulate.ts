@@ -8,7 +8,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { pino } from 'pino';
 import { taskQueues } from '../../contract/names.js';
 import { createMetrics } from '../../ops/metrics.js';
-import { retryInvoice, sendInvoiceEvent } from '../../temporal/invoice-client.js';
+import { lookUpInvoice, retryInvoice, sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { forwardEntry } from '../../webhook/forward-entry.js';
 import { createReceiver } from '../../webhook/receive-delivery.js';
 import { exact } from '../support/exact-sums.js';
@@ -107,7 +107,7 @@ class Simulation {
     for (let day = 1; day <= 3 && (wrong.length > 0 || (day === 1 && dice.chance(0.2))); day += 1) {
       await this.reconcile();
       await this.until(DAY);
-      await this.retryParked();
+      await this.settleParked();
       await this.until(HOUR);
       wrong = await this.wrong();
     }
@@ -115,7 +115,7 @@ class Simulation {
     return { seed, wrong, told, replays: temporal.replays(), truth: this.truth() };
   }
 
-  /** created, then perhaps finalized, corrected, voided; each told by events that have their own fates. */
+  /** created, then perhaps finalized, corrected, voided or said to be; each told by events that have their own fates. */
   private planInvoice(): void {
     const { dice, agenda, service } = this;
     const invoice = service.create();
@@ -145,6 +145,11 @@ class Simulation {
       then(GAPS, () => {
         invoice.status = 'voided';
         this.announce(invoice, 'invoice_voided', invoice.hasDetails ? 0.3 : 0);
+      });
+    } else if (invoice.hasDetails && !invoice.isExportBroken && dice.chance(0.15)) {
+      // Somebody who has the webhook's password says so; the books of the service know nothing of it.
+      then(GAPS, () => {
+        if (invoice.status === 'finalized') this.announce(invoice, 'invoice_voided', 0);
       });
     }
   }
@@ -238,13 +243,27 @@ class Simulation {
     await run(lookAfterInvoices, { how: 'retry', invoices: due.toRetry, queues });
   }
 
-  private async retryParked(): Promise<void> {
+  private async settleParked(): Promise<void> {
     for (const invoiceId of this.service.invoices.keys()) {
       const invoice = await this.house.warehouse().invoice(invoiceId);
       if (invoice?.state !== 'needs_attention') continue;
+      if (invoice.voidWord === 'contradicted') {
+        await this.restore(invoiceId);
+        continue;
+      }
       this.tell(`a person retries ${invoiceId}`);
       await retryInvoice(this.client as never, ROUTE, { partnerId: PARTNER_ID, invoiceId });
     }
+  }
+
+  /** A person asked the service, which says that its invoice stands. */
+  private async restore(invoiceId: string): Promise<void> {
+    this.tell(`a person restores ${invoiceId}`);
+    const who = { by: 'ada', reason: 'the service says that it stands', isDryRun: false };
+    const { outcome } = await this.house.warehouse().decide({ kind: 'restore', invoiceId, ...who });
+    if (outcome !== 'done') throw new Error(`${invoiceId} could not be restored: ${outcome}`);
+    const address = { partnerId: PARTNER_ID, invoiceId };
+    await lookUpInvoice(this.client as never, ROUTE, address, { cause: 'person' });
   }
 
   private async until(afterMs: number): Promise<void> {
