@@ -27,7 +27,15 @@ export function secretsOf(settings: ScrubSettings, env: NodeJS.ProcessEnv): read
   if (warehouse?.kind === 'ducklake') secrets.push(...catalogPasswords(warehouse.catalog));
   // The path of a chat's webhook is its key.
   if (alerts?.webhookUrl) secrets.push(alerts.webhookUrl, pathOf(alerts.webhookUrl));
-  const urls = [service.baseUrl, service.authUrl, admin?.temporalUi, alerts?.webhookUrl, otlpEndpoint];
+  const proxies = [service.httpsProxy, service.httpProxy];
+  const urls = [
+    service.baseUrl,
+    service.authUrl,
+    admin?.temporalUi,
+    alerts?.webhookUrl,
+    otlpEndpoint,
+    ...proxies,
+  ];
   for (const url of [...urls, ...PROXY_VARIABLES.map((name) => env[name])]) secrets.push(...userinfoOf(url));
   for (const name of SECRET_VARIABLES) secrets.push(env[name]);
   // `name=value` pairs: each value may be a token.

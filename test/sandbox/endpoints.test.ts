@@ -86,13 +86,11 @@ describe('regenerate presigned URL', () => {
   test('spec 7: is 400 with error details when no URL can be made', async () => {
     const invoiceId = await finalized();
     sandbox.cancel(invoiceId);
-    for (const id of [invoiceId]) {
-      const { status, text } = await client.invoice(id, 'regenerate');
-      expect(status).toBe(400);
-      expect(JSON.parse(text)).toMatchObject({
-        details: [{ field: 'invoiceId', issue: expect.any(String) }],
-      });
-    }
+    const { status, text } = await client.invoice(invoiceId, 'regenerate');
+    expect(status).toBe(400);
+    expect(JSON.parse(text)).toMatchObject({
+      details: [{ field: 'invoiceId', issue: expect.any(String) }],
+    });
   });
 });
 
