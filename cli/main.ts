@@ -12,7 +12,7 @@ const LIBRARIES_END_WITHIN_MS = 2_000;
 /** Verbs that run until they are told to stop. */
 const ROLES = new Set(['up', 'webhook', 'worker', 'dashboard', 'temporal']);
 
-// Everything billsync writes is private to its user (decision: files 0600, folders 0700).
+// Everything billsync writes is private to its user: files 0600, folders 0700 (docs/threat-model.md).
 process.umask(0o077);
 // A reader that went away (`billsync report | head`) is no failure of ours, and nobody is left to be told.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -11,7 +11,7 @@ import { messageOf, systemErrorIn } from './system-error.js';
 
 export const DEFAULT_FILE_NAME = 'billsync.yaml';
 
-/** A further path of the endpoint, with credentials of its own (decision: an endpoint per event type or tenant). */
+/** A further path of the endpoint, with credentials of its own (spec 2.3: an endpoint per event type or tenant). */
 export interface WebhookPathText {
   readonly path: string;
   readonly basicAuth: string;

@@ -31,7 +31,7 @@ export interface ExportLocation {
   readonly fileSizeBytes: number;
 }
 
-/** What an event says about its invoice: the id always, the rest as far as it could be read (decision 31). */
+/** What an event says about its invoice: the id always, the rest as far as it could be read (ADR 24). */
 export type EventHeader = Pick<InvoiceHeader, 'invoiceId'> & Partial<InvoiceHeader>;
 
 /** One webhook delivery that can be acted on (spec 2.4 to 2.7). */

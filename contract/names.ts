@@ -71,7 +71,7 @@ export const SEARCH_ATTRIBUTES = {
 
 /**
  * What the payload codec leaves in the place of clear text that it found in Temporal; workflows and activities refuse
- * it (decision 38). Nothing of ours ever looks like it, and a stranger gains nothing by imitating it.
+ * it (ADR 4). Nothing of ours ever looks like it, and a stranger gains nothing by imitating it.
  */
 export const UNENCRYPTED = { 'billsync/refused': 'unencrypted' } as const;
 

@@ -7,7 +7,7 @@ import type { Health } from '../ops/health.js';
 import type { Metrics } from '../ops/metrics.js';
 import { createAdminGuard, isTrusted } from './admin-guard.js';
 
-/** The admin port is in use; it is never swapped for another, at which nobody would look (decision 43). */
+/** The admin port is in use; it is never swapped for another, at which nobody would look (ADR 28). */
 export class AdminPortTakenError extends Error {
   override readonly name = 'AdminPortTakenError';
   readonly code = 'admin-port-taken';

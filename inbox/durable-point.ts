@@ -1,4 +1,4 @@
-/** The places of the fault matrix at which a kill -9 must lose nothing; tests end the process right there. */
+/** The places of the fault matrix (docs/faults.md) at which a kill -9 must lose nothing; tests end the process right there. */
 
 /**
  * D1 delivery written, D2 linked and durable, D3 answered, D4 archived and accepted by Temporal, D5 trimmed.

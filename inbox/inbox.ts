@@ -60,7 +60,7 @@ export interface Inbox {
 /**
  * Opens (and makes) an inbox; temporary files of dead processes are swept away.
  *
- * @param options.durablePoint is called at D1 and D2 of the fault matrix; tests end the process there
+ * @param options.durablePoint is called at D1 and D2 of the fault matrix (docs/faults.md); tests end the process there
  */
 export async function openInbox(
   root: string,

@@ -212,7 +212,7 @@ function refuseUnprovedEmptiness({ file, announcedSha256 }: FileLoad, lines: Inv
 }
 
 /**
- * Without an announced hash the header is all that can prove the file (decision: proof). With one, a header that
+ * Without an announced hash the header is all that can prove the file (ADR 29). With one, a header that
  * differs is a discrepancy to report, not a reason to withhold what was billed.
  */
 function refuseUnproved(load: FileLoad, line: NewLine, lines: InvoiceLines): void {

@@ -22,7 +22,7 @@ import type { Params, Row } from './statements.js';
 export interface DatabaseOptions {
   /** `:memory:` for one whose tables are attached. */
   readonly path: string;
-  /** Folders that SQL may read and write; everything else is refused (hazard: defaults are open). */
+  /** Folders that SQL may read and write; everything else is refused (hazard 17). */
   readonly folders: readonly string[];
   readonly temporaryFolder: string;
   /** As DuckDB writes it, e.g. `1GB`; null: DuckDB's own limit. */

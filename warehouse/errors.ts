@@ -126,7 +126,7 @@ export class DatabaseClosedError extends WarehouseError {
   }
 }
 
-/** COMMIT answered, the rows are not there (hazard of a commit behind a failed statement). */
+/** COMMIT answered, the rows are not there (hazard 9). */
 export class LoadLostError extends WarehouseError {
   override readonly name = 'LoadLostError';
   readonly code = 'load_lost';

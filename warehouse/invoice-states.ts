@@ -87,7 +87,7 @@ export async function writeInvoices(
   if (derived.size === 0) return derived;
   const ids = listOf([...derived.keys()]);
   const held = known ?? (await readHeld(session, [...derived.keys()]));
-  // Forgotten and inserted, never updated: this version of DuckDB can lose an update from null to a text (ADR).
+  // Forgotten and inserted, never updated: this version of DuckDB can lose an update from null to a text (ADR 14).
   if (held.size > 0) await session.all('forget-states', { invoice_ids: ids });
   const rows = [...derived].map(([id, { row }]) => ({ invoice_id: id, ...row }));
   await session.all('insert-states', { states: wellFormedJson(rows) });

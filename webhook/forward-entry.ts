@@ -20,7 +20,7 @@ export interface ForwardDeps {
   readonly now?: () => Date;
   /** Is told why an entry ends as `refused`. */
   readonly onRefused?: (entry: InboxEntry, refusal: Refusal) => void;
-  /** Called at D4 and D5 of the fault matrix. */
+  /** Called at D4 and D5 of the fault matrix (docs/faults.md). */
   readonly durablePoint?: DurablePoint;
 }
 

@@ -67,7 +67,7 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
     return { statusCode: 200, status: kept, eventId: parsed.event.eventId };
   }
 
-  /** Nothing is refused for its stamp: an unsigned clock proves nothing, and a lost event would be lost (faults: skew). */
+  /** Nothing is refused for its stamp: an unsigned clock proves nothing, and a lost event would be lost (faults: clock skew). */
   function tellSkew({ eventId, eventTimestamp }: InvoiceEvent, receivedAt: string): void {
     const aheadMs = Date.parse(eventTimestamp) - Date.parse(receivedAt);
     if (!(aheadMs > SKEW_WORTH_TELLING_MS)) return;

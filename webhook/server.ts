@@ -31,7 +31,7 @@ export interface WebhookDeps extends Omit<ReceiveDeps, 'settings'> {
   /** Lets a door without credentials be heard from other machines. Anybody could then void an invoice. */
   readonly isOpenAllowed?: boolean;
   readonly limits?: Partial<WebhookLimits>;
-  /** Called at D3 of the fault matrix. */
+  /** Called at D3 of the fault matrix (docs/faults.md). */
   readonly durablePoint?: DurablePoint;
 }
 

@@ -36,7 +36,7 @@ export interface RunningRole {
   close(): Promise<void>;
 }
 
-/** SIGTERM to exit takes at most a minute (interface); what is not done by then is safe on disk. */
+/** SIGTERM to exit takes at most a minute (docs/faults.md, Stopping); what is not done by then is safe on disk. */
 const DRAIN_WITHIN_MS = 50_000;
 
 export async function runRole(

@@ -1,4 +1,4 @@
-/** A void that only an event told of: out of every total at once, then the service is asked (decision 35). */
+/** A void that only an event told of: out of every total at once, then the service is asked (ADR 27). */
 
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
