@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { FILE_SOURCES, INVOICE_STATES } from '../contract/names.js';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -88,6 +89,23 @@ describe('references', () => {
           .map(([link]) => `${path}: ${link}`),
       );
     expect(broken).toEqual([]);
+  });
+});
+
+describe('docs/glossary.md', () => {
+  const glossary = read('docs/glossary.md');
+
+  test('explains each word once', () => {
+    const words = [...glossary.matchAll(/^\| \*\*([^|]+?)\*\*/gm)].map(([, word]) => word);
+    expect(words.length).toBeGreaterThan(30);
+    expect(words.filter((word, index) => words.indexOf(word) !== index)).toEqual([]);
+  });
+
+  test('explains every state of an invoice and every source of a file', () => {
+    const missing = [...INVOICE_STATES, ...FILE_SOURCES].filter(
+      (word) => !glossary.includes(`\`${word}\` (`),
+    );
+    expect(missing).toEqual([]);
   });
 });
 
