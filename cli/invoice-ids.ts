@@ -2,6 +2,7 @@
 
 import { parse } from 'csv-parse/sync';
 import type { Settings } from '../config/settings.js';
+import { beginningOf } from '../contract/well-formed.js';
 import { nearestNames } from '../reports/nearest-names.js';
 import { CliError, EXIT } from './errors.js';
 import { printable } from './terminal-text.js';
@@ -50,7 +51,7 @@ function unknown({ word, place }: NamedInvoice, numbers: readonly string[]): Cli
   const nearest = nearestNames(word, numbers).map(printable);
   return new CliError(
     EXIT.nothingMatched,
-    `${where}no invoice has the id or number ${printable(word.slice(0, 60))}`,
+    `${where}no invoice has the id or number ${printable(beginningOf(word, 60))}`,
     {
       hint:
         nearest.length > 0

@@ -1,5 +1,7 @@
 /** Exact decimals as text and as bigint, because money must never pass through a float (hazard 36). */
 
+import { beginningOf } from './well-formed.js';
+
 /** Digits behind the point that the warehouse keeps: DECIMAL(18,4). */
 export const MONEY_SCALE = 4;
 
@@ -98,5 +100,5 @@ function trimLeadingZeros(digits: string): string {
 }
 
 function clipped(text: string): string {
-  return text.length <= 40 ? `'${text}'` : `'${text.slice(0, 40)}…'`;
+  return text.length <= 40 ? `'${text}'` : `'${beginningOf(text, 40)}…'`;
 }

@@ -28,6 +28,7 @@ import { EVENT_TYPES, type EventType, PAYLOAD_SCHEMA_VERSION, type WebhookStatus
 import { printable } from './printable.js';
 import { readStatus } from './status-words.js';
 import { withoutUrlQueriesInside } from './url-query.js';
+import { beginningOf } from './well-formed.js';
 import { Count, Instant, NotJsonError, parseJson, Sha256, UrlText } from './wire.js';
 
 export { withoutUrlQuery } from './url-query.js';
@@ -157,9 +158,10 @@ function readEvent(
   if (eventType === null) return refuse('invalid-metadata', 'metadata.eventType: missing', invoiceId);
   const header = headerOf(payload, invoiceId, ids.ids.tenantId);
   const location = eventType === 'invoice_finalized' ? exportOf(payload) : null;
+  const partnerId = readText(metadata.partnerId);
   const about = {
     eventTimestamp: readInstant(metadata.eventTimestamp),
-    partnerId: readText(metadata.partnerId)?.slice(0, LONGEST_PARTNER_ID),
+    partnerId: partnerId && beginningOf(partnerId, LONGEST_PARTNER_ID),
   };
   const event: InvoiceEvent = {
     eventId,

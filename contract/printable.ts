@@ -1,5 +1,7 @@
 /** Makes text of strangers fit for a terminal, a log line, a table cell and a page. */
 
+import { beginningOf } from './well-formed.js';
+
 /** What a person cannot see, or what changes how its surroundings are shown. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{Cs}\u2800\u3164]/gu;
 /** Joiners are part of how some scripts and emoji are written; these three scripts have no use for them. */
@@ -24,7 +26,7 @@ export function printable(text: string, limit = 200): string {
   // An escape is never cut in two, and what is far beyond the limit is not looked at.
   for (const character of text.slice(0, limit + 1)) {
     const next = BREAKS[character] ?? visible(character);
-    if (shown.length + next.length > limit) return `${shown.slice(0, limit - 1)}…`;
+    if (shown.length + next.length > limit) return `${beginningOf(shown, limit - 1)}…`;
     shown += next;
   }
   return shown;

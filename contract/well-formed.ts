@@ -35,4 +35,9 @@ export function mayBeIllFormed(json: string): boolean {
   return /\\u(?:d[89a-f]|0000)/i.test(json) || !json.isWellFormed();
 }
 
+/** The beginning of a text, at most so many UTF-16 units long; a character that does not fit whole is left out. */
+export function beginningOf(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
+}
+
 const REPLACEMENT = '\ufffd';

@@ -2,8 +2,11 @@
 
 import fc from 'fast-check';
 import { stringify } from 'lossless-json';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { plainDecimal } from '../../contract/decimal.js';
+import { parseDelivery } from '../../contract/parse-delivery.js';
 import { parseDetails } from '../../contract/parse-details.js';
+import { printable } from '../../contract/printable.js';
 import { wellFormed, wellFormedInside, wellFormedJson } from '../../contract/well-formed.js';
 import { parseJson } from '../../contract/wire.js';
 
@@ -18,6 +21,28 @@ describe('text of others', () => {
     expect(stringify(parseJson(Buffer.from(json)))).toBe(
       '{"a\ufffd":["x\ufffd",{"b":"😀"}],"c":"\ufffd","d":1.50}',
     );
+  });
+
+  test('is not cut in the middle of a character', () => {
+    const emoji = '💰'.repeat(100);
+    expect(printable(emoji, 60)).toBe(`${'💰'.repeat(29)}…`);
+    const invoiceId = '7f3a1111-1111-1111-1111-111111111111';
+    const body = Buffer.from(JSON.stringify({ invoiceId, status: emoji }));
+    expect(parseDetails(body, { invoiceId, wirePrefix: 'auto' }).unknownStatus?.isWellFormed()).toBe(true);
+    const delivery = Buffer.from(
+      JSON.stringify({
+        metadata: { eventId: invoiceId, eventType: 'invoice_created', partnerId: `x${emoji}` },
+        payload: { serviceInvoiceId: invoiceId },
+      }),
+    );
+    expect(JSON.stringify(parseDelivery(delivery, { wirePrefix: 'auto' }))).not.toContain('\\ud83d');
+    const told = vi.fn();
+    try {
+      plainDecimal(`x${emoji}`);
+    } catch (error) {
+      told((error as Error).message.isWellFormed());
+    }
+    expect(told).toHaveBeenCalledExactlyOnceWith(true);
   });
 
   test('cannot hide behind a field named __proto__', () => {
