@@ -1,9 +1,15 @@
-/** Keeps the connections of a server within their shares: strangers cannot take the room of those who deliver. */
+/**
+ * Keeps the connections of a server within their shares: strangers cannot take the room of those who deliver, nor its time.
+ *
+ * What is refused is held for a second before it is reset, without a byte being read. An answer at once would be asked for
+ * again at once: two thousand sockets that are opened anew as soon as they end then keep a core busy with refusing them.
+ */
 
 import type { Server, Socket } from 'node:net';
 import type { Alerts } from '../ops/alerts.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
+import { afterFirstRecord } from './client-hello.js';
 import { type ConnectionLimits, createConnectionShare } from './connection-share.js';
 import { addressKey, type SenderAddresses } from './sender-address.js';
 
@@ -14,6 +20,8 @@ export interface ConnectionGuard {
 
 export interface ConnectionGuardDeps {
   readonly limits: ConnectionLimits;
+  /** How long a connection may take to begin with TLS; null: there is none. */
+  readonly helloMs: number | null;
   readonly senders: SenderAddresses;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -21,6 +29,7 @@ export interface ConnectionGuardDeps {
 }
 
 const TOLD_EVERY_MS = 60_000;
+const HELD_MS = 1_000;
 
 /**
  * Stands in front of the server's own listeners, so that what is refused costs no handshake. Ended connections are
@@ -36,6 +45,7 @@ export function guardConnections(server: Server, deps: ConnectionGuardDeps): Con
   /** A socket of TLS and the raw one under it are two objects with one remote port. */
   const byPeer = new Map<string, Socket>();
   const tell = teller(deps);
+  const refuse = createRefusal(deps.limits.total);
   const listeners = server.listeners('connection');
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
@@ -45,7 +55,7 @@ export function guardConnections(server: Server, deps: ConnectionGuardDeps): Con
     if (verdict.kind === 'refuse') {
       ended.inc({ why: 'refused' });
       tell(from.address);
-      socket.on('error', () => undefined).resetAndDestroy();
+      refuse(socket);
       return;
     }
     if (verdict.end !== null) {
@@ -59,13 +69,34 @@ export function guardConnections(server: Server, deps: ConnectionGuardDeps): Con
       share.leave(socket);
       if (byPeer.get(peer) === socket) byPeer.delete(peer);
     });
-    for (const listener of listeners) listener.call(server, socket);
+    const serve = (): void => {
+      for (const listener of listeners) listener.call(server, socket);
+    };
+    if (deps.helloMs === null) serve();
+    else afterFirstRecord(socket, deps.helloMs, serve);
   });
   return {
     prove(socket) {
       const raw = byPeer.get(peerOf(socket));
       if (raw !== undefined) share.prove(raw);
     },
+  };
+}
+
+/** Resets connections a second later. @param most are held at a time; beyond that the oldest goes at once */
+function createRefusal(most: number): (socket: Socket) => void {
+  const held = new Set<Socket>();
+  return (socket) => {
+    const [oldest] = held;
+    if (oldest !== undefined && held.size >= most) oldest.resetAndDestroy();
+    held.add(socket);
+    const timer = setTimeout(() => socket.resetAndDestroy(), HELD_MS).unref();
+    socket.pause();
+    socket.on('error', () => undefined);
+    socket.once('close', () => {
+      clearTimeout(timer);
+      held.delete(socket);
+    });
   };
 }
 

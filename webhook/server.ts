@@ -51,6 +51,12 @@ export class WebhookStartError extends Error {
 /** The method is not in the specification (4.6), so all that carry a body are taken. */
 const METHODS = ['POST', 'PUT', 'PATCH'] as const;
 
+/**
+ * Connections that the system may hold for us until they are taken. Beyond that a sender hears nothing and tries again
+ * after a whole second; Node's 511 are full after a burst of strangers. The system may allow less.
+ */
+const BACKLOG = 4_096;
+
 /** Opens the endpoint. @throws WebhookStartError the port is taken, or the certificate cannot be used */
 export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
   const { webhook } = deps.settings;
@@ -69,6 +75,7 @@ export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
     ...deps,
     senders,
     limits: { total: limits.connections, perAddress: limits.connectionsPerAddress },
+    helloMs: pair === null ? null : limits.handshakeMs,
   });
   addDoors(app, deps, { senders, prove: guard.prove });
   addDeliveries(app, deps, receiver.receive);
@@ -239,7 +246,7 @@ async function loadPair(tls: TlsFiles): Promise<{ cert: Buffer; key: Buffer }> {
 
 async function listen(app: FastifyInstance, host: string, port: number): Promise<void> {
   try {
-    await app.listen({ host, port });
+    await app.listen({ host, port, backlog: BACKLOG });
   } catch (error) {
     const reason = systemCode(error) === 'EADDRINUSE' ? 'is taken' : `cannot be had (${systemCode(error)})`;
     throw new WebhookStartError(

@@ -1,6 +1,7 @@
 /** Strangers who only hold connections: theirs end, and who delivers is served; the long form is hostile-sockets.long.ts. */
 
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.js';
@@ -59,6 +60,31 @@ test('beside strangers that hold all the room, deliveries of known and of new se
     held: statuses.filter((status) => status === 200).length,
   });
 });
+
+test('of a burst of 1,500 connections none has to knock twice', async () => {
+  const { port } = await start({});
+  const burst = Array.from({ length: 1_500 }, (_, nth) =>
+    connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${11 + (nth % 8)}` }).on(
+      'error',
+      () => undefined,
+    ),
+  );
+  // All have asked, and the endpoint, which is this process, could take none: what the system cannot hold waits a second.
+  const knocking = await new Promise<number>((resolve) => {
+    process.nextTick(() => resolve(countOf(port, SYN_SENT)));
+  });
+  for (const socket of burst) socket.destroy();
+  attack('a burst of connections', { tries: burst.length, held: burst.length - knocking });
+});
+
+const SYN_SENT = '02';
+
+/** Connections to the port in that state, from Linux's own list. */
+function countOf(port: number, state: string): number {
+  const remote = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const rows = readFileSync('/proc/net/tcp', 'utf8').split('\n');
+  return rows.filter((row) => row.trim().split(/\s+/).slice(2, 4).join() === `${remote},${state}`).length;
+}
 
 test('the address behind a trusted proxy is the one that counts, and made-up ones do not', async () => {
   const parts = await openParts({ trustedProxies: ['127.0.0.1/32'] });
