@@ -1,6 +1,6 @@
 /** Records what a person decided about an invoice: a void undone, an older version that counts. */
 
-import type { Decided, Decision } from '../warehouse/decide.js';
+import type { Decided, Decision } from '../warehouse/warehouse.js';
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 import { attentionKey } from './park-invoice.js';

@@ -5,7 +5,7 @@
 
 import { getClient, heartbeat } from '@temporalio/activity';
 import { type EnvironmentName, invoiceWorkflowId } from '../contract/names.js';
-import type { DueInvoice } from '../warehouse/due-invoices.js';
+import type { DueInvoice } from '../warehouse/warehouse.js';
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 

@@ -2,7 +2,7 @@
 
 import { heartbeat } from '@temporalio/activity';
 import { UnknownInvoiceError } from '../billing/errors.js';
-import { type Imported, type ImportRequest, importFile } from '../warehouse/import-file.js';
+import { type Imported, type ImportRequest, importFile } from '../warehouse/import/import-file.js';
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 import { attentionKey } from './park-invoice.js';

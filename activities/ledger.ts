@@ -1,8 +1,7 @@
 /** What the warehouse tells a workflow of an invoice: enough to go on from where an earlier run was. */
 
 import type { InvoiceState } from '../contract/names.js';
-import type { VoidWord } from '../warehouse/derive-void.js';
-import type { InvoiceSummary } from '../warehouse/warehouse.js';
+import type { InvoiceSummary, VoidWord } from '../warehouse/warehouse.js';
 
 export interface InvoiceLedger {
   /** null when nothing is recorded of the invoice. */

@@ -1,7 +1,7 @@
 /** Loads an archived file into the warehouse, in one transaction, and quarantines it when it breaks a rule. */
 
 import { heartbeat } from '@temporalio/activity';
-import { holdRefused, rejection, releaseRefused } from '../warehouse/refused-files.js';
+import { holdRefused, rejection, releaseRefused } from '../warehouse/import/refused-files.js';
 import type { Discrepancy, LoadOutcome, LoadRequest } from '../warehouse/warehouse.js';
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';

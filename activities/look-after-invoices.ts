@@ -3,7 +3,7 @@
 import { getClient, heartbeat } from '@temporalio/activity';
 import type { Settings } from '../config/settings.js';
 import { lookUpInvoice, retryInvoice, watchInvoice } from '../temporal/invoice-client.js';
-import type { DueInvoice } from '../warehouse/due-invoices.js';
+import type { DueInvoice } from '../warehouse/warehouse.js';
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 

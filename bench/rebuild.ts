@@ -7,9 +7,10 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { pino } from 'pino';
 import { openFolderArchive } from '../archive/folder-archive.js';
 import { openQuarantine } from '../inbox/quarantine-folder.js';
-import { importFile } from '../warehouse/import-file.js';
-import { type OpenWarehouseOptions, openWarehouse } from '../warehouse/open-warehouse.js';
-import { rebuildWarehouse } from '../warehouse/rebuild.js';
+import { importFile } from '../warehouse/import/import-file.js';
+import { openWarehouse } from '../warehouse/open-warehouse.js';
+import type { OpenWarehouseOptions } from '../warehouse/opening.js';
+import { rebuildWarehouse } from '../warehouse/rebuild-warehouse.js';
 import { makeCsv } from './support/make-csv.js';
 
 export const summary = 'rebuild from the archive [rows] [invoices]: seconds, and the same answers as before';

@@ -6,8 +6,8 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Database } from '../warehouse/database.js';
-import { publish } from '../warehouse/publish.js';
+import { Database } from '../warehouse/duckdb/database.js';
+import { publish } from '../warehouse/publish/publish.js';
 import { makePublished } from './support/make-published.js';
 import { median } from './support/ratios.js';
 import { runMeasured } from './support/run-measured.js';

@@ -3,7 +3,7 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Settings } from '../config/settings.js';
-import type { Decided, Decision } from '../warehouse/decide.js';
+import type { Decided, Decision } from '../warehouse/warehouse.js';
 import { confirm } from './confirm.js';
 import { CliError, EXIT } from './errors.js';
 import { invoiceName } from './invoice-page.js';

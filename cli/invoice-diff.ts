@@ -2,7 +2,7 @@
 
 import type { Settings } from '../config/settings.js';
 import type { ReportRow } from '../reports/report-result.js';
-import { diffVersions } from '../warehouse/version-diff.js';
+import { diffVersions } from '../warehouse/trace/version-diff.js';
 import { CliError, EXIT } from './errors.js';
 import { invoiceName } from './invoice-page.js';
 import type { Output } from './output.js';

@@ -7,7 +7,7 @@ import type { Settings } from '../config/settings.js';
 import { openPublishedFile, readElsewhere } from '../reports/published-file.js';
 import { readColumns, readRows } from '../reports/read-rows.js';
 import type { ReportRow } from '../reports/report-result.js';
-import { standsBehind } from '../warehouse/behind-file.js';
+import { standsBehind } from '../warehouse/lake/lake-source.js';
 import { checkEnvironment } from './environment-check.js';
 
 /** What analysts open. Over a lake it shows rows that lie elsewhere; whoever asks for the path may then read them. */

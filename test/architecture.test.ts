@@ -73,6 +73,53 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   conformance: [],
 };
 
+/**
+ * The rooms of the warehouse, in the order of their imports: one uses only those that stand before it. `errors`,
+ * `warehouse` (the contract) and `opening` are files of types and errors beside the rooms.
+ */
+const WAREHOUSE_ROOMS: readonly string[] = [
+  'paths',
+  'warehouse',
+  'opening',
+  'errors',
+  'data-folder',
+  'disk-space',
+  'duckdb',
+  'ledger',
+  'csv',
+  'load',
+  'import',
+  'publish',
+  'recover',
+  'verify',
+  'store',
+  'lake',
+  'trace',
+  'open-warehouse',
+  'rebuild-warehouse',
+];
+
+/** What the rest of billsync may use of the warehouse. */
+const WAREHOUSE_DOORS: readonly string[] = [
+  'warehouse',
+  'opening',
+  'errors',
+  'paths',
+  'data-folder',
+  'open-warehouse',
+  'rebuild-warehouse',
+  'duckdb/lock-file',
+  'import/import-file',
+  'import/refused-files',
+  'import/take-copy',
+  'lake/check-lake',
+  'lake/lake-reader',
+  'lake/lake-source',
+  'publish/publisher',
+  'trace/explain',
+  'trace/version-diff',
+];
+
 interface Import {
   readonly file: string;
   readonly specifier: string;
@@ -121,7 +168,7 @@ function isAllowed(imported: Import, to: string, rules: readonly string[]): bool
 }
 
 /** Parts that are cut into rooms: a folder is one, and so is each file that lies beside the folders. */
-const WITH_ROOMS = ['sandbox'];
+const WITH_ROOMS = ['sandbox', 'warehouse'];
 
 function roomOf(file: string): string {
   return file.replace(/\.ts$/, '').split('/').slice(0, 2).join('/');
@@ -210,6 +257,31 @@ describe('architecture', () => {
       expect(circleIn(wanted)).toEqual([]);
     },
   );
+
+  test('a room of the warehouse uses only rooms that stand before it', () => {
+    const place = (file: string): number => WAREHOUSE_ROOMS.indexOf(roomOf(file).replace('warehouse/', ''));
+    const broken: string[] = [];
+    for (const imported of imports) {
+      const to = target(imported);
+      if (to === null || partOf(imported.file) !== 'warehouse' || partOf(to) !== 'warehouse') continue;
+      const [from, other] = [place(imported.file), place(to)];
+      if (from < 0 || other < 0 || other > from) broken.push(`${imported.file} imports ${to}`);
+    }
+    expect(broken).toEqual([]);
+  });
+
+  test('the rest of billsync enters the warehouse by its doors', () => {
+    const broken: string[] = [];
+    for (const imported of imports) {
+      const to = target(imported);
+      const from = partOf(imported.file);
+      if (to === null || partOf(to) !== 'warehouse' || ['warehouse', 'test', 'bench'].includes(from))
+        continue;
+      if (!WAREHOUSE_DOORS.includes(to.replace('warehouse/', '')))
+        broken.push(`${imported.file} imports ${to}`);
+    }
+    expect(broken).toEqual([]);
+  });
 
   test('workflow code reaches no Node built-in and no other Temporal package than workflow and common', () => {
     const broken = imports.filter(

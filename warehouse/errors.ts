@@ -1,6 +1,6 @@
 /** What can be wrong with the warehouse itself; what is wrong with a file is a value, not an error. */
 
-import type { Made } from './rebuild.js';
+import type { Made } from './opening.js';
 
 /** Base of everything the warehouse throws. `code` is for machines and never changes. */
 export abstract class WarehouseError extends Error {

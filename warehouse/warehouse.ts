@@ -1,13 +1,9 @@
 /** The warehouse's contract: what the one writer can be asked to do. Implemented over a DuckDB file and over DuckLake. */
 
 import type { ArchivedEvent } from '../archive/archive.js';
-import type { CsvFinding, CsvTolerance } from '../contract/csv-file.js';
+import type { ArchivedFile, CsvFinding, CsvTolerance } from '../contract/csv-file.js';
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { FileSource, InvoiceState, WebhookStatus } from '../contract/names.js';
-import type { Decided, Decision } from './decide.js';
-import type { VoidWord } from './derive-void.js';
-import type { DueInvoices, DueRequest } from './due-invoices.js';
-import type { FileToJudge } from './judge-file.js';
 
 export interface LoadRequest {
   readonly invoiceId: string;
@@ -70,10 +66,31 @@ export type LoadOutcome =
   /** `countingVersion`: of all versions the one that totals see; another than this when the file is an older one. */
   | ({ readonly outcome: 'already_loaded'; readonly countingVersion: number } & LoadedRows);
 
+export interface FileToJudge {
+  /** In lower case. */
+  readonly invoiceId: string;
+  readonly file: ArchivedFile;
+  /** Of the file on this machine; it need not lie in the archive. */
+  readonly csvPath: string;
+  /** What the service says of the invoice and the ledgers may not have heard; null: it was not asked, or knows none. */
+  readonly details: {
+    readonly status: WebhookStatus | null;
+    readonly header: Partial<InvoiceHeader>;
+  } | null;
+  /** ISO 8601 UTC. */
+  readonly at: string;
+}
+
 /** What would come of loading it; `checked`: it would be loaded, with this to show for it. */
 export type JudgedOutcome =
   | LoadOutcome
   | ({ readonly outcome: 'checked' } & Omit<LoadedRows, 'loadId' | 'version'>);
+
+/**
+ * On whose word a void stands. `event`: an event's alone, and the service is to be asked. `details`: the service says
+ * so. `unanswered`: it cannot be asked. `contradicted`: it denied it to the end, and a person has to decide.
+ */
+export type VoidWord = 'event' | 'details' | 'unanswered' | 'contradicted';
 
 /** One invoice as the warehouse knows it; the columns of the view `invoices` in camelCase. */
 export interface InvoiceSummary {
@@ -107,6 +124,69 @@ export interface InvoiceStanding {
   /** What its rows hold; null while none are loaded. Decimal text. */
   readonly billingCost: string | null;
   readonly shipments: number | null;
+}
+
+export interface DueInvoice {
+  readonly partnerId: string;
+  readonly invoiceId: string;
+}
+
+export interface DueRequest {
+  /** ISO 8601 UTC. */
+  readonly until: string;
+  /** At most so many of what is asked or tried again; the others stay due. */
+  readonly limit: number;
+  /** How many days after the invoice date a loaded invoice is asked about. */
+  readonly recheckDays: number;
+  /** Reasons to need a person that time does not heal. */
+  readonly neverRetried: readonly string[];
+  /** Whose invoices those are that nobody told of; null: nobody's. */
+  readonly partnerId: string | null;
+  /** Whether a void that only an event told of is to be asked about; missing: it is. */
+  readonly confirmVoids?: boolean;
+}
+
+export interface DueInvoices {
+  /** All that a workflow should be open for. */
+  readonly unfinished: readonly DueInvoice[];
+  /** Loaded: daily for a week, then weekly; and whose void a person undid, once. */
+  readonly toRecheck: readonly DueInvoice[];
+  /** Waiting for a person: daily. */
+  readonly toRetry: readonly DueInvoice[];
+  readonly needAttention: number;
+}
+
+interface DecisionOf {
+  readonly invoiceId: string;
+  /** Who decides, as the machine knows them, and why in their words. */
+  readonly by: string;
+  readonly reason: string;
+  /** Says what would come of it, and writes nothing. */
+  readonly isDryRun: boolean;
+}
+
+export type Decision = DecisionOf &
+  (
+    | { readonly kind: 'restore' }
+    /** This version counts until a file is announced after the decision. */
+    | { readonly kind: 'use-version'; readonly version: number }
+  );
+
+export interface Decided {
+  /** What was decided, or why it was not. */
+  readonly outcome:
+    | 'done'
+    | 'unknown-invoice'
+    | 'not-voided'
+    /** The service itself says that the invoice is void: nobody here may add it up. */
+    | 'voided-by-service'
+    | 'no-such-version'
+    | 'counts-already';
+  /** Of the invoice afterwards; null: it is unknown. */
+  readonly state: InvoiceState | null;
+  readonly partnerId: string | null;
+  /** Which there are. */
+  readonly versions: readonly number[];
 }
 
 export interface Publication {

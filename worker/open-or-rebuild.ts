@@ -5,10 +5,10 @@
 
 import type { Alerts } from '../ops/alerts.js';
 import type { Health } from '../ops/health.js';
-import type { Loss } from '../warehouse/catch-up.js';
 import { WarehouseCorruptError } from '../warehouse/errors.js';
-import { type OpenWarehouseOptions, openWarehouse } from '../warehouse/open-warehouse.js';
-import { rebuildWarehouse } from '../warehouse/rebuild.js';
+import { openWarehouse } from '../warehouse/open-warehouse.js';
+import type { Loss, OpenWarehouseOptions } from '../warehouse/opening.js';
+import { rebuildWarehouse } from '../warehouse/rebuild-warehouse.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 
 export interface OpenOrRebuildOptions extends OpenWarehouseOptions {

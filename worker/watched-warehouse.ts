@@ -3,7 +3,7 @@
 import type { Alerts } from '../ops/alerts.js';
 import type { Health } from '../ops/health.js';
 import { watchTask } from '../ops/watch-task.js';
-import type { PublishedWarehouse } from '../warehouse/publisher.js';
+import type { PublishedWarehouse } from '../warehouse/publish/publisher.js';
 
 export function watchedWarehouse(
   warehouse: PublishedWarehouse,

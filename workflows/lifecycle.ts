@@ -10,7 +10,7 @@
 
 import type { ExportLocation, InvoiceEvent } from '../contract/invoice-event.js';
 import type { EventType, InvoiceState, WebhookStatus } from '../contract/names.js';
-import type { VoidWord } from '../warehouse/derive-void.js';
+import type { VoidWord } from '../warehouse/warehouse.js';
 
 export type Rank = 'nothing' | 'draft' | 'finalized' | 'voided';
 

@@ -2,9 +2,8 @@
 
 import { proxyActivities } from '@temporalio/workflow';
 import type { WarehouseActivities } from '../activities/create-activities.js';
-import type { Decided, Decision } from '../warehouse/decide.js';
-import type { Imported, ImportRequest } from '../warehouse/import-file.js';
-import type { Publication, Verification } from '../warehouse/warehouse.js';
+import type { Imported, ImportRequest } from '../warehouse/import/import-file.js';
+import type { Decided, Decision, Publication, Verification } from '../warehouse/warehouse.js';
 
 const once = proxyActivities<WarehouseActivities>({
   startToCloseTimeout: '30 min',

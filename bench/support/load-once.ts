@@ -3,9 +3,9 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { Database } from '../../warehouse/database.js';
-import { loadFile } from '../../warehouse/load-file.js';
-import { migrate } from '../../warehouse/migrate.js';
+import { Database } from '../../warehouse/duckdb/database.js';
+import { migrate } from '../../warehouse/duckdb/migrate.js';
+import { loadFile } from '../../warehouse/load/load-file.js';
 import { BENCH_INVOICE } from './make-csv.js';
 import { scannedFile } from './scan-file.js';
 

@@ -2,8 +2,8 @@
 
 import { readFile, rm } from 'node:fs/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { Database } from '../../warehouse/database.js';
-import { migrate } from '../../warehouse/migrate.js';
+import { Database } from '../../warehouse/duckdb/database.js';
+import { migrate } from '../../warehouse/duckdb/migrate.js';
 
 export interface PublishedSize {
   readonly path: string;

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.js';
 import { NotPublishedError } from '../../reports/errors.js';
-import type { Explanation } from '../../warehouse/explain.js';
+import type { Explanation } from '../../warehouse/trace/explain.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
 import { paint, printable } from '../terminal-text.js';
@@ -22,7 +22,7 @@ export function explainCommand(): Command {
     const { publishedPath } = await import('../published.js');
     const databasePath = publishedPath(settings);
     if (!existsSync(databasePath)) throw new NotPublishedError(databasePath);
-    const { explainTracking } = await import('../../warehouse/explain.js');
+    const { explainTracking } = await import('../../warehouse/trace/explain.js');
     const archive = await openArchive(settings);
     const found = await explainTracking({ databasePath, archive, trackingNumber }).finally(() =>
       archive.close(),

@@ -70,7 +70,7 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
   const draft = await mkdtemp(join(dirname(target), `.${basename(target)}-`));
   try {
     const { DuckDBInstance } = await import('@duckdb/node-api');
-    const { attachBehind } = await import('../../warehouse/behind-file.js');
+    const { attachBehind } = await import('../../warehouse/lake/lake-source.js');
     const instance = await DuckDBInstance.create(database, {
       access_mode: 'READ_ONLY',
       autoinstall_known_extensions: 'false',

@@ -8,10 +8,10 @@ import type { Command } from 'commander';
 import type { Archive } from '../../archive/archive.js';
 import type { BillingService } from '../../billing/billing-service.js';
 import type { Settings } from '../../config/settings.js';
+import { uuidOrNull } from '../../contract/uuid-or-null.js';
 import { claimDataFolder } from '../../warehouse/data-folder.js';
-import type { Imported, ImportRequest } from '../../warehouse/import-file.js';
-import { uuidOrNull } from '../../warehouse/ledger-lines.js';
-import { type CopyBegun, takeCopy } from '../../warehouse/take-copy.js';
+import type { Imported, ImportRequest } from '../../warehouse/import/import-file.js';
+import { type CopyBegun, takeCopy } from '../../warehouse/import/take-copy.js';
 import type { Rejection, Warehouse } from '../../warehouse/warehouse.js';
 import { CliError, EXIT } from '../errors.js';
 import { counted, type Output } from '../output.js';
@@ -129,7 +129,7 @@ interface Here {
 
 async function importHere(here: Here): Promise<readonly Imported[]> {
   const { settings, warehouse, archive, requests, beginCopy } = here;
-  const { importFile } = await import('../../warehouse/import-file.js');
+  const { importFile } = await import('../../warehouse/import/import-file.js');
   const service = await openService(settings, archive);
   const { openQuarantine } = await import('../../inbox/quarantine-folder.js');
   const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.js';
-import type { Made, Rebuilt } from '../../warehouse/rebuild.js';
+import type { Made, Rebuilt } from '../../warehouse/opening.js';
 import { commandLog } from '../ask-temporal.js';
 import { EXIT } from '../errors.js';
 import { counted, type Output } from '../output.js';
@@ -28,7 +28,7 @@ export function rebuildCommand(): Command {
     .option('--accept-loss', 'replace the warehouse also by one that holds less');
   return withJson(command).action(async (flags: RebuildFlags, command: Command) => {
     const { settings, output } = contextOf(command);
-    const { rebuildWarehouse, rehearseRebuild } = await import('../../warehouse/rebuild.js');
+    const { rebuildWarehouse, rehearseRebuild } = await import('../../warehouse/rebuild-warehouse.js');
     const { RebuildLossError } = await import('../../warehouse/errors.js');
     const archive = await openArchive(settings);
     const progress = output.progress('Rebuilding');

@@ -11,7 +11,7 @@ import { createLogger } from '../../ops/log.js';
 import { keepPrivate } from '../../ops/private-folder.js';
 import { connectTemporal, readEmbeddedRecord } from '../../temporal/connect.js';
 import { temporalExecutable } from '../../temporal/server-executable.js';
-import { lockOwner } from '../../warehouse/lock-file.js';
+import { lockOwner } from '../../warehouse/duckdb/lock-file.js';
 import { warehousePaths } from '../../warehouse/paths.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';

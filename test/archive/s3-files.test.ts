@@ -19,7 +19,7 @@ import { openS3Bucket } from '../../archive/s3-bucket.js';
 import { openS3Client } from '../../archive/s3-client.js';
 import type { ArchivedFile } from '../../contract/csv-file.js';
 import { openWarehouse } from '../../warehouse/open-warehouse.js';
-import { rebuildWarehouse } from '../../warehouse/rebuild.js';
+import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.js';
 import {
   aCsv,
   archiveCsv,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { openFolderArchive } from '../../archive/folder-archive.js';
 import { WarehouseCorruptError } from '../../warehouse/errors.js';
 import { openWarehouse } from '../../warehouse/open-warehouse.js';
-import { rebuildWarehouse } from '../../warehouse/rebuild.js';
+import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.js';
 import {
   aCsv,
   anEvent,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { VERBS } from '../../cli/verbs.js';
 import { CSV_HEADERS } from '../../contract/names.js';
-import { takeLock } from '../../warehouse/lock-file.js';
+import { takeLock } from '../../warehouse/duckdb/lock-file.js';
 import { BILLSYNC, billsync, cleanEnvironment } from '../support/billsync.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-cli-'));

@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type DuckDBConnection, DuckDBDecimalValue, DuckDBInstance, version } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Database } from '../../warehouse/database.js';
-import type { Session } from '../../warehouse/session.js';
+import { Database } from '../../warehouse/duckdb/database.js';
+import type { Session } from '../../warehouse/duckdb/session.js';
 
 let folder: string;
 let instance: DuckDBInstance;

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { openFolderArchive } from '../../archive/folder-archive.js';
+import { Session } from '../../warehouse/duckdb/session.js';
 import { openWarehouse } from '../../warehouse/open-warehouse.js';
-import { Session } from '../../warehouse/session.js';
 import { loadArchived, settingsFor, silent } from '../warehouse/support.js';
 
 const [dataDir = '', deadly = ''] = process.argv.slice(2);

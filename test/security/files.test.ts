@@ -8,10 +8,10 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { CsvScanner } from '../../contract/csv-scanner.js';
 import { CSV_HEADERS } from '../../contract/names.js';
-import { LoadAttempts, MOST_CRASHES } from '../../warehouse/load-attempts.js';
-import { readBounded } from '../../warehouse/read-in-thread.js';
-import { refusedByScan } from '../../warehouse/refusal.js';
-import { rejection } from '../../warehouse/refused-files.js';
+import { readBounded } from '../../warehouse/csv/read-in-thread.js';
+import { rejection } from '../../warehouse/import/refused-files.js';
+import { LoadAttempts, MOST_CRASHES } from '../../warehouse/load/load-attempts.js';
+import { refusedByScan } from '../../warehouse/load/refusal.js';
 import { attack } from '../support/attack.js';
 import { aCsv, archiveCsv, aWarehouse, INVOICE, loadArchived, manyRecords } from '../warehouse/support.js';
 

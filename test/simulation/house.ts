@@ -17,9 +17,8 @@ import type { Quarantine } from '../../contract/quarantine.js';
 import { type Inbox, openInbox } from '../../inbox/inbox.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import { createMetrics } from '../../ops/metrics.js';
-import type { DueInvoice } from '../../warehouse/due-invoices.js';
 import { openWarehouse } from '../../warehouse/open-warehouse.js';
-import type { Warehouse } from '../../warehouse/warehouse.js';
+import type { DueInvoice, Warehouse } from '../../warehouse/warehouse.js';
 
 /** What one seed lends the house while it plays. */
 export interface Tenant {

@@ -11,8 +11,8 @@ import { subscribe } from 'node:diagnostics_channel';
 import files, { readFileSync, unlinkSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { LedgerWarehouse } from '../../warehouse/ledger-warehouse.js';
-import { Session } from '../../warehouse/session.js';
+import { Session } from '../../warehouse/duckdb/session.js';
+import { LedgerWarehouse } from '../../warehouse/store/ledger-warehouse.js';
 import type { WorkerPoint } from './worker-points.js';
 
 const armedBy = process.env.DIE_AT_FILE ?? '';

@@ -14,8 +14,8 @@ import {
   type DuckDBPreparedStatement,
   type DuckDBValue,
 } from '@duckdb/node-api';
-import { Database } from '../../warehouse/database.js';
-import { migrate } from '../../warehouse/migrate.js';
+import { Database } from '../../warehouse/duckdb/database.js';
+import { migrate } from '../../warehouse/duckdb/migrate.js';
 
 export interface FixtureShipment {
   readonly tenant: string;

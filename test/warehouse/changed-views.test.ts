@@ -2,7 +2,7 @@
 
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { views } from '../../warehouse/sql.js';
+import { views } from '../../warehouse/duckdb/sql.js';
 import { aCsv, anEvent, ask, aWarehouse, loadCsv, type TestWarehouse } from './support.js';
 
 let t: TestWarehouse;

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { openFolderArchive } from '../../archive/folder-archive.js';
-import { startPublisher } from '../../warehouse/publisher.js';
+import { startPublisher } from '../../warehouse/publish/publisher.js';
 import { openOrRebuild } from './open-or-rebuild.js';
 import { settingsFor } from './support.js';
 

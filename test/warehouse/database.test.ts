@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { CONNECTIONS, Database } from '../../warehouse/database.js';
+import { CONNECTIONS, Database } from '../../warehouse/duckdb/database.js';
 import { DatabaseClosedError } from '../../warehouse/errors.js';
 
 let folder: string;

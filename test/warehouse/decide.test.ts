@@ -1,8 +1,8 @@
 /** What a person decides: a void undone, an older version that counts. It holds until something newer is said. */
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Decision } from '../../warehouse/decide.js';
-import { rebuildWarehouse } from '../../warehouse/rebuild.js';
+import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.js';
+import type { Decision } from '../../warehouse/warehouse.js';
 import {
   aCsv,
   anEvent,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { GroupCommit } from '../../warehouse/group-commit.js';
+import { GroupCommit } from '../../warehouse/duckdb/group-commit.js';
 
 describe('GroupCommit', () => {
   test('does at once what comes alone, and together what comes meanwhile', async () => {

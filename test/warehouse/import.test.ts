@@ -11,7 +11,7 @@ import {
   type Imported,
   type ImportRequest,
   importFile,
-} from '../../warehouse/import-file.js';
+} from '../../warehouse/import/import-file.js';
 import type { LoadedRows } from '../../warehouse/warehouse.js';
 import { aCsv, anEvent, ask, aWarehouse, INVOICE, sha256, type TestWarehouse } from './support.js';
 

@@ -3,7 +3,7 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { isNothing } from '../../contract/invisible.js';
-import { sql } from '../../warehouse/sql.js';
+import { sql } from '../../warehouse/duckdb/sql.js';
 
 test('DuckDB and TypeScript take the same characters for nothing', async () => {
   const instance = await DuckDBInstance.create(':memory:');

@@ -18,8 +18,8 @@ import {
   WarehouseLockedError,
 } from '../../warehouse/errors.js';
 import { openWarehouse } from '../../warehouse/open-warehouse.js';
-import { startPublisher } from '../../warehouse/publisher.js';
-import { rebuildWarehouse } from '../../warehouse/rebuild.js';
+import { startPublisher } from '../../warehouse/publish/publisher.js';
+import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.js';
 import { eventually } from '../support/eventually.js';
 import {
   aCsv,

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Session } from '../../warehouse/session.js';
+import { Session } from '../../warehouse/duckdb/session.js';
 import {
   aCsv,
   anEvent,

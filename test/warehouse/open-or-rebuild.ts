@@ -1,8 +1,9 @@
 /** Opens a warehouse as a worker does: a damaged file is made again from the archive, and that it was is told. */
 
 import { WarehouseCorruptError } from '../../warehouse/errors.js';
-import { type OpenWarehouseOptions, openWarehouse } from '../../warehouse/open-warehouse.js';
-import { rebuildWarehouse } from '../../warehouse/rebuild.js';
+import { openWarehouse } from '../../warehouse/open-warehouse.js';
+import type { OpenWarehouseOptions } from '../../warehouse/opening.js';
+import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 
 export async function openOrRebuild(

@@ -6,12 +6,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.js';
 import { RebuildLossError, WarehouseLockedError } from '../../warehouse/errors.js';
 import { openWarehouse } from '../../warehouse/open-warehouse.js';
-import {
-  type Made,
-  type RebuildOptions,
-  rebuildWarehouse,
-  rehearseRebuild,
-} from '../../warehouse/rebuild.js';
+import type { Made, RebuildOptions } from '../../warehouse/opening.js';
+import { rebuildWarehouse, rehearseRebuild } from '../../warehouse/rebuild-warehouse.js';
 import {
   aCsv,
   anEvent,

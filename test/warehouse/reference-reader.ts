@@ -5,7 +5,7 @@
 
 import { parse } from 'csv-parse/sync';
 import { CSV_HEADERS } from '../../contract/names.js';
-import { brokenCells } from '../../warehouse/cell-rules.js';
+import { brokenCells } from '../../warehouse/csv/cell-rules.js';
 
 export type ReferenceVerdict =
   | { readonly isGood: true; readonly rows: readonly (readonly string[])[] }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { Database } from '../../warehouse/database.js';
+import { Database } from '../../warehouse/duckdb/database.js';
 import { ledgerStatement, ledgerValues } from '../../warehouse/lake/lake-statements.js';
 
 test('in DuckDB', async () => {

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { RECORDS_PER_CUT } from '../../contract/csv-scanner.js';
-import { Session } from '../../warehouse/session.js';
+import { Session } from '../../warehouse/duckdb/session.js';
 import {
   aCsv,
   anEvent,

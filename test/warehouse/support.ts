@@ -13,7 +13,8 @@ import type { ArchivedFile } from '../../contract/csv-file.js';
 import { CsvScanner } from '../../contract/csv-scanner.js';
 import type { InvoiceHeader } from '../../contract/invoice-event.js';
 import { CSV_HEADERS, type CsvHeader, type EventType } from '../../contract/names.js';
-import { type OpenWarehouseOptions, openWarehouse } from '../../warehouse/open-warehouse.js';
+import { openWarehouse } from '../../warehouse/open-warehouse.js';
+import type { OpenWarehouseOptions } from '../../warehouse/opening.js';
 import type { LoadOutcome, LoadRequest, Warehouse } from '../../warehouse/warehouse.js';
 
 export const INVOICE = '11111111-1111-4111-8111-111111111111';

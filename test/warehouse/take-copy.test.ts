@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCsv } from '../../bench/support/make-csv.js';
-import { takeCopy } from '../../warehouse/take-copy.js';
+import { takeCopy } from '../../warehouse/import/take-copy.js';
 
 let folder: string;
 beforeAll(async () => {

@@ -4,8 +4,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { CSV_TOLERANCES, type CsvTolerance } from '../../contract/csv-file.js';
 import { RECORDS_PER_CUT } from '../../contract/csv-scanner.js';
 import { CSV_HEADERS } from '../../contract/names.js';
-import { rebuildWarehouse } from '../../warehouse/rebuild.js';
-import { rejection } from '../../warehouse/refused-files.js';
+import { rejection } from '../../warehouse/import/refused-files.js';
+import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.js';
 import {
   archiveCsv,
   ask,

@@ -1,8 +1,8 @@
 /** From a number back to where it came from: versions compared, a tracking number explained, levels compared. */
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { explainTracking } from '../../warehouse/explain.js';
-import { diffVersions } from '../../warehouse/version-diff.js';
+import { explainTracking } from '../../warehouse/trace/explain.js';
+import { diffVersions } from '../../warehouse/trace/version-diff.js';
 import {
   aCsv,
   anEvent,

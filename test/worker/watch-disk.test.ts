@@ -6,8 +6,8 @@ import { expect, test } from 'vitest';
 import type { Alert } from '../../ops/alerts.js';
 import { createHealth } from '../../ops/health.js';
 import { createMetrics } from '../../ops/metrics.js';
+import { requireRoom } from '../../warehouse/disk-space.js';
 import { NoRoomError } from '../../warehouse/errors.js';
-import { requireRoom } from '../../warehouse/room.js';
 import { watchDisk } from '../../worker/watch-disk.js';
 import { eventually } from '../support/eventually.js';
 

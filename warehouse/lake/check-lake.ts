@@ -1,11 +1,11 @@
 /** Tries a lake as a reader would, for `doctor`: the extensions, the catalogue, and whether the rows can be reached. */
 
 import { DuckDBInstance } from '@duckdb/node-api';
-import type { LakeSettings } from '../behind-file.js';
 import { readCatalogAddress } from './catalog-address.js';
 import { extensionsFor, loadExtensions } from './extensions.js';
 import { knownGeneration } from './generation.js';
 import { attachForReading } from './lake-reader.js';
+import type { LakeSettings } from './lake-source.js';
 
 /**
  * @returns one line for people, without secrets

@@ -1,8 +1,8 @@
 /** Reads on in the archive for a lake: one process at a time, the others find it done. */
 
 import type { Archive } from '../../archive/archive.js';
-import { type Ingested, type IngestOptions, ingest } from '../ingest.js';
-import type { KeyedMutex } from '../turnstile.js';
+import type { KeyedMutex } from '../duckdb/read-write-lock.js';
+import { type Ingested, type IngestOptions, ingest } from '../ledger/ingest.js';
 import { holdInvoices, type Ledger } from './ledger.js';
 
 export interface IngestLakeOptions {

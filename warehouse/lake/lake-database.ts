@@ -1,8 +1,8 @@
 /** DuckDB as a writer of a lake uses it: in memory, the lake and the ledgers attached, the readers' views over them. */
 
-import { Database } from '../database.js';
+import { Database } from '../duckdb/database.js';
+import { views } from '../duckdb/sql.js';
 import type { WarehouseCorruptError } from '../errors.js';
-import { views } from '../sql.js';
 import { attachLake, generationPath, type LakePlace } from './attach-lake.js';
 import { rowStatement } from './lake-statements.js';
 import type { RunStatement } from './run-statement.js';

@@ -3,10 +3,10 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { spanOf } from '../commit-load.js';
-import type { LoadPlaces } from '../file-load.js';
-import type { Session } from '../session.js';
-import type { Params } from '../statements.js';
+import type { Session } from '../duckdb/session.js';
+import type { Params } from '../duckdb/statements.js';
+import { spanOf } from '../load/commit-load.js';
+import type { LoadPlaces } from '../load/file-load.js';
 import type { Ledger, LedgerTransaction } from './ledger.js';
 
 /** For loads that are committed together. Holds their invoices, and tells by a lock of each that it is in flight. */

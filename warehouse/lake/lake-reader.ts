@@ -8,11 +8,11 @@
 
 import { stat } from 'node:fs/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import type { LakeSettings } from '../behind-file.js';
 import { attachLake } from './attach-lake.js';
 import { readCatalogAddress } from './catalog-address.js';
 import { CatalogUnreachableError } from './errors.js';
 import { knownGeneration } from './generation.js';
+import type { LakeSettings } from './lake-source.js';
 import { quoted, type RunStatement } from './run-statement.js';
 import { GIVE_AGAIN_MS, giveS3Credentials } from './s3-credentials.js';
 

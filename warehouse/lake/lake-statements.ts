@@ -1,8 +1,8 @@
 /** The lake's own statements: PostgreSQL's for the ledgers, DuckDB's where they differ from those of the single file. */
 
 import { existsSync, readFileSync } from 'node:fs';
-import { type Migration, migrationsIn, sql } from '../sql.js';
-import { checkNames, type Params } from '../statements.js';
+import { type Migration, migrationsIn, sql } from '../duckdb/sql.js';
+import { checkNames, type Params } from '../duckdb/statements.js';
 
 /** A statement as `pg` takes it: values by number. */
 export interface LedgerStatement {

@@ -8,7 +8,7 @@
 
 import { hostname } from 'node:os';
 import pg from 'pg';
-import type { Ledgers, Params, Row, Statements } from '../statements.js';
+import type { Ledgers, Params, Row, Statements } from '../duckdb/statements.js';
 import { type CatalogAddress, withoutPassword } from './catalog-address.js';
 import { CatalogUnreachableError, LakeReplacedError } from './errors.js';
 import { ledgerStatement, ledgerValues } from './lake-statements.js';

@@ -1,6 +1,6 @@
 /** Rows that a dead writer left in the lake: no ledger counts them, nobody sees them, here they go. */
 
-import type { Database } from '../database.js';
+import type { Database } from '../duckdb/database.js';
 import type { Ledger } from './ledger.js';
 
 /** @returns ids of the loads whose rows were removed; those of loads in flight stay */

@@ -5,10 +5,10 @@
  * It knows no diagnosis: when one of them may not be loaded nothing is, and whoever asked loads each alone.
  */
 
-import { commitLoads, spanOf } from '../commit-load.js';
-import type { Database } from '../database.js';
-import type { FileLoad, LoadPlaces } from '../file-load.js';
-import { onePassParams } from '../load-file.js';
+import type { Database } from '../duckdb/database.js';
+import { commitLoads, spanOf } from '../load/commit-load.js';
+import type { FileLoad, LoadPlaces } from '../load/file-load.js';
+import { onePassParams } from '../load/load-file.js';
 import type { FileLoadOutcome } from '../warehouse.js';
 
 /** @returns in the order of the loads. @throws what a load alone throws, and Refusal */

@@ -7,27 +7,19 @@
 
 import { mkdir } from 'node:fs/promises';
 import type { Archive } from '../../archive/archive.js';
+import { uuidOrNull } from '../../contract/uuid-or-null.js';
 import { sweepLeftBehind } from '../../ops/durable-files.js';
 import type { Logger } from '../../ops/log.js';
-import {
-  type CatchUpProgress,
-  type Loss,
-  loadFact,
-  lossOf,
-  noteFailed,
-  repeatLoads,
-  tellOfIngested,
-} from '../catch-up.js';
 import { claimDataFolder } from '../data-folder.js';
-import type { Database } from '../database.js';
+import type { Database } from '../duckdb/database.js';
+import { KeyedMutex } from '../duckdb/read-write-lock.js';
 import { WarehouseLockedError } from '../errors.js';
-import { uuidOrNull } from '../ledger-lines.js';
-import { LedgerWarehouse } from '../ledger-warehouse.js';
-import { LoadAttempts } from '../load-attempts.js';
-import { loadFile } from '../load-file.js';
-import type { OpenWarehouseOptions } from '../open-warehouse.js';
+import { LoadAttempts } from '../load/load-attempts.js';
+import { loadFile } from '../load/load-file.js';
+import type { CatchUpProgress, Loss, OpenWarehouseOptions } from '../opening.js';
 import { warehousePaths } from '../paths.js';
-import { KeyedMutex } from '../turnstile.js';
+import { loadFact, lossOf, noteFailed, repeatLoads, tellOfIngested } from '../recover/catch-up.js';
+import { LedgerWarehouse } from '../store/ledger-warehouse.js';
 import type { LakePlace } from './attach-lake.js';
 import { generationPath } from './attach-lake.js';
 import { readCatalogAddress } from './catalog-address.js';

@@ -7,9 +7,9 @@
 
 import { claimDataFolder } from '../data-folder.js';
 import { RebuildLossError, WarehouseLockedError } from '../errors.js';
-import { type Holding, readHoldings } from '../holdings.js';
-import { findLosses } from '../losses.js';
-import type { Made, RebuildOptions, Rebuilt } from '../rebuild.js';
+import { type Holding, readHoldings } from '../ledger/archive-diff.js';
+import type { Made, RebuildOptions, Rebuilt } from '../opening.js';
+import { findLosses } from '../recover/missing-from-rebuild.js';
 import { generationPath } from './attach-lake.js';
 import { currentGeneration, dropGenerations, moveTo } from './generation.js';
 import { Ledger } from './ledger.js';

@@ -3,8 +3,8 @@
  * no look at the lake needs any more is removed. One process does it at a time; writers and readers go on meanwhile.
  */
 
-import type { Database } from '../database.js';
-import type { Row } from '../statements.js';
+import type { Database } from '../duckdb/database.js';
+import type { Row } from '../duckdb/statements.js';
 import type { Tidied } from '../warehouse.js';
 import type { Ledger } from './ledger.js';
 import { removeLeftovers } from './leftovers.js';

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { openFolderArchive } from '../../../archive/folder-archive.js';
-import type { OpenWarehouseOptions } from '../../../warehouse/open-warehouse.js';
 import { openWarehouse } from '../../../warehouse/open-warehouse.js';
-import { rebuildWarehouse } from '../../../warehouse/rebuild.js';
+import type { OpenWarehouseOptions } from '../../../warehouse/opening.js';
+import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
 import { aCsv, archiveCsv, ask, makeDataDir, settingsFor, silent } from '../support.js';
 import { askLake, type LakeServer, type LakeTestSettings, lookAtLake, shownPath } from './support.js';
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeError, EXIT } from '../../../cli/errors.js';
 import { removeFiles } from '../../../warehouse/lake/remove-files.js';
 import { giveS3Credentials } from '../../../warehouse/lake/s3-credentials.js';
-import { rebuildWarehouse } from '../../../warehouse/rebuild.js';
+import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
 import { startS3Server } from '../../archive/s3-server.js';
 import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent } from '../support.js';
 import { askLake, type LakeServer, lookAtLake, startLakeServer } from './support.js';

@@ -4,14 +4,13 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { RECORDS_PER_CUT } from '../../../contract/csv-scanner.js';
-import { Database } from '../../../warehouse/database.js';
+import { Database } from '../../../warehouse/duckdb/database.js';
 import {
   EnvironmentMismatchError,
   RebuildLossError,
   WarehouseLockedError,
   WarehouseTooNewError,
 } from '../../../warehouse/errors.js';
-import { explainTracking } from '../../../warehouse/explain.js';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.js';
 import { CatalogUnreachableError, ExtensionMissingError } from '../../../warehouse/lake/errors.js';
 import { moveTo } from '../../../warehouse/lake/generation.js';
@@ -19,8 +18,9 @@ import { openLakeDatabase } from '../../../warehouse/lake/lake-database.js';
 import { Ledger } from '../../../warehouse/lake/ledger.js';
 import { tidyLake } from '../../../warehouse/lake/tidy-lake.js';
 import { openWarehouse } from '../../../warehouse/open-warehouse.js';
-import { rebuildWarehouse, rehearseRebuild } from '../../../warehouse/rebuild.js';
-import { diffVersions } from '../../../warehouse/version-diff.js';
+import { rebuildWarehouse, rehearseRebuild } from '../../../warehouse/rebuild-warehouse.js';
+import { explainTracking } from '../../../warehouse/trace/explain.js';
+import { diffVersions } from '../../../warehouse/trace/version-diff.js';
 import type { InvoiceStanding, Warehouse } from '../../../warehouse/warehouse.js';
 import {
   aCsv,

@@ -1,0 +1,52 @@
+/** The count and sum of rows as csv-parse reads them, as `load-totals.sql` says it of rows that are loaded. */
+
+import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.js';
+import { CSV_HEADERS, type CsvHeader } from '../../contract/names.js';
+import type { Row } from '../duckdb/statements.js';
+
+interface Total {
+  shipments: number;
+  cost: bigint;
+  tenant: string;
+  first: string;
+  last: string;
+}
+
+const INDEX = Object.fromEntries(CSV_HEADERS.map((name, index) => [name, index])) as Record<
+  CsvHeader,
+  number
+>;
+
+/** What rows amount to for each currency. */
+export class RowTotals {
+  readonly #of = new Map<string, Total>();
+  #rows = 0;
+
+  /** A row that breaks no rule. */
+  add(row: readonly string[]): void {
+    const cell = (name: CsvHeader): string => row[INDEX[name]] ?? '';
+    const [code, tenant, day] = [cell('Currency Code'), cell('Tenant'), cell('Ship Date')];
+    const total = this.#of.get(code) ?? { shipments: 0, cost: 0n, tenant, first: day, last: day };
+    total.shipments += 1;
+    total.cost += toTenThousandths(cell('Billing Cost'));
+    if (tenant < total.tenant) total.tenant = tenant;
+    if (day < total.first) total.first = day;
+    if (day > total.last) total.last = day;
+    this.#of.set(code, total);
+    this.#rows += 1;
+  }
+
+  rows(): Row[] {
+    return [...this.#of].map(([currency_code, { shipments, cost, tenant, first, last }]) => ({
+      ...{
+        load_id: 0,
+        currency_code,
+        is_code: true,
+        shipments,
+        billing_cost: fromTenThousandths(cost),
+        tenant,
+      },
+      ...{ first_ship_date: first, last_ship_date: last, first_row: 1, last_row: this.#rows },
+    }));
+  }
+}

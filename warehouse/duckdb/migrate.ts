@@ -1,0 +1,41 @@
+/**
+ * Brings the warehouse's schema up to date: numbered files, each in a transaction of its own, never edited; then the
+ * views that readers see, all of them in one transaction, when the text of one has changed.
+ */
+
+import { WarehouseTooNewError } from '../errors.js';
+import type { Database } from './database.js';
+import { migrations, views } from './sql.js';
+
+/** @throws WarehouseTooNewError the file was made by a newer billsync */
+export async function migrate(database: Database, now: Date): Promise<void> {
+  await database.use((session) => session.all('create-migrations'));
+  const [{ found = 0 } = {}] = (await database.all('migration-number')) as readonly { found: number }[];
+  const known = migrations();
+  const last = known.at(-1)?.number ?? 0;
+  if (found > last) throw new WarehouseTooNewError(database.path, { found, known: last });
+  for (const migration of known) {
+    if (migration.number <= found) continue;
+    await database.transaction(async (session) => {
+      await session.script(migration.text);
+      await session.all('insert-migration', {
+        number: migration.number,
+        name: migration.name,
+        applied_at: now.toISOString(),
+      });
+    });
+  }
+  await applyViews(database, now);
+}
+
+/** A column more in a view is an edit of its file; what a warehouse holds already is told by the hash. */
+async function applyViews(database: Database, now: Date): Promise<void> {
+  const { scripts, sha256 } = views();
+  const [applied] = await database.all('applied-views');
+  if (applied?.sha256 === sha256) return;
+  await database.transaction(async (session) => {
+    for (const script of scripts) await session.script(script);
+    await session.all('forget-applied-views');
+    await session.all('insert-applied-views', { sha256, applied_at: now.toISOString() });
+  });
+}

@@ -1,0 +1,69 @@
+/** Statements live in .sql files, a folder for each room; here they are read, once. */
+
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+
+const folder = new URL('../sql/', import.meta.url);
+let places: ReadonlyMap<string, URL> | undefined;
+const known = new Map<string, string>();
+
+/** The text of the statement of that name: `warehouse/sql/<room>/<name>.sql`; a name stands once. */
+export function sql(name: string): string {
+  let text = known.get(name);
+  if (text === undefined) {
+    places ??= findStatements();
+    const place = places.get(name);
+    if (place === undefined) throw new Error(`warehouse/sql has no statement ${name}`);
+    text = readFileSync(place, 'utf8');
+    known.set(name, text);
+  }
+  return text;
+}
+
+function findStatements(): ReadonlyMap<string, URL> {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.sql'),
+  );
+  return new Map(files.map((path) => [basename(path, '.sql'), new URL(path, folder)]));
+}
+
+export interface Migration {
+  readonly number: number;
+  readonly name: string;
+  readonly text: string;
+}
+
+/** All migrations in order; their numbers have no gap. */
+export function migrations(): readonly Migration[] {
+  return migrationsIn(new URL('../migrations/', import.meta.url));
+}
+
+export function migrationsIn(folder: URL): readonly Migration[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+    .map((name) => ({
+      number: Number.parseInt(name, 10),
+      name: name.replace(/\.sql$/, ''),
+      text: readFileSync(new URL(name, folder), 'utf8'),
+    }));
+}
+
+export interface Views {
+  /** One script a file, in order of their names: a view stands behind those that it reads. */
+  readonly scripts: readonly string[];
+  /** Of all of them, in lower-case hex: whoever has stored the same one has these views. */
+  readonly sha256: string;
+}
+
+let knownViews: Views | undefined;
+
+/** The views and macros that readers see: not numbered, but made again whenever a text of theirs has changed. */
+export function views(): Views {
+  if (knownViews === undefined) {
+    const scripts = migrationsIn(new URL('../views/', import.meta.url)).map(({ text }) => text);
+    knownViews = { scripts, sha256: createHash('sha256').update(scripts.join('\0')).digest('hex') };
+  }
+  return knownViews;
+}

@@ -1,0 +1,13 @@
+/** The thread of `take-copy.ts`: copies one file, says so, scans the copy, says what it found, ends. */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import type { ArchivedFile } from '../../contract/csv-file.js';
+import { copyPrivately, scanCopy } from './copy-and-scan.js';
+
+export type CopyMessage = 'copied' | ArchivedFile;
+
+const { from, to } = workerData as { readonly from: string; readonly to: string };
+const say = (message: CopyMessage): void => parentPort?.postMessage(message);
+copyPrivately(from, to);
+say('copied');
+say(scanCopy(to));

@@ -1,0 +1,40 @@
+/**
+ * What stands behind a published file that holds no rows: over a lake it is a file of views, and whoever opens it
+ * attaches the lake first. Readers know a path; who has the settings says here what it takes.
+ */
+
+import type { Settings } from '../../config/settings.js';
+import { Database } from '../duckdb/database.js';
+import type { RunStatement } from './run-statement.js';
+
+export type LakeSettings = Extract<Settings['warehouse'], { readonly kind: 'ducklake' }>;
+
+const lakes = new Map<string, LakeSettings>();
+
+/** From now on this process reads the file at `path` with the lake attached. */
+export function standsBehind(path: string, lake: LakeSettings): void {
+  lakes.set(path, lake);
+}
+
+/** Attaches what stands behind the file, for reading; nothing when it holds its rows itself. */
+export async function attachBehind(path: string, run: RunStatement): Promise<void> {
+  const lake = lakes.get(path);
+  if (lake === undefined) return;
+  const { attachForReading } = await import('./lake-reader.js');
+  await attachForReading(lake, run);
+}
+
+/** A published file for this process alone. @throws DamagedFileError, CatalogUnreachableError */
+export function openForReading(path: string, temporaryFolder: string): Promise<Database> {
+  const lake = lakes.get(path);
+  return Database.open({
+    path,
+    folders: lake === undefined ? [] : [lake.dataPath],
+    temporaryFolder,
+    memoryLimit: null,
+    readOnly: true,
+    ...(lake === undefined
+      ? {}
+      : { attach: (session) => attachBehind(path, (statement) => session.script(statement)) }),
+  });
+}

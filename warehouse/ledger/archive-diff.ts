@@ -1,0 +1,73 @@
+/** What a warehouse holds that the archive has to know of, so that the two, or two warehouses, can be compared. */
+
+import type { Fact } from '../../archive/archive.js';
+import type { Ledgers } from '../duckdb/statements.js';
+
+/** A load, an event, an invoice, or lines that facts of a kind left about one invoice or event. */
+export interface Holding {
+  readonly kind: 'load' | 'event' | 'invoice' | Exclude<Fact['kind'], 'load' | 'discard'>;
+  /** Load id, event id, or invoice id; ids in lower case, but for those of events that came again. */
+  readonly subject: string;
+  readonly invoiceId: string | null;
+  /** Of a load. */
+  readonly sha256: string | null;
+  readonly lines: number;
+}
+
+/** How many there are, by `holdingKey`. */
+export type Counts = ReadonlyMap<string, number>;
+
+export async function readHoldings(ledgers: Pick<Ledgers, 'all'>): Promise<readonly Holding[]> {
+  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  return (await ledgers.all('holdings')).map((row) => ({
+    kind: row.kind as Holding['kind'],
+    subject: String(row.subject),
+    invoiceId: text(row.invoice_id),
+    sha256: text(row.file_sha256),
+    lines: Number(row.lines),
+  }));
+}
+
+export function holdingKey({ kind, subject }: Pick<Holding, 'kind' | 'subject'>): string {
+  return `${kind} ${subject}`;
+}
+
+/** Where a fact shows in a warehouse; null when it does not. */
+export function holdingOfFact(fact: Fact): string | null {
+  switch (fact.kind) {
+    case 'discard':
+      return null;
+    case 'load':
+      return holdingKey({ kind: 'load', subject: `${fact.loadId}` });
+    case 'duplicate':
+      return holdingKey({ kind: 'duplicate', subject: fact.eventId });
+    default:
+      return holdingKey({ kind: fact.kind, subject: fact.invoiceId.toLowerCase() });
+  }
+}
+
+/** What is held and not there, each with the number of lines that lack. */
+export function lackingFrom(there: Counts, held: readonly Holding[]): readonly Holding[] {
+  return held.flatMap((holding) => {
+    const lines = holding.lines - (there.get(holdingKey(holding)) ?? 0);
+    return lines > 0 ? [{ ...holding, lines }] : [];
+  });
+}
+
+export function countsOf(holdings: readonly Holding[]): Counts {
+  return new Map(holdings.map((holding) => [holdingKey(holding), holding.lines]));
+}
+
+/** Facts one by one say little: how many of a kind lack, and of which invoice when it is one. */
+export function lackingFacts(
+  lacking: readonly Holding[],
+): readonly { readonly kind: string; readonly invoiceId: string | null; readonly lines: number }[] {
+  const groups = new Map<string, { kind: string; invoiceId: string | null; lines: number }>();
+  for (const { kind, invoiceId, lines } of lacking) {
+    if (kind === 'load' || kind === 'invoice' || kind === 'event') continue;
+    const group = groups.get(kind);
+    if (group === undefined) groups.set(kind, { kind, invoiceId, lines });
+    else groups.set(kind, { kind, invoiceId: null, lines: group.lines + lines });
+  }
+  return [...groups.values()];
+}

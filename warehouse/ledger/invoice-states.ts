@@ -1,0 +1,140 @@
+/** Reads what the ledgers say about invoices, derives their rows and writes them: the only writer of `invoice_state`. */
+
+import { wellFormedJson } from '../../contract/well-formed.js';
+import type { Row, Statements } from '../duckdb/statements.js';
+import {
+  type AttentionLine,
+  type DerivedInvoice,
+  deriveInvoice,
+  type Evidence,
+  type InvoiceLines,
+  type LoadLine,
+} from './derive-invoice.js';
+
+/** What an invoice's row says of the lines that it was made of. */
+export interface HeldInvoice {
+  /** ISO 8601 UTC; none of them is older. */
+  readonly firstHeardAt: string;
+  readonly hasLoads: boolean;
+  readonly hasAttention: boolean;
+  readonly hasDiscrepancies: boolean;
+}
+
+/** Lines that were taken into the ledgers and that no invoice's row was made of yet. */
+export interface Taken {
+  /** In lower case. */
+  readonly invoiceIds: readonly string[];
+  /** ISO 8601 UTC; none of them is older. */
+  readonly since: string;
+  readonly hasAttention: boolean;
+}
+
+/** Where the lines of some invoices may lie: each ledger that need not be asked spares planning a statement. */
+type Scope = Pick<HeldInvoice, 'hasLoads' | 'hasAttention'> & { readonly since: string };
+
+const ANYWHERE: Scope = { since: '-infinity', hasLoads: true, hasAttention: true };
+
+/** Inside the caller's transaction. An invoice that nothing is known of has empty lines. */
+export async function readInvoiceLines(
+  session: Statements,
+  invoiceIds: readonly string[],
+  { since, hasLoads, hasAttention } = ANYWHERE,
+): Promise<ReadonlyMap<string, InvoiceLines>> {
+  const params = { invoice_ids: listOf(invoiceIds), since };
+  const read = async (name: string, isNeeded: boolean) =>
+    groupById(isNeeded ? await session.all(name, params) : []);
+  const evidence = await read('read-evidence', true);
+  const loads = await read('read-loads', hasLoads);
+  const attention = await read('read-attention', hasAttention);
+  return new Map(
+    invoiceIds.map((id) => [
+      id,
+      {
+        evidence: (evidence.get(id) ?? []) as unknown as readonly Evidence[],
+        loads: (loads.get(id) ?? []) as unknown as readonly LoadLine[],
+        attention: (attention.get(id) ?? []) as unknown as readonly AttentionLine[],
+      },
+    ]),
+  );
+}
+
+/** Makes the invoices' rows again from the ledgers, inside the transaction that took the lines in. */
+export async function refreshInvoices(session: Statements, taken: Taken): Promise<void> {
+  if (taken.invoiceIds.length === 0) return;
+  const ids = [...new Set(taken.invoiceIds)];
+  const held = await readHeld(session, ids);
+  const rows = [...held.values()];
+  const lines = await readInvoiceLines(session, ids, {
+    since: rows.reduce((oldest, { firstHeardAt }) => earlier(oldest, firstHeardAt), taken.since),
+    // Loads come with their invoice's row, never by a line that is taken.
+    hasLoads: rows.some(({ hasLoads }) => hasLoads),
+    hasAttention: taken.hasAttention || rows.some(({ hasAttention }) => hasAttention),
+  });
+  await writeInvoices(session, lines, held);
+}
+
+/** Derives and writes; answers what was derived. */
+export async function writeInvoices(
+  session: Statements,
+  lines: ReadonlyMap<string, InvoiceLines>,
+  known?: ReadonlyMap<string, HeldInvoice>,
+): Promise<ReadonlyMap<string, DerivedInvoice>> {
+  const derived = new Map<string, DerivedInvoice>();
+  for (const [id, of] of lines) {
+    const invoice = deriveInvoice(of);
+    if (invoice !== null) derived.set(id, invoice);
+  }
+  if (derived.size === 0) return derived;
+  const ids = listOf([...derived.keys()]);
+  const held = known ?? (await readHeld(session, [...derived.keys()]));
+  // Forgotten and inserted, never updated: this version of DuckDB can lose an update from null to a text (ADR 14).
+  if (held.size > 0) await session.all('forget-states', { invoice_ids: ids });
+  const rows = [...derived].map(([id, { row }]) => ({ invoice_id: id, ...row }));
+  await session.all('insert-states', { states: wellFormedJson(rows) });
+  if ([...held.values()].some(({ hasDiscrepancies }) => hasDiscrepancies)) {
+    await session.all('forget-discrepancies', { invoice_ids: ids });
+  }
+  const found = [...derived].flatMap(([id, { discrepancies }]) =>
+    discrepancies.map((line) => ({ invoice_id: id, ...line })),
+  );
+  if (found.length > 0) await session.all('write-discrepancies', { discrepancies: wellFormedJson(found) });
+  return derived;
+}
+
+async function readHeld(
+  session: Statements,
+  invoiceIds: readonly string[],
+): Promise<ReadonlyMap<string, HeldInvoice>> {
+  const rows = await session.all('held-states', { invoice_ids: listOf(invoiceIds) });
+  return new Map(
+    rows.map((row) => [
+      String(row.invoice_id),
+      {
+        firstHeardAt: String(row.first_heard_at),
+        hasLoads: row.has_loads === true,
+        hasAttention: row.has_attention === true,
+        hasDiscrepancies: row.has_discrepancies === true,
+      },
+    ]),
+  );
+}
+
+function listOf(invoiceIds: readonly string[]): string {
+  return `[${invoiceIds.join(', ')}]`;
+}
+
+/** Instants are ISO 8601 UTC of one form, so their text sorts as their time; `-infinity` sorts before them. */
+function earlier(a: string, b: string): string {
+  return a < b ? a : b;
+}
+
+function groupById(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const id = String(row.invoice_id);
+    const group = groups.get(id);
+    if (group === undefined) groups.set(id, [row]);
+    else group.push(row);
+  }
+  return groups;
+}

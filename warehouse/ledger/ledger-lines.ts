@@ -1,0 +1,138 @@
+/** Turns events and facts of the archive into lines of the warehouse's ledgers; pure, so that rebuild gives the same. */
+
+import type { ArchivedEvent, Fact } from '../../archive/archive.js';
+import type { InvoiceHeader } from '../../contract/invoice-event.js';
+import { uuidOrNull } from '../../contract/uuid-or-null.js';
+
+type Line = Readonly<Record<string, string | number | boolean | null>>;
+
+/** Lines of a batch of facts, by the statement that takes them (`sql/ledger/insert-<name>.sql`). */
+export interface FactLines {
+  readonly duplicates: readonly Line[];
+  readonly files: readonly Line[];
+  readonly details: readonly Line[];
+  readonly attention: readonly Line[];
+  readonly invoiceIds: readonly string[];
+}
+
+export function eventLine(archived: ArchivedEvent): Line {
+  const { event } = archived;
+  return {
+    event_id: archived.eventId,
+    received_at: instant(archived.receivedAt),
+    verdict: archived.verdict,
+    reason: archived.reason,
+    event_type: event?.eventType ?? null,
+    event_timestamp: instant(event?.eventTimestamp ?? ''),
+    partner_id: event?.partnerId ?? null,
+    is_test_event: event?.isTestEvent ?? archived.verdict === 'test',
+    invoice_id: uuidOrNull(event?.invoice.invoiceId),
+    ...headerCells(event?.invoice ?? {}),
+    announced_sha256: event?.export?.fileHashSha256 ?? null,
+    announced_size_bytes: countOrNull(event?.export?.fileSizeBytes),
+    announced_url: event?.export?.presignedUrl.split('?')[0] ?? null,
+    url_expires_at: event?.export ? instant(event.export.presignedUrlExpiresAt) : null,
+  };
+}
+
+/** `load` and `discard` facts have no ledger line: loads have their own table. */
+export function factLines(facts: readonly Fact[]): FactLines {
+  const lines = {
+    duplicates: [] as Line[],
+    files: [] as Line[],
+    details: [] as Line[],
+    attention: [] as Line[],
+  };
+  const invoiceIds = new Set<string>();
+  for (const fact of facts) {
+    const noted_at = instant(fact.at);
+    if (fact.kind === 'duplicate') lines.duplicates.push({ noted_at, event_id: fact.eventId });
+    if (!('invoiceId' in fact) || uuidOrNull(fact.invoiceId) === null) continue;
+    const invoice_id = fact.invoiceId.toLowerCase();
+    invoiceIds.add(invoice_id);
+    if (fact.kind === 'file') {
+      lines.files.push({
+        noted_at,
+        invoice_id,
+        file_sha256: fact.sha256,
+        file_size_bytes: fact.sizeBytes,
+        file_source: fact.source,
+        came_from: fact.from?.split('?')[0] ?? null,
+      });
+    } else if (fact.kind === 'details') {
+      const invoice_status = fact.status ?? fact.unknownStatus ?? null;
+      lines.details.push({ noted_at, invoice_id, ...headerCells(fact.header), invoice_status });
+    } else {
+      const note = noteOf(fact);
+      if (note !== null) lines.attention.push({ noted_at, invoice_id, ...NOT_NOTED, ...note });
+    }
+  }
+  return { ...lines, invoiceIds: [...invoiceIds] };
+}
+
+const NOT_NOTED = {
+  ...{ is_open: true, code: null, reason: null },
+  ...{ kind: null, told_by: null, file_sha256: null, counts_from: null },
+} as const;
+
+/** What is noted of an invoice; null: the fact is no note. */
+function noteOf(fact: Fact): Line | null {
+  switch (fact.kind) {
+    case 'attention':
+      return { code: fact.code, reason: fact.reason };
+    case 'resolved':
+      return { is_open: false };
+    case 'failure':
+      return { kind: 'failure', code: fact.code, reason: fact.reason };
+    case 'recovered':
+      return { kind: 'failure', is_open: false };
+    case 'restored':
+      return { kind: 'restored', reason: fact.reason, told_by: fact.by };
+    case 'version-chosen':
+      return {
+        ...{ kind: 'version', reason: fact.reason, told_by: fact.by },
+        ...{ file_sha256: fact.sha256, counts_from: instant(fact.countsFrom) },
+      };
+    default:
+      return null;
+  }
+}
+
+/**
+ * UTC text that DuckDB's TIMESTAMP takes as it stands: a cast of text with an offset would drop the offset. null when it is
+ * no instant, or one of a year that is not written with four digits.
+ */
+export function instant(text: string): string | null {
+  const at = new Date(text);
+  return Number.isNaN(at.getTime()) || !/^(?!0000)\d{4}-/.test(at.toISOString()) ? null : at.toISOString();
+}
+
+/** What no column of numbers takes says nothing; the archive keeps it as it came. */
+function countOrNull(value: number | null | undefined): number | null {
+  return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : null;
+}
+
+/** Only what can be compared with a sum. */
+function amountOrNull(text: string | null | undefined): string | null {
+  return typeof text === 'string' && /^-?\d+(?:\.\d+)?$/.test(text) ? text : null;
+}
+
+/** A header key that is absent says nothing; a tenant id of null says that the invoice is the partner's (spec 2.9). */
+function headerCells(header: Partial<InvoiceHeader>): Line {
+  const { tenantId } = header;
+  return {
+    partner_invoice_id: header.partnerInvoiceId ?? null,
+    invoice_level: tenantId === undefined ? null : tenantId === null ? 'partner' : 'tenant',
+    tenant_id: tenantId ?? null,
+    partner_tenant_id: header.partnerTenantId ?? null,
+    invoice_number: header.invoiceNumber ?? null,
+    invoice_status: header.invoiceStatus ?? null,
+    invoice_start_date: header.invoiceStartDate ?? null,
+    invoice_end_date: header.invoiceEndDate ?? null,
+    invoice_date: header.invoiceDate ?? null,
+    invoice_due_date: header.invoiceDueDate ?? null,
+    currency_code: header.currencyCode ?? null,
+    stated_total: amountOrNull(header.invoiceTotalAmount),
+    stated_shipments: countOrNull(header.totalTransactionCount),
+  };
+}

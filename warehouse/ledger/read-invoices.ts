@@ -1,0 +1,94 @@
+/** Invoices as the rest of billsync asks for them: the view `invoices`, in camelCase. */
+
+import type { InvoiceHeader } from '../../contract/invoice-event.js';
+import type { InvoiceState } from '../../contract/names.js';
+import { uuidOrNull } from '../../contract/uuid-or-null.js';
+import type { Ledgers, Row } from '../duckdb/statements.js';
+import type { InvoiceStanding, InvoiceSummary } from '../warehouse.js';
+
+export async function readInvoices(
+  database: Pick<Ledgers, 'all'>,
+  filter: { readonly states?: readonly InvoiceState[] },
+): Promise<readonly InvoiceSummary[]> {
+  const rows = await database.all('select-invoices', { states: `[${(filter.states ?? []).join(', ')}]` });
+  return rows.map(toSummary);
+}
+
+/** null for an invoice that was never heard of; an id that is no UUID names none. */
+export async function readInvoice(
+  database: Pick<Ledgers, 'all'>,
+  invoiceId: string,
+): Promise<InvoiceSummary | null> {
+  const id = uuidOrNull(invoiceId);
+  if (id === null) return null;
+  const [row] = await database.all('select-invoice', { invoice_id: id });
+  return row === undefined ? null : toSummary(row);
+}
+
+/** Of those that something is known of; an id that is no UUID names none. */
+export async function readStandings(
+  database: Pick<Ledgers, 'all'>,
+  invoiceIds: readonly string[],
+): Promise<readonly InvoiceStanding[]> {
+  const ids = invoiceIds.flatMap((invoiceId) => uuidOrNull(invoiceId) ?? []);
+  if (ids.length === 0) return [];
+  const rows = await database.all('select-standings', { invoice_ids: JSON.stringify(ids) });
+  return rows.map((row) => ({
+    invoiceId: String(row.invoice_id),
+    state: row.state as InvoiceState,
+    statedTotal: text(row.stated_total),
+    statedShipments: count(row.stated_shipments),
+    billingCost: text(row.billing_cost),
+    shipments: count(row.shipments),
+  }));
+}
+
+function toSummary(row: Row): InvoiceSummary {
+  return {
+    invoiceId: String(row.invoice_id),
+    partnerId: text(row.partner_id),
+    header: toHeader(row),
+    state: row.state as InvoiceState,
+    reasonCode: text(row.reason_code),
+    reason: text(row.reason),
+    voidWord: text(row.void_word) as InvoiceSummary['voidWord'],
+    restoredAt: text(row.restored_at),
+    stateSince: String(row.state_since),
+    firstHeardAt: String(row.first_heard_at),
+    loadedSha256: text(row.file_sha256),
+    loadedVersion: count(row.version),
+    shipments: count(row.shipments),
+    billingCost: text(row.billing_cost),
+  };
+}
+
+/** Only what was said: an absent key means that nobody told. */
+function toHeader(row: Row): Partial<InvoiceHeader> {
+  const level = row.invoice_level;
+  const told = {
+    invoiceId: String(row.invoice_id),
+    partnerInvoiceId: text(row.partner_invoice_id) ?? undefined,
+    tenantId: level === null ? undefined : text(row.tenant_id),
+    partnerTenantId: level === null ? undefined : text(row.partner_tenant_id),
+    invoiceNumber: text(row.invoice_number) ?? undefined,
+    invoiceStatus: text(row.service_status) ?? undefined,
+    invoiceStartDate: text(row.invoice_start_date) ?? undefined,
+    invoiceEndDate: text(row.invoice_end_date) ?? undefined,
+    invoiceDate: text(row.invoice_date) ?? undefined,
+    invoiceDueDate: text(row.invoice_due_date) ?? undefined,
+    currencyCode: text(row.currency_code) ?? undefined,
+    invoiceTotalAmount: text(row.stated_total) ?? undefined,
+    totalTransactionCount: count(row.stated_shipments) ?? undefined,
+  };
+  return Object.fromEntries(
+    Object.entries(told).filter(([, value]) => value !== undefined),
+  ) as Partial<InvoiceHeader>;
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function count(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}

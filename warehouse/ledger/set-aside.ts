@@ -1,0 +1,47 @@
+/**
+ * Records of the archive that cannot be taken in: each is set aside with the reason, told once, and passed over.
+ *
+ * No single record may stop the others. What sets one aside is its own fault alone, never the state of disk, memory or
+ * network: those are thrown on, and everything is tried again.
+ */
+
+import { printable } from '../../contract/printable.js';
+import { isRowError } from '../duckdb/row-error.js';
+import type { Row, Statements } from '../duckdb/statements.js';
+import type { SetAside } from '../opening.js';
+
+/** Inside the caller's transaction. @returns those that nobody knew of before */
+export async function noteSetAside(
+  statements: Statements,
+  records: readonly SetAside[],
+  now: Date,
+): Promise<readonly SetAside[]> {
+  const fresh: SetAside[] = [];
+  for (const { place, why } of records) {
+    const record = { place: printable(place, 300), why: printable(why, 300) };
+    const noted = await statements.all('note-set-aside', { ...record, noted_at: now.toISOString() });
+    if (noted.length > 0) fresh.push(record);
+  }
+  return fresh;
+}
+
+export async function readSetAside(database: {
+  all(name: string): Promise<readonly Row[]>;
+}): Promise<readonly SetAside[]> {
+  return (await database.all('set-aside')).map(({ place, why }) => ({
+    place: String(place),
+    why: String(why),
+  }));
+}
+
+/** Whether an error is about what was to be written, so that the same record fails again whenever it is tried. */
+export function isRecordError(error: unknown): error is Error {
+  if (error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError) return true;
+  return isRowError(error) || isDataException(error);
+}
+
+/** PostgreSQL's classes of errors: 22 data, 23 integrity; 54000, a value larger than an index takes. */
+function isDataException(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && /^(?:22|23)[0-9A-Z]{3}$|^54000$/.test(code);
+}

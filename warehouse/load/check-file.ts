@@ -1,0 +1,90 @@
+/** What loading a file would come to, said without writing anything: the answer of a dry run. */
+
+import { type CsvTolerance, isHeaderOnly, isOfOtherForm } from '../../contract/csv-file.js';
+import { limitsBySize, readBounded } from '../csv/read-in-thread.js';
+import type { Read, Reading } from '../csv/readings.js';
+import type { Ledgers, Row } from '../duckdb/statements.js';
+import { MisreadError } from '../errors.js';
+import { deriveInvoice, type Evidence, type InvoiceLines } from '../ledger/derive-invoice.js';
+import { readInvoiceLines } from '../ledger/invoice-states.js';
+import { factLines } from '../ledger/ledger-lines.js';
+import type { FileToJudge, JudgedOutcome } from '../warehouse.js';
+import { judgeRows, loadedRows } from './commit-load.js';
+import type { FileLoad } from './file-load.js';
+import { knownLoad } from './known-load.js';
+import { Refusal, refusedByScan, refusedRows } from './refusal.js';
+
+export interface JudgingPlaces {
+  readonly ledgers: Ledgers;
+  /** What the partner accepts besides the specified form. */
+  readonly tolerances: readonly CsvTolerance[];
+}
+
+/** @throws MisreadError when csv-parse counts other records than the byte scan, or does not come to an end */
+export async function judgeFile(
+  { ledgers, tolerances }: JudgingPlaces,
+  asked: FileToJudge,
+): Promise<JudgedOutcome> {
+  const { invoiceId, file, csvPath } = asked;
+  const lines = await linesOf(ledgers, asked);
+  if (typeof deriveInvoice(lines)?.row.voided_at === 'string') return { outcome: 'voided' };
+  const known = await knownLoad(ledgers, { invoiceId, sha256: file.sha256 });
+  if (known !== null) return known;
+  if (isHeaderOnly(file.scan)) return judgeTotals(asked, [], lines);
+  const isSpecified = file.scan.findingCount === 0;
+  if (isSpecified) {
+    const { broken, totals } = await readWhole({ csvPath, invoiceId, skipsRagged: false }, asked);
+    if (broken.findingCount === 0) return judgeTotals(asked, totals, lines);
+    const refused = refusedRows(broken);
+    if (refused.wants?.includes('decimals') !== true || tolerances.length === 0) return refused;
+  } else if (tolerances.length === 0 || !isOfOtherForm(file.scan)) {
+    return refusedByScan({ file, csvPath, invoiceId });
+  }
+  const tolerate = { tolerances, folder: null };
+  const { scan, broken, totals } = await readWhole(
+    { csvPath, invoiceId, skipsRagged: false, tolerate },
+    asked,
+  );
+  if (scan === null) return refusedByScan({ file, csvPath, invoiceId });
+  if (broken.findingCount > 0) return refusedRows(broken);
+  return judgeTotals({ ...asked, file: { ...file, scan } }, totals, lines);
+}
+
+async function readWhole(reading: Reading, { invoiceId, file }: FileToJudge): Promise<Read> {
+  const read = await readBounded(reading, limitsBySize(file.sizeBytes));
+  if ('stopped' in read) throw new MisreadError(invoiceId, `judging it was stopped, ${read.stopped}`);
+  return read;
+}
+
+function judgeTotals(
+  { invoiceId, file, csvPath, at }: FileToJudge,
+  totals: readonly Row[],
+  lines: InvoiceLines,
+): JudgedOutcome {
+  const load: FileLoad = {
+    ...{ invoiceId, file, csvPath, announcedSha256: null, eventId: null, workflowRunId: null },
+    ...{ source: 'file', loadId: 0, version: null, loadedAt: at, isRepeated: false, tolerances: [] },
+  };
+  try {
+    const line = judgeRows(load, totals, lines);
+    const derived = deriveInvoice({ ...lines, loads: [...lines.loads, line] });
+    const { loadId: _, version: _none, ...rows } = loadedRows(line, derived ?? undefined);
+    return { outcome: 'checked', ...rows };
+  } catch (error) {
+    if (error instanceof Refusal) return error.outcome;
+    throw error;
+  }
+}
+
+/** What the ledgers say, and the details as if they had been recorded. */
+async function linesOf(ledgers: Ledgers, { invoiceId, details, at }: FileToJudge): Promise<InvoiceLines> {
+  const found = await ledgers.transaction((statements) => readInvoiceLines(statements, [invoiceId]));
+  const lines = found.get(invoiceId) ?? { evidence: [], loads: [], attention: [] };
+  if (details === null) return lines;
+  const [told] = factLines([{ kind: 'details', at, invoiceId, ...details }]).details;
+  const unsaid = {
+    ...{ stamp: at, event_id: null, event_type: null, partner_id: null },
+    ...{ announced_sha256: null, announced_size_bytes: null },
+  };
+  return { ...lines, evidence: [...lines.evidence, { ...told, ...unsaid } as unknown as Evidence] };
+}

@@ -1,0 +1,111 @@
+/**
+ * A large file as several, cut between its records where the byte scan says, so that all threads read it and yet each
+ * row has its number: DuckDB reads each stretch by one thread from its beginning to its end, a sequence counts along.
+ *
+ * DuckDB can split a file by itself, but then it guesses where a record begins, which line breaks in quotes may defeat, and
+ * nothing numbers the rows in the order of the file on more than one thread (ADR 20).
+ */
+
+import { createReadStream } from 'node:fs';
+import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ArchivedFile } from '../../contract/csv-file.js';
+import { CsvScanner } from '../../contract/csv-scanner.js';
+import { temporaryName } from '../../ops/durable-files.js';
+
+export interface Stretches {
+  /** Holds `0.csv`, `1.csv` and so on, each with the file's header. */
+  readonly folder: string;
+  readonly count: number;
+  discard(): Promise<void>;
+}
+
+/** In bytes; `end` is not part of it. */
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+const BLOCK_BYTES = 1 << 20;
+
+/**
+ * Copies the file's stretches into a folder of their own. Each begins with the header: DuckDB takes the first line end that
+ * it meets for that of all lines, and a record's may stand in quotes.
+ *
+ * @throws the system's error (`ENOSPC`, …), then nothing is left
+ */
+export async function cutIntoStretches(
+  csvPath: string,
+  { sizeBytes, scan }: Pick<ArchivedFile, 'sizeBytes' | 'scan'>,
+  temporaryFolder: string,
+): Promise<Stretches> {
+  const cuts = scan.cuts ?? (await findCuts(csvPath));
+  const folder = temporaryName(temporaryFolder);
+  const discard = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
+  const csv = await open(csvPath);
+  try {
+    await mkdir(folder, { mode: 0o700 });
+    for (const [number, start] of cuts.entries()) {
+      const ranges = [
+        { start: 0, end: cuts[0] ?? 0 },
+        { start, end: cuts[number + 1] ?? sizeBytes },
+      ];
+      await copyRanges(csv, join(folder, `${number}.csv`), { ranges, buffer });
+    }
+  } catch (error) {
+    await discard();
+    throw error;
+  } finally {
+    await csv.close();
+  }
+  return { folder, count: cuts.length, discard };
+}
+
+async function copyRanges(
+  from: FileHandle,
+  toPath: string,
+  { ranges, buffer }: { readonly ranges: readonly Range[]; readonly buffer: Buffer },
+): Promise<void> {
+  const to = await open(toPath, 'wx', 0o600);
+  try {
+    for (const { start, end } of ranges) {
+      for (let at = start; at < end; ) {
+        const { bytesRead } = await from.read(buffer, 0, Math.min(buffer.length, end - at), at);
+        if (bytesRead === 0) throw new Error(`${toPath}: the file it is cut from ends at byte ${at}.`);
+        await to.writeFile(buffer.subarray(0, bytesRead));
+        at += bytesRead;
+      }
+    }
+  } finally {
+    await to.close();
+  }
+}
+
+/** Of a file that was scanned when scans did not tell. */
+async function findCuts(csvPath: string): Promise<readonly number[]> {
+  const scanner = new CsvScanner();
+  const blocks = createReadStream(csvPath, { highWaterMark: BLOCK_BYTES });
+  for await (const block of blocks as AsyncIterable<Buffer>) scanner.push(block);
+  return scanner.end().cuts ?? [];
+}
+
+/**
+ * What the connection needs before `numbered_stretches` is asked: `row_of(stretch)`, the next row's number, and
+ * `last_rows()`, what it came to. As text, since nextval takes no name that is not written out.
+ */
+export function numberStretches(count: number, recordsPerCut: number): string {
+  if (count === 0) return '';
+  const numbers = Array.from({ length: count }, (_, number) => number);
+  const sequences = numbers.map(
+    (number) =>
+      `create or replace temp sequence row_of_stretch_${number} start ${number * recordsPerCut + 1};`,
+  );
+  const next = numbers.map((number) => `when ${number} then nextval('row_of_stretch_${number}')`);
+  const last = numbers.map((number) => `currval('row_of_stretch_${number}')`);
+  return [
+    ...sequences,
+    `create or replace temp macro row_of(stretch) as case stretch ${next.join(' ')} end;`,
+    `create or replace temp macro last_rows() as [${last.join(', ')}];`,
+  ].join('\n');
+}

@@ -1,0 +1,254 @@
+/**
+ * The part of a load that makes it count: behind the fence, rows, their proof, the load's line and its invoice's row,
+ * read back after the commit.
+ */
+
+import { compareDecimals } from '../../contract/decimal.js';
+import { isCurrency } from '../csv/currencies.js';
+import type { Session } from '../duckdb/session.js';
+import type { Row, Statements } from '../duckdb/statements.js';
+import { LoadedMeanwhileError, LoadLostError, MisreadError } from '../errors.js';
+import {
+  contradictions,
+  type DerivedInvoice,
+  deriveInvoice,
+  type InvoiceLines,
+  type LoadLine,
+} from '../ledger/derive-invoice.js';
+import { readInvoiceLines, writeInvoices } from '../ledger/invoice-states.js';
+import type { FileLoadOutcome, LoadedRows } from '../warehouse.js';
+import type { FileLoad, LoadPlaces } from './file-load.js';
+import { Refusal } from './refusal.js';
+
+export interface Commit {
+  readonly places: LoadPlaces;
+  /** Puts the rows of all loads into the table and answers what they amount to, as `load-totals.sql` does. */
+  readonly insert: () => Promise<readonly Row[]>;
+}
+
+/** One load. @throws Refusal, LoadedMeanwhileError, LoadLostError, MisreadError */
+export async function commitLoad(session: Session, load: FileLoad, commit: Commit): Promise<FileLoadOutcome> {
+  const [loaded] = await commitLoads(session, [load], commit);
+  if (loaded === undefined) throw new LoadLostError(load.invoiceId, 'the commit answered nothing');
+  return { outcome: 'loaded', ...loaded };
+}
+
+/**
+ * Several loads of different invoices as one: all of them count or none does.
+ *
+ * @returns in their order
+ * @throws Refusal, LoadedMeanwhileError, LoadLostError, MisreadError when one of them may not be loaded
+ */
+export async function commitLoads(
+  session: Session,
+  loads: readonly FileLoad[],
+  { places, insert }: Commit,
+): Promise<readonly LoadedRows[]> {
+  const loaded = await places.ledger(session, async (ledger) => {
+    const fences = await readFences(ledger, loads);
+    const lines = await places.rows(session, async () => {
+      const totals = groupByLoad(await insert());
+      return loads.map((load, index) =>
+        judgeRows(load, totals.get(load.loadId) ?? [], fences[index] ?? NOTHING),
+      );
+    });
+    return insertLoads(ledger, loads, { lines, fences });
+  });
+  await readBack(session, loads, loaded);
+  return loaded;
+}
+
+/** Of load ids, for statements that pass over what lies elsewhere. */
+export function spanOf(loads: readonly Pick<FileLoad, 'loadId'>[]): { first: number; last: number } {
+  const ids = loads.map(({ loadId }) => loadId);
+  return { first: Math.min(...ids), last: Math.max(...ids) };
+}
+
+async function readBack(
+  session: Session,
+  loads: readonly FileLoad[],
+  loaded: readonly LoadedRows[],
+): Promise<void> {
+  const found = groupByLoad(await session.all('read-back', spanOf(loads)));
+  for (const [index, { loadId, invoiceId }] of loads.entries()) {
+    const [row] = found.get(loadId) ?? [];
+    const committed = loaded[index]?.shipments;
+    if (Number(row?.loads) !== 1 || Number(row?.shipments) !== committed) {
+      const there = String(row?.shipments ?? 'none');
+      throw new LoadLostError(invoiceId, `${committed} rows were committed, ${there} are there`);
+    }
+  }
+}
+
+function groupByLoad(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> {
+  const groups = new Map<number, Row[]>();
+  for (const row of rows) {
+    const loadId = Number(row.load_id);
+    groups.set(loadId, [...(groups.get(loadId) ?? []), row]);
+  }
+  return groups;
+}
+
+/** What the rows amount to. @throws Refusal, MisreadError when that is not what may be loaded */
+export function judgeRows(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): NewLine {
+  const line = lineOf(load, totals, lines);
+  const unknown = totals.find(
+    ({ currency_code: code, is_code }) => is_code !== true || !isCurrency(String(code)),
+  );
+  // Where it stands is looked up behind the transaction, not while everybody waits for its end.
+  if (unknown !== undefined) {
+    throw new MisreadError(load.invoiceId, `'${unknown.currency_code}' is no currency`);
+  }
+  if (!load.isRepeated) {
+    refuseUnprovedEmptiness(load, lines);
+    refuseUnproved(load, line, lines);
+  }
+  return line;
+}
+
+/** What the ledgers say inside this transaction: the fence against a void and against a second load of the file. */
+async function readFences(ledger: Statements, loads: readonly FileLoad[]): Promise<readonly InvoiceLines[]> {
+  const lines = await readInvoiceLines(
+    ledger,
+    loads.map(({ invoiceId }) => invoiceId),
+  );
+  return loads.map((load) => {
+    const fence = lines.get(load.invoiceId) ?? NOTHING;
+    if (load.isRepeated) return fence;
+    if (typeof deriveInvoice(fence)?.row.voided_at === 'string') throw new Refusal({ outcome: 'voided' });
+    if (fence.loads.some((line) => line.file_sha256 === load.file.sha256)) {
+      throw new LoadedMeanwhileError(load.invoiceId, load.file.sha256);
+    }
+    return fence;
+  });
+}
+
+const NOTHING: InvoiceLines = { evidence: [], loads: [], attention: [] };
+
+export interface NewLine extends LoadLine {
+  readonly tenant: string | null;
+}
+
+async function insertLoads(
+  ledger: Statements,
+  loads: readonly FileLoad[],
+  { lines, fences }: { readonly lines: readonly NewLine[]; readonly fences: readonly InvoiceLines[] },
+): Promise<readonly LoadedRows[]> {
+  const after = new Map<string, InvoiceLines>();
+  for (const [index, load] of loads.entries()) {
+    const [line, fence] = [lines[index], fences[index]];
+    if (line === undefined || fence === undefined) throw new Error('A load has neither rows nor fence.');
+    await ledger.all('insert-load', {
+      ...line,
+      invoice_id: load.invoiceId,
+      file_source: load.source,
+      event_id: load.eventId,
+      workflow_run_id: load.workflowRunId,
+    });
+    after.set(load.invoiceId, { ...fence, loads: [...fence.loads, line] });
+  }
+  const derived = await writeInvoices(ledger, after);
+  return loads.map(({ invoiceId }, index) => loadedRows(lines[index], derived.get(invoiceId)));
+}
+
+export function loadedRows(line: NewLine | undefined, derived: DerivedInvoice | undefined): LoadedRows {
+  if (line === undefined) throw new Error('A load has no line.');
+  return {
+    loadId: line.load_id,
+    version: line.version,
+    shipments: line.shipments,
+    billingCost: line.billing_cost,
+    currencyCode: line.currency_code ?? '',
+    proof: derived?.row.proof ?? 'unproved',
+    discrepancies: (derived?.discrepancies ?? []).map(({ rule, stated, found }) => ({ rule, stated, found })),
+  };
+}
+
+/** The load's own line, once its rows were held against the byte scan. */
+function lineOf(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): NewLine {
+  const shipments = totals.reduce((sum, total) => sum + Number(total.shipments), 0);
+  expectRows(load, { shipments, totals });
+  const stated = deriveInvoice(lines)?.row.currency_code ?? null;
+  const largest = totals.toSorted(byWeight)[0];
+  const main = totals.find((total) => total.currency_code === stated) ?? largest;
+  const sorted = (column: string): string[] => totals.map((total) => String(total[column])).sort();
+  return {
+    load_id: load.loadId,
+    version: load.version ?? Math.max(0, ...lines.loads.map((line) => line.version)) + 1,
+    file_sha256: load.file.sha256,
+    announced_sha256: load.announcedSha256,
+    encoded_sha256: load.encodedSha256 ?? null,
+    file_size_bytes: load.file.sizeBytes,
+    tenant: sorted('tenant')[0] ?? null,
+    shipments,
+    billing_cost: main === undefined ? '0.0000' : String(main.billing_cost),
+    currency_code: main === undefined ? stated : String(main.currency_code),
+    currencies: sorted('currency_code').join(','),
+    first_ship_date: sorted('first_ship_date')[0] ?? null,
+    last_ship_date: sorted('last_ship_date').at(-1) ?? null,
+    ends_with_line_end: load.file.scan.endsWithLineEnd,
+    loaded_at: load.loadedAt,
+  };
+}
+
+/** The currency of most rows first; of equals always the same one, since a rebuild has to come to it again. */
+function byWeight(a: Row, b: Row): number {
+  const order = Number(b.shipments) - Number(a.shipments);
+  if (order !== 0) return order;
+  return String(a.currency_code) < String(b.currency_code) ? -1 : 1;
+}
+
+/** A file without rows is what a failed export looks like too: it counts where the invoice states no shipments and no cost. */
+function refuseUnprovedEmptiness({ file, announcedSha256 }: FileLoad, lines: InvoiceLines): void {
+  if (file.scan.records > 0) return;
+  const header = deriveInvoice(lines)?.row;
+  const isStated =
+    header?.stated_shipments === 0 &&
+    header.stated_total !== null &&
+    compareDecimals(header.stated_total, '0') === 0;
+  if (isStated && (announcedSha256 === null || announcedSha256 === file.sha256)) return;
+  const { findings, findingCount } = file.scan;
+  throw new Refusal({ outcome: 'rejected', findings, findingCount });
+}
+
+/**
+ * Without an announced hash the header is all that can prove the file (ADR 29). With one, a header that
+ * differs is a discrepancy to report, not a reason to withhold what was billed.
+ */
+function refuseUnproved(load: FileLoad, line: NewLine, lines: InvoiceLines): void {
+  if (load.announcedSha256 === load.file.sha256) return;
+  const derived = deriveInvoice({ ...lines, loads: [...lines.loads, line] });
+  const header = deriveInvoice(lines)?.row;
+  if (header !== undefined) {
+    const discrepancies = contradictions(header, line).filter(
+      ({ rule }) => rule !== 'currency' || header.currency_code !== null,
+    );
+    if (discrepancies.length > 0) throw new Refusal({ outcome: 'contradicted', discrepancies });
+  }
+  if (derived?.row.proof === 'unproved' && !line.ends_with_line_end) {
+    // The last line may be cut off, and nothing that we know could tell.
+    const value = 'the file does not end with CRLF and neither hash nor header proves it';
+    const finding = { line: null, row: line.shipments, column: null, rule: 'no-final-line-end', value };
+    throw new Refusal({ outcome: 'rejected', findings: [finding], findingCount: 1 });
+  }
+}
+
+/** The scan is the first reader, DuckDB the second. Unlike counts are our fault or the disk's, never the sender's. */
+function expectRows(
+  load: FileLoad,
+  { shipments, totals }: { readonly shipments: number; readonly totals: readonly Row[] },
+): void {
+  const { records } = load.file.scan;
+  if (shipments !== records) {
+    throw new MisreadError(
+      load.invoiceId,
+      `the byte scan counted ${records} records, DuckDB read ${shipments} rows`,
+    );
+  }
+  if (records === 0) return;
+  const first = Math.min(...totals.map((total) => Number(total.first_row)));
+  const last = Math.max(...totals.map((total) => Number(total.last_row)));
+  if (first !== 1 || last !== records) {
+    throw new MisreadError(load.invoiceId, `rows are numbered ${first} to ${last}, not 1 to ${records}`);
+  }
+}

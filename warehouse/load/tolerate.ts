@@ -1,0 +1,54 @@
+/**
+ * Reads a file that keeps the rules only with what the partner tolerates, and writes its rows in the specified form, so that
+ * one way of loading, proving and verifying serves all. Nobody pays for it whose files are as specified.
+ *
+ * Which tolerances a file needs, the file itself says: under more of them it reads no differently. So a load is repeated
+ * and verified under all of them, whatever the setting has become since.
+ */
+
+import { mkdir, rm } from 'node:fs/promises';
+import type { CsvScan, CsvTolerance } from '../../contract/csv-file.js';
+import { temporaryName } from '../../ops/durable-files.js';
+import { limitsBySize, readBounded } from '../csv/read-in-thread.js';
+import type { Rejection } from '../warehouse.js';
+import type { Stretches } from './chunks.js';
+import type { FileLoad } from './file-load.js';
+import { rejected } from './refusal.js';
+
+export interface ToleratedFile {
+  /** As `cutIntoStretches` makes them, with the added columns as JSON in a fifteenth. */
+  readonly stretches: Stretches;
+  /** Under the tolerances. */
+  readonly scan: CsvScan;
+}
+
+export type Tolerating = Pick<FileLoad, 'csvPath' | 'invoiceId'> & {
+  readonly file: Pick<FileLoad['file'], 'sizeBytes'>;
+};
+
+/**
+ * @returns null when the tolerances do not reach to the file's columns: it is refused for what the byte scan found
+ * @throws the system's error (`ENOSPC`, …), then nothing is left
+ */
+export async function tolerate(
+  { csvPath, invoiceId, file }: Tolerating,
+  tolerances: readonly CsvTolerance[],
+  temporaryFolder: string,
+): Promise<ToleratedFile | Rejection | null> {
+  if (tolerances.length === 0) return null;
+  const folder = temporaryName(temporaryFolder);
+  const discard = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { mode: 0o700 });
+  let isKept = false;
+  try {
+    const reading = { csvPath, invoiceId, skipsRagged: false, tolerate: { tolerances, folder } };
+    const read = await readBounded(reading, limitsBySize(file.sizeBytes));
+    if ('stopped' in read) return rejected({ unexplained: `reading it was stopped, ${read.stopped}` });
+    if (read.scan === null) return null;
+    if (read.broken.findingCount > 0) return rejected(read.broken);
+    isKept = true;
+    return { stretches: { folder, count: read.stretches, discard }, scan: read.scan };
+  } finally {
+    if (!isKept) await discard();
+  }
+}

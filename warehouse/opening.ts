@@ -1,0 +1,83 @@
+/** What a warehouse is opened and made again with, and what is said of it: the same for a DuckDB file and a lake. */
+
+import type { Archive } from '../archive/archive.js';
+import type { Settings } from '../config/settings.js';
+import type { Logger } from '../ops/log.js';
+import type { Metrics } from '../ops/metrics.js';
+import type { Publication } from './warehouse.js';
+
+export interface OpenWarehouseOptions {
+  readonly settings: Pick<
+    Settings,
+    'dataDir' | 'environment' | 'warehouse' | 'warehouseMemoryLimit' | 'archive'
+  > &
+    Partial<Pick<Settings, 'csvTolerate'>>;
+  readonly archive: Archive;
+  readonly log: Logger;
+  readonly metrics?: Metrics;
+  readonly now?: () => Date;
+  /** Stands in the lock file; a refusal names it. */
+  readonly role?: string;
+  /** How long a living owner of the lock is waited for; 0 unless told. */
+  readonly lockPatienceMs?: number;
+  /** Of the disk, left to the inbox; 32 MiB unless told. */
+  readonly reservedBytes?: number;
+  /** DuckDB cannot go on (disk full at a checkpoint, damage; a WarehouseCorruptError): every later call fails; end the process. */
+  readonly onFatal?: (error: Error) => void;
+  /** Records of the archive could not be taken in: `verify` lists them, a person has to look. */
+  readonly onSetAside?: OnSetAside;
+  readonly onCatchUp?: (progress: CatchUpProgress) => void;
+}
+
+export interface CatchUpProgress {
+  readonly events: number;
+  readonly facts: number;
+  readonly loadsDone: number;
+  readonly loadsOf: number;
+}
+
+export interface SetAside {
+  /** Where in the archive, or which record. */
+  readonly place: string;
+  readonly why: string;
+}
+
+/** Is told of each once; there is always one at least. */
+export type OnSetAside = (records: readonly SetAside[]) => void;
+
+export interface RebuildOptions {
+  readonly settings: OpenWarehouseOptions['settings'];
+  readonly archive: Archive;
+  readonly log: Logger;
+  readonly now?: () => Date;
+  readonly onProgress?: (progress: CatchUpProgress) => void;
+  /** Puts it in place also when it holds less than what it replaces. */
+  readonly acceptLoss?: boolean;
+}
+
+/** Something that the archive tells of and that could not be made of it. */
+export interface Loss {
+  /** null when nobody can say whose it was. */
+  readonly invoiceId: string | null;
+  readonly loadId: number | null;
+  readonly sha256: string | null;
+  readonly why: string;
+}
+
+/** What could be made of the archive. */
+export interface Made {
+  readonly events: number;
+  readonly loads: number;
+  readonly invoices: number;
+  /** That readers see. */
+  readonly shipments: number;
+  readonly losses: readonly Loss[];
+  /** Whether it holds less than the warehouse that it would replace, as far as that can be read. */
+  readonly holdsLess: boolean;
+}
+
+export interface Rebuilt extends Made {
+  readonly publication: Publication;
+  /** Where the old warehouse lies now; null when there was none. */
+  readonly movedAside: string | null;
+}

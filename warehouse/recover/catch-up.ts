@@ -1,0 +1,234 @@
+/** What opening does before anybody may write: read on in the archive, repeat loads it tells of, tell it of loads it lacks. */
+
+import type { Archive, Fact } from '../../archive/archive.js';
+import { CSV_TOLERANCES } from '../../contract/csv-file.js';
+import type { Logger } from '../../ops/log.js';
+import type { Database } from '../duckdb/database.js';
+import type { Row, Statements } from '../duckdb/statements.js';
+import { FileNotArchivedError, MisreadError } from '../errors.js';
+import { type Ingested, ingest, type LoadFact } from '../ledger/ingest.js';
+import { takeFacts } from '../ledger/insert-ledger-lines.js';
+import { refreshInvoices } from '../ledger/invoice-states.js';
+import { isRecordError } from '../ledger/set-aside.js';
+import type { FileLoad } from '../load/file-load.js';
+import { loadFile } from '../load/load-file.js';
+import type { CatchUpProgress, Loss, OnSetAside } from '../opening.js';
+import type { FileLoadOutcome } from '../warehouse.js';
+
+export interface CaughtUp {
+  /** The highest load id that was ever given. */
+  readonly lastLoadId: number;
+  readonly events: number;
+  readonly loadsRepeated: number;
+  readonly losses: readonly Loss[];
+}
+
+export interface CatchUpOptions {
+  readonly database: Database;
+  readonly archive: Archive;
+  readonly log: Logger;
+  readonly now: Date;
+  readonly onSetAside?: OnSetAside | undefined;
+  readonly onProgress?: (progress: CatchUpProgress) => void;
+}
+
+/** Loads repeated at once; more connections gain nothing. */
+const AT_ONCE = 3;
+
+export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
+  const { database, archive, log, now, onSetAside, onProgress } = options;
+  const progress = { events: 0, facts: 0, loadsDone: 0, loadsOf: 0 };
+  const ingested = await ingest({
+    database,
+    archive,
+    now,
+    lock: (_invoiceIds, work) => work(),
+    onProgress: ({ events, facts }) => onProgress?.({ ...progress, events, facts }),
+  });
+  Object.assign(progress, { events: ingested.events, facts: ingested.facts });
+
+  const load = (file: FileLoad): Promise<FileLoadOutcome> => loadFile(database, file);
+  const { repeated, failed } = await repeatLoads(
+    { load, archive, log },
+    ingested.missingLoads,
+    (loadsDone, loadsOf) => onProgress?.({ ...progress, loadsDone, loadsOf }),
+  );
+  await database.transaction((session) => noteFailed(session, failed));
+  await tellArchive(await database.all('loads-since'), archive, log);
+  const { load_id: highest } = await database.use((session) => session.first('highest-load'));
+  const told = ingested.missingLoads.map((fact) => fact.loadId);
+  return {
+    lastLoadId: told.reduce((highestTold, loadId) => Math.max(highestTold, loadId), Number(highest)),
+    events: ingested.events,
+    loadsRepeated: repeated,
+    losses: [...failed.map(lossOf), ...tellOfIngested(ingested, { log, onSetAside })],
+  };
+}
+
+export interface RepeatContext {
+  readonly load: (file: FileLoad) => Promise<FileLoadOutcome>;
+  readonly archive: Archive;
+  readonly log: Logger;
+}
+
+/** A load that could not be repeated. */
+export interface FailedLoad {
+  readonly fact: LoadFact;
+  readonly why: string;
+}
+
+/** Invoices side by side, the versions of one in their order; rows in rising load_id where it costs nothing. */
+export async function repeatLoads(
+  context: RepeatContext,
+  facts: readonly LoadFact[],
+  onDone: (done: number, of: number) => void,
+): Promise<{ readonly repeated: number; readonly failed: readonly FailedLoad[] }> {
+  if (facts.length === 0) return { repeated: 0, failed: [] };
+  // A fact may be told twice (a crash between telling and noting that it was told).
+  const byId = new Map(facts.map((fact) => [fact.loadId, fact]));
+  context.log.info({ loads: byId.size }, 'loading again what the archive tells of');
+  const failed: FailedLoad[] = [];
+  const queue = [...byId.values()].sort((a, b) => a.loadId - b.loadId);
+  const running = new Map<string, Promise<void>>();
+  let done = 0;
+  const worker = async (): Promise<void> => {
+    for (let fact = queue.shift(); fact !== undefined; fact = queue.shift()) {
+      const { invoiceId } = fact;
+      const before = running.get(invoiceId) ?? Promise.resolve();
+      const mine = before.then(async () => {
+        const why = await repeatLoad(context, fact).catch((error: unknown) => {
+          if (!isOfLoad(error)) throw error;
+          return firstLine(error.message);
+        });
+        if (why === null) return;
+        failed.push({ fact, why });
+        const { loadId, sha256 } = fact;
+        context.log.error({ invoiceId, loadId, sha256 }, `a load could not be repeated: ${why}`);
+      });
+      running.set(invoiceId, mine);
+      await mine;
+      done += 1;
+      onDone(done, byId.size);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  failed.sort((a, b) => a.fact.loadId - b.fact.loadId);
+  return { repeated: byId.size - failed.length, failed };
+}
+
+/** What is wrong with this one load, as opposed to what keeps every other from being repeated as well. */
+function isOfLoad(error: unknown): error is Error {
+  return error instanceof FileNotArchivedError || error instanceof MisreadError || isRecordError(error);
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
+}
+
+/** null when it is there again, else why it is not: it is left out, and verify reports it as drift. */
+async function repeatLoad({ load, archive }: RepeatContext, fact: LoadFact): Promise<string | null> {
+  const file = await archive.file(fact.sha256);
+  if (file === null) return 'the archive lacks its file';
+  const csvPath = (await archive.reread(fact.sha256))?.path ?? null;
+  if (csvPath === null) return 'its file in the archive is damaged';
+  const outcome = await load({
+    invoiceId: fact.invoiceId.toLowerCase(),
+    file,
+    csvPath,
+    source: fact.source,
+    announcedSha256: fact.announcedSha256,
+    encodedSha256: fact.encodedSha256 ?? null,
+    eventId: fact.eventId ?? null,
+    workflowRunId: fact.workflowRunId ?? null,
+    loadId: fact.loadId,
+    version: fact.version,
+    loadedAt: fact.at,
+    isRepeated: true,
+    // The file says which of them it needs, whatever the setting has become.
+    tolerances: CSV_TOLERANCES,
+  });
+  if (outcome.outcome === 'loaded') return null;
+  const [finding] = outcome.outcome === 'rejected' ? outcome.findings : [];
+  return `its file in the archive is ${outcome.outcome}${finding === undefined ? '' : ` (${finding.rule})`}`;
+}
+
+/** What says in the ledger that a load could not be repeated; no fact of the archive does, so it goes with the cause. */
+export const ARCHIVE_DAMAGED = 'archive-damaged';
+
+/** An invoice stays one that was heard of, and says what it needs. Inside the caller's transaction. */
+export async function noteFailed(statements: Statements, failed: readonly FailedLoad[]): Promise<void> {
+  if (failed.length === 0) return;
+  const facts = failed.map(
+    ({ fact, why }): Fact => ({
+      kind: 'attention',
+      // The load's own instant: a version that is newer ends the need, and each rebuild answers alike.
+      at: fact.at,
+      invoiceId: fact.invoiceId,
+      code: ARCHIVE_DAMAGED,
+      reason: `Load ${fact.loadId} could not be made again: ${why}. Put file ${fact.sha256} back into the archive, then \`billsync rebuild\`.`,
+    }),
+  );
+  await refreshInvoices(statements, await takeFacts(statements, facts));
+}
+
+export function lossOf({ fact, why }: FailedLoad): Loss {
+  return { invoiceId: fact.invoiceId.toLowerCase(), loadId: fact.loadId, sha256: fact.sha256, why };
+}
+
+/** Says what could not be taken in, as far as nobody was told of it before. */
+export function tellOfIngested(
+  { setAside, readAgain }: Pick<Ingested, 'setAside' | 'readAgain'>,
+  { log, onSetAside }: { readonly log: Logger; readonly onSetAside?: OnSetAside | undefined },
+): readonly Loss[] {
+  for (const stream of readAgain) {
+    log.warn({ stream }, 'the archive is another one than was read last, it is read from the beginning');
+  }
+  for (const record of setAside)
+    log.error(record, 'a record of the archive cannot be taken in; it is set aside');
+  if (setAside.length > 0) onSetAside?.(setAside);
+  return setAside.map(({ place, why }) => ({
+    invoiceId: null,
+    loadId: null,
+    sha256: null,
+    why: `the archive has a record that cannot be taken in: ${place} (${why})`,
+  }));
+}
+
+/**
+ * A crash between a load's commit and its fact: the fact is written now, with the load's own instant.
+ *
+ * @param recent lines of `loads-since.sql`
+ */
+export async function tellArchive(recent: readonly Row[], archive: Archive, log: Logger): Promise<void> {
+  if (recent.length === 0) return;
+  const told = new Set<number>();
+  for await (const fact of archive.facts()) if (fact.kind === 'load') told.add(fact.loadId);
+  for (const load of recent) {
+    if (told.has(Number(load.load_id))) continue;
+    await archive.putFact(loadFact(load));
+    log.warn(
+      { invoiceId: load.invoice_id, loadId: load.load_id },
+      'told the archive of a load that a crash cut short',
+    );
+  }
+}
+
+/** The fact of a load, from its line (`loads-since.sql`). */
+export function loadFact(load: Row): LoadFact {
+  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  return {
+    kind: 'load',
+    at: String(load.loaded_at),
+    invoiceId: String(load.invoice_id),
+    sha256: String(load.file_sha256),
+    source: load.file_source as LoadFact['source'],
+    announcedSha256: text(load.announced_sha256),
+    ...(typeof load.encoded_sha256 === 'string' ? { encodedSha256: load.encoded_sha256 } : {}),
+    version: Number(load.version),
+    loadId: Number(load.load_id),
+    shipments: Number(load.shipments),
+    billingCost: String(load.billing_cost),
+    eventId: text(load.event_id),
+    workflowRunId: text(load.workflow_run_id),
+  };
+}

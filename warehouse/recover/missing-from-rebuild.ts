@@ -1,0 +1,39 @@
+/** What a rebuild would lose: what could not be repeated, and what the warehouse before it has and it has not. */
+
+import { countsOf, type Holding, lackingFacts, lackingFrom } from '../ledger/archive-diff.js';
+import type { Loss } from '../opening.js';
+
+export interface Losses {
+  readonly losses: readonly Loss[];
+  /** Whether the warehouse before holds anything that this one does not. */
+  readonly holdsLess: boolean;
+}
+
+/** @param before null when there was none, or none that can be read */
+export function findLosses(
+  notMade: readonly Loss[],
+  { before, after }: { readonly before: readonly Holding[] | null; readonly after: readonly Holding[] },
+): Losses {
+  const lacking = lackingFrom(countsOf(after), before ?? []);
+  const losses = [...notMade];
+  const knownLoads = new Set(notMade.map(({ loadId }) => `${loadId}`));
+  for (const { kind, subject, invoiceId, sha256 } of lacking) {
+    if (kind !== 'load' || knownLoads.has(subject)) continue;
+    losses.push({ invoiceId, loadId: Number(subject), sha256, why: 'the archive has no fact of this load' });
+  }
+  const told = new Set(losses.map(({ invoiceId }) => invoiceId));
+  for (const { kind, invoiceId } of lacking) {
+    if (kind !== 'invoice' || told.has(invoiceId)) continue;
+    losses.push({ ...NO_LOAD, invoiceId, why: 'the archive tells nothing of this invoice' });
+  }
+  const events = lacking.filter(({ kind }) => kind === 'event').length;
+  if (events > 0)
+    losses.push({ ...NO_LOAD, why: `the archive lacks ${events} ${events === 1 ? 'event' : 'events'}` });
+  for (const { kind, invoiceId, lines } of lackingFacts(lacking)) {
+    const facts = lines === 1 ? 'fact' : 'facts';
+    losses.push({ ...NO_LOAD, invoiceId, why: `the archive lacks ${lines} ${facts} of kind ${kind}` });
+  }
+  return { losses, holdsLess: lacking.length > 0 };
+}
+
+const NO_LOAD = { invoiceId: null, loadId: null, sha256: null } as const;

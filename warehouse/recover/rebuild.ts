@@ -1,0 +1,229 @@
+/**
+ * Makes the warehouse again from the archive alone, and puts it in place of the old one.
+ *
+ * It is opening an empty file: events and facts go the way they always go, and every load that the archive tells of is
+ * repeated with its own instant and version, so reports answer byte for byte what they answered before. The old file is
+ * read, when it can be, for what must not get lost: an archive that is damaged, or the wrong one, makes less, and less
+ * takes nobody's place unasked. It is never deleted but moved aside: it may be damaged and somebody may want to see it.
+ */
+
+import { constants } from 'node:fs';
+import { access, mkdir, open, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { Logger } from '../../ops/log.js';
+import { claimDataFolder } from '../data-folder.js';
+import { Database, removeDatabase } from '../duckdb/database.js';
+import { takeLock } from '../duckdb/lock-file.js';
+import { migrate } from '../duckdb/migrate.js';
+import { RebuildLossError, WarehouseLockedError } from '../errors.js';
+import { type Holding, readHoldings } from '../ledger/archive-diff.js';
+import type { Made, RebuildOptions, Rebuilt } from '../opening.js';
+import { type WarehousePaths, warehousePaths } from '../paths.js';
+import { publish } from '../publish/publish.js';
+import { catchUp, tellArchive } from './catch-up.js';
+import { findLosses } from './missing-from-rebuild.js';
+
+/** @throws WarehouseLockedError a worker has the warehouse, stop it first; RebuildLossError it would hold less */
+export async function rebuildFile(options: RebuildOptions): Promise<Rebuilt> {
+  const { acceptLoss = false } = options;
+  const now = options.now ?? (() => new Date());
+  return makeDraft(options, async (made, paths) => {
+    if (made.holdsLess && !acceptLoss) throw new RebuildLossError(paths.database, made);
+    const movedAside = await swap({ draft: paths.rebuilding, database: paths.database, at: now() });
+    const database = await openDatabase(options, paths.database);
+    try {
+      const publication = await publish({
+        database,
+        publishedPath: paths.published,
+        temporaryFolder: paths.temporaryFolder,
+        now: now(),
+        alone: (work) => work(),
+      });
+      return { ...made, publication, movedAside };
+    } finally {
+      database.close();
+    }
+  });
+}
+
+/** Makes all of it, to say what a rebuild would make and lose; replaces nothing. @throws WarehouseLockedError */
+export async function rehearseFile(options: RebuildOptions): Promise<Made> {
+  return makeDraft(options, async (made) => made);
+}
+
+/** With the lock in hand until `use` has ended; the draft is gone afterwards. */
+async function makeDraft<T>(
+  options: RebuildOptions,
+  use: (made: Made, paths: WarehousePaths) => Promise<T>,
+): Promise<T> {
+  const { settings } = options;
+  const now = options.now ?? (() => new Date());
+  const paths = warehousePaths(settings);
+  await claimDataFolder(settings.dataDir, settings.environment);
+  await mkdir(paths.temporaryFolder, { recursive: true, mode: 0o700 });
+  const lock = await takeLock(paths.lock, { role: 'rebuild', now: now() });
+  try {
+    await removeDatabase(paths.rebuilding);
+    const before = await readBefore(options, paths);
+    return await use(await fillDraft(options, { paths, before, now: now() }), paths);
+  } finally {
+    await removeDatabase(paths.rebuilding);
+    await lock.release();
+  }
+}
+
+async function fillDraft(
+  options: RebuildOptions,
+  { paths, before, now }: { readonly paths: WarehousePaths; readonly before: Before; readonly now: Date },
+): Promise<Made> {
+  const { archive, log, onProgress } = options;
+  const draft = await openDatabase(options, paths.rebuilding);
+  try {
+    await migrate(draft, now);
+    await continueSequence(draft, paths.published, paths.temporaryFolder, log);
+    const progress = onProgress === undefined ? {} : { onProgress };
+    const {
+      events,
+      loadsRepeated: loads,
+      losses,
+    } = await catchUp({ database: draft, archive, log, now, ...progress });
+    const found = findLosses(losses, { before: before.holdings, after: await readHoldings(draft) });
+    const [counted] = await draft.all('count-made');
+    await draft.use((session) => session.checkpoint());
+    return {
+      ...{ events, loads, invoices: Number(counted?.invoices), shipments: Number(counted?.shipments) },
+      losses: found.losses,
+      holdsLess: before.isReplaced && found.holdsLess,
+    };
+  } finally {
+    draft.close();
+  }
+}
+
+/** What was there before, and whether it is the warehouse itself or only the copy that readers have. */
+interface Before {
+  readonly holdings: readonly Holding[] | null;
+  readonly isReplaced: boolean;
+}
+
+/** A copy for readers still tells what a warehouse held that cannot be read; it keeps nobody from making it again. */
+async function readBefore(options: RebuildOptions, paths: WarehousePaths): Promise<Before> {
+  const { archive, log } = options;
+  const old = await readOld(options, paths.database);
+  if (old === null) {
+    return { holdings: (await readOld(options, paths.published))?.holdings ?? null, isReplaced: false };
+  }
+  // As opening does: what a crash kept from the archive is in the warehouse alone.
+  await tellArchive(old.recent, archive, log);
+  return { holdings: old.holdings, isReplaced: true };
+}
+
+async function readOld(
+  options: RebuildOptions,
+  path: string,
+): Promise<{
+  readonly holdings: readonly Holding[];
+  readonly recent: Awaited<ReturnType<Database['all']>>;
+} | null> {
+  if (!(await isThere(path))) return null;
+  try {
+    const old = await openDatabase(options, path, { readOnly: true });
+    try {
+      return { holdings: await readHoldings(old), recent: await old.all('loads-since') };
+    } finally {
+      old.close();
+    }
+  } catch (error) {
+    if (error instanceof WarehouseLockedError) throw error;
+    options.log.warn({ err: error, path }, 'what is there cannot be read, nothing can be compared with it');
+    return null;
+  }
+}
+
+function openDatabase(
+  { settings }: RebuildOptions,
+  path: string,
+  more: { readonly readOnly?: boolean } = {},
+): Promise<Database> {
+  const { readableFolders: folders, temporaryFolder } = warehousePaths(settings);
+  return Database.open({
+    path,
+    folders,
+    temporaryFolder,
+    memoryLimit: settings.warehouseMemoryLimit,
+    ...more,
+  });
+}
+
+/** Readers count publications; a rebuilt warehouse goes on where the old one stopped, if its copy can still be read. */
+async function continueSequence(
+  database: Database,
+  publishedPath: string,
+  temporaryFolder: string,
+  log: Logger,
+): Promise<void> {
+  if (!(await isThere(publishedPath))) return;
+  try {
+    const published = await Database.open({
+      path: publishedPath,
+      folders: [],
+      temporaryFolder,
+      memoryLimit: null,
+      readOnly: true,
+    });
+    try {
+      const [last] = await published.all('last-publication');
+      if (last === undefined) return;
+      await database.use((session) =>
+        session.all('seed-publication', {
+          sequence: Number(last.sequence),
+          published_at: String(last.published_at),
+        }),
+      );
+    } finally {
+      published.close();
+    }
+  } catch (error) {
+    log.warn(
+      { err: error },
+      'the published copy cannot be read, publications are counted on from the copies that are kept',
+    );
+  }
+}
+
+/** A crash between the two renames leaves no warehouse: the next start makes it again from the archive by itself. */
+async function swap({
+  draft,
+  database,
+  at,
+}: {
+  readonly draft: string;
+  readonly database: string;
+  readonly at: Date;
+}): Promise<string | null> {
+  let movedAside: string | null = null;
+  if (await isThere(database)) {
+    const folder = join(dirname(database), 'aside');
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    movedAside = join(folder, `${at.toISOString().replaceAll(':', '-')}-${basename(database)}`);
+    if (await isThere(`${database}.wal`)) await rename(`${database}.wal`, `${movedAside}.wal`);
+    await rename(database, movedAside);
+  } else {
+    await rm(`${database}.wal`, { force: true });
+  }
+  await rename(draft, database);
+  const folder = await open(dirname(database), constants.O_RDONLY);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+  return movedAside;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,142 @@
+/**
+ * Rows and ledgers in one DuckDB file, for the one process that writes it.
+ *
+ * Locks come first, then a turn at the file, a connection last: what holds a turn waits for nobody. Only a load has its
+ * connection before lock and turn, which it takes for its transaction alone; and one connection is never a load's, so they
+ * never wait for each other in a ring.
+ */
+
+import type { Archive } from '../../archive/archive.js';
+import { createTurns } from '../../ops/turns.js';
+import { requireRoom, sizeOf } from '../disk-space.js';
+import { CONNECTIONS, type Database } from '../duckdb/database.js';
+import type { LockFile } from '../duckdb/lock-file.js';
+import { KeyedMutex, Turnstile } from '../duckdb/read-write-lock.js';
+import type { Statements } from '../duckdb/statements.js';
+import { type Ingested, ingest } from '../ledger/ingest.js';
+import type { LoadPlaces } from '../load/file-load.js';
+import { loadFile } from '../load/load-file.js';
+import type { WarehousePaths } from '../paths.js';
+import { publish } from '../publish/publish.js';
+import type { FileLoadOutcome, Publication } from '../warehouse.js';
+import type { NewLoad, Store } from './ledger-warehouse.js';
+
+export interface FileStoreParts {
+  readonly database: Database;
+  readonly archive: Archive;
+  readonly now: () => Date;
+  readonly paths: WarehousePaths;
+  readonly lock: LockFile;
+  readonly lastLoadId: number;
+  /** Of the disk, left to others. */
+  readonly reservedBytes: number;
+}
+
+/** Locks are taken in the order of these words, `#` before any invoice id; `#0` by who holds none. */
+const PUBLISH = '#0-publish';
+const LOAD = '#0-load';
+const INGEST = '#1-ingest';
+const LEDGER = '#2-ledger';
+
+export class FileStore implements Store {
+  readonly #parts: FileStoreParts;
+  readonly #locks = new KeyedMutex();
+  /** Shared by all who write, exclusive for a publication. */
+  readonly #turnstile = new Turnstile();
+  readonly #loadInTurn = createTurns(CONNECTIONS - 1);
+  #lastLoadId: number;
+
+  constructor(parts: FileStoreParts) {
+    this.#parts = parts;
+    this.#lastLoadId = parts.lastLoadId;
+  }
+
+  get rows(): Database {
+    return this.#parts.database;
+  }
+
+  get ledgers(): Database {
+    return this.#parts.database;
+  }
+
+  async onInvoices<T>(
+    invoiceIds: readonly string[],
+    work: (statements: Statements) => Promise<T>,
+  ): Promise<T> {
+    await this.#requireRoom();
+    return this.#locks.runAll([LEDGER, ...invoiceIds], () =>
+      this.#turnstile.shared(() => this.#parts.database.transaction(work)),
+    );
+  }
+
+  async ingest(): Promise<Ingested> {
+    const { database, archive, now } = this.#parts;
+    await this.#requireRoom();
+    return this.#locks.run(INGEST, () =>
+      ingest({
+        database,
+        archive,
+        now: now(),
+        lock: (ids, work) => this.#locks.runAll([LEDGER, ...ids], () => this.#turnstile.shared(work)),
+      }),
+    );
+  }
+
+  async aroundLoad<T>(
+    { invoiceId, sizeBytes }: { readonly invoiceId: string; readonly sizeBytes: number },
+    work: () => Promise<T>,
+  ): Promise<T> {
+    // A large file is cut into copies of its parts first; its rows take less than it does.
+    await this.#requireRoom(2 * sizeBytes);
+    return this.#locks.run(`${LOAD} ${invoiceId}`, work);
+  }
+
+  async loadFile(load: NewLoad): Promise<FileLoadOutcome> {
+    const { database } = this.#parts;
+    this.#lastLoadId += 1;
+    const numbered = { ...load, loadId: this.#lastLoadId };
+    return this.#loadInTurn(() => loadFile(database, numbered, this.#places(load)));
+  }
+
+  aroundStep<T>(work: () => Promise<T>): Promise<T> {
+    return this.#turnstile.shared(work);
+  }
+
+  publish(): Promise<Publication> {
+    const { database, paths, now } = this.#parts;
+    return this.#locks.run(PUBLISH, () =>
+      publish({
+        database,
+        publishedPath: paths.published,
+        temporaryFolder: paths.temporaryFolder,
+        now: now(),
+        alone: (work) =>
+          this.#turnstile.exclusive(async () => {
+            await this.#requireRoom(await sizeOf(database.path));
+            return work();
+          }),
+      }),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#parts.database.close();
+    await this.#parts.lock.release();
+  }
+
+  /** Rows and ledgers in one transaction. Events of the invoice wait for that alone, not for the whole load. */
+  #places({ invoiceId }: { readonly invoiceId: string }): LoadPlaces {
+    return {
+      ledger: (session, work) =>
+        this.#locks.run(invoiceId, () =>
+          this.#turnstile.shared(() => session.transaction(() => work(session))),
+        ),
+      rows: (_session, work) => work(),
+    };
+  }
+
+  async #requireRoom(needBytes = 0): Promise<void> {
+    const { database, reservedBytes } = this.#parts;
+    await requireRoom(database.path, needBytes + reservedBytes);
+  }
+}

@@ -1,0 +1,55 @@
+/** What a file of the archive holds, as one number and a few sums that `verify` holds against the rows that were loaded of it. */
+
+import { CSV_TOLERANCES, type CsvScan, isHeaderOnly } from '../../contract/csv-file.js';
+import { RECORDS_PER_CUT } from '../../contract/csv-scanner.js';
+import type { Database } from '../duckdb/database.js';
+import type { Row } from '../duckdb/statements.js';
+import { numberStretches } from '../load/chunks.js';
+import { tolerate } from '../load/tolerate.js';
+
+export interface FileToFingerprint {
+  readonly invoiceId: string;
+  readonly csvPath: string;
+  readonly sizeBytes: number;
+  /** As the archive keeps it. */
+  readonly scan: CsvScan;
+  /** Of `fingerprint-rows.sql`. */
+  /** Of the load's most rows; null: it has none. */
+  readonly currencyCode: string | null;
+}
+
+/** A line of `fingerprint-file.sql`. @throws what DuckDB or the system throws */
+export async function fingerprintFile(database: Database, file: FileToFingerprint): Promise<Row> {
+  const { invoiceId, csvPath, scan } = file;
+  const asSpecified = (): Promise<Row> => {
+    const params = { currency_code: file.currencyCode, csv_path: csvPath, invoice_id: invoiceId };
+    return database.use((session) => session.first('fingerprint-file', params));
+  };
+  const isSpecified = scan.findingCount === 0 || isHeaderOnly(scan);
+  const read = isSpecified ? await asSpecified() : null;
+  if (read !== null && Number(read.bad_rows) === 0) return read;
+  // It was loaded under a tolerance: which one, it says itself.
+  return (await fingerprintTolerated(database, file)) ?? read ?? asSpecified();
+}
+
+/** null when it keeps the rules under no tolerance. */
+async function fingerprintTolerated(
+  database: Database,
+  { invoiceId, csvPath, sizeBytes, currencyCode }: FileToFingerprint,
+): Promise<Row | null> {
+  const file = { csvPath, invoiceId, file: { sizeBytes } };
+  const read = await tolerate(file, CSV_TOLERANCES, database.temporaryFolder);
+  if (read === null || 'outcome' in read) return null;
+  const { folder, count, discard } = read.stretches;
+  try {
+    return await database.use(async (session) => {
+      await session.script(numberStretches(count, RECORDS_PER_CUT));
+      const [found] = await session.once('fingerprint-tolerated', {
+        ...{ currency_code: currencyCode, folder, stretches: count, invoice_id: invoiceId },
+      });
+      return found ?? null;
+    });
+  } finally {
+    await discard();
+  }
+}

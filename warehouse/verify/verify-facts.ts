@@ -1,0 +1,127 @@
+/**
+ * Holds the warehouse against the archive's own record of what happened, in both directions: what the archive tells of
+ * must be here, and what is here the archive must still tell of, else a rebuild would make less.
+ */
+
+import type { Archive, Fact, OnUnreadable, UnreadableRecord } from '../../archive/archive.js';
+import type { Database } from '../duckdb/database.js';
+import {
+  type Counts,
+  type Holding,
+  holdingKey,
+  holdingOfFact,
+  lackingFacts,
+  lackingFrom,
+  readHoldings,
+} from '../ledger/archive-diff.js';
+import type { Drift } from '../warehouse.js';
+
+export interface VerifyFactsOptions {
+  readonly database: Database;
+  readonly archive: Archive;
+  readonly step: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Asked once: which loads of this moment are yet to be told to the archive. */
+  readonly beingTold: () => Promise<(load: Holding) => boolean>;
+  /** Whether that was found wrong with a load before: one fault is one line. */
+  readonly isKnown: (loadId: number, rule: string) => boolean;
+}
+
+type LoadFact = Fact & { readonly kind: 'load' };
+
+interface Archived {
+  readonly loads: readonly LoadFact[];
+  readonly counts: Counts;
+  readonly unreadable: readonly (UnreadableRecord & { readonly rule: string; readonly expected: string })[];
+}
+
+export async function verifyFacts(options: VerifyFactsOptions): Promise<readonly Drift[]> {
+  const { database, archive, step, beingTold } = options;
+  // The ledgers are read before the archive: what stands in them was in the archive first. Only a load is told afterwards.
+  const held = await step(() => readHoldings(database));
+  const isBeingTold = await beingTold();
+  const archived = await readArchived(archive);
+  const lacking = lackingFrom(
+    archived.counts,
+    held.filter(
+      (holding) => holding.kind !== 'invoice' && !(holding.kind === 'load' && isBeingTold(holding)),
+    ),
+  );
+  return [
+    ...archived.unreadable.map(({ where, why, rule, expected }) => ({
+      invoiceId: '',
+      rule,
+      expected,
+      found: damaged(where, why),
+    })),
+    ...lacking.flatMap(driftOfOne),
+    ...lackingFacts(lacking).map(({ kind, invoiceId, lines }) => ({
+      invoiceId: invoiceId ?? '',
+      rule: 'fact-missing',
+      expected: `${lines} more ${lines === 1 ? 'fact' : 'facts'} of kind ${kind}`,
+      found: 'not in the archive',
+    })),
+    ...(await compareLoads(options, archived.loads)),
+  ];
+}
+
+async function readArchived(archive: Archive): Promise<Archived> {
+  const loads = new Map<number, LoadFact>();
+  const counts = new Map<string, number>();
+  const unreadable: Archived['unreadable'][number][] = [];
+  const noteFact: OnUnreadable = (record) =>
+    unreadable.push({ ...record, rule: 'fact-unreadable', expected: 'a fact' });
+  for await (const fact of archive.facts(noteFact)) {
+    if (fact.kind === 'load') loads.set(fact.loadId, fact);
+    const key = holdingOfFact(fact);
+    if (key !== null) counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  // Each is read: one that was taken in and damaged since is there by name, and a rebuild would lack it.
+  const onUnreadable: OnUnreadable = (record) =>
+    unreadable.push({ ...record, rule: 'event-unreadable', expected: 'an event' });
+  for await (const _ of archive.events({ onUnreadable }));
+  for await (const name of archive.eventNames()) counts.set(holdingKey({ kind: 'event', subject: name }), 1);
+  return { loads: [...loads.values()], counts, unreadable };
+}
+
+/** As people read it. */
+export function damaged(where: string, why: string): string {
+  return `${where}: ${why}`;
+}
+
+function driftOfOne({ kind, subject, invoiceId, sha256 }: Holding): readonly Drift[] {
+  const of = { invoiceId: invoiceId ?? '', found: 'not in the archive' };
+  if (kind === 'load') return [{ ...of, rule: 'fact-missing', expected: `load ${subject} of ${sha256}` }];
+  if (kind === 'event') return [{ ...of, rule: 'event-missing', expected: `event ${subject}` }];
+  return [];
+}
+
+async function compareLoads(
+  { database, isKnown }: VerifyFactsOptions,
+  told: readonly LoadFact[],
+): Promise<readonly Drift[]> {
+  const loads = await database.all('loads-to-verify', { full: true });
+  const held = new Map(loads.map((row) => [Number(row.load_id), row]));
+  return told.flatMap(({ loadId, invoiceId, sha256, shipments, billingCost }): Drift[] => {
+    const load = held.get(loadId);
+    if (load === undefined) {
+      return [{ invoiceId, rule: 'load-missing', expected: `load ${loadId} of ${sha256}`, found: 'none' }];
+    }
+    const pairs: readonly (readonly [string, string, string])[] = [
+      ['load-differs', sha256, String(load.file_sha256)],
+      ['rows', `${shipments ?? load.shipments}`, String(load.shipments)],
+      ['sum', `${billingCost ?? load.billing_cost}`, String(load.billing_cost)],
+    ];
+    return pairs.flatMap(([rule, expected, found]) =>
+      expected === found || isKnown(loadId, rule)
+        ? []
+        : [
+            {
+              invoiceId,
+              rule,
+              expected: rule === 'load-differs' ? expected : `${expected} as recorded`,
+              found,
+            },
+          ],
+    );
+  });
+}

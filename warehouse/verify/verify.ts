@@ -1,0 +1,220 @@
+/**
+ * Proves the warehouse: every load's rows against the archived file's bytes, and both against what was recorded.
+ *
+ * It is about drift, not about honest disagreement (those are `discrepancies`). By default it reads what no earlier
+ * verification has proved; with `full` everything, and whether the archive still has every event and fact of it.
+ */
+
+import type { Archive } from '../../archive/archive.js';
+import type { ArchivedFile } from '../../contract/csv-file.js';
+import { DamagedFileError } from '../../ops/damaged-file.js';
+import type { Database } from '../duckdb/database.js';
+import type { Session } from '../duckdb/session.js';
+import type { Row } from '../duckdb/statements.js';
+import type { Holding } from '../ledger/archive-diff.js';
+import { deriveInvoice } from '../ledger/derive-invoice.js';
+import { readInvoiceLines } from '../ledger/invoice-states.js';
+import { readSetAside } from '../ledger/set-aside.js';
+import type { SetAside } from '../opening.js';
+import type { Drift, Verification } from '../warehouse.js';
+import { fingerprintFile } from './fingerprint-file.js';
+import { damaged, verifyFacts } from './verify-facts.js';
+
+export interface VerifyOptions {
+  readonly database: Database;
+  readonly archive: Archive;
+  readonly full: boolean;
+  readonly now: Date;
+  readonly onProgress?: ((done: number, of: number) => void) | undefined;
+  /** Around each part of the work; the pauses between are for those who must be alone (a publication). */
+  readonly step?: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Which loads of this moment are yet to be told to the archive; none unless told. */
+  readonly beingTold?: () => Promise<(load: Holding) => boolean>;
+}
+
+export async function verifyWarehouse(options: VerifyOptions): Promise<Verification> {
+  const { database, archive, full, step = (work) => work() } = options;
+  const { beingTold = async () => () => false } = options;
+  const loads = await database.all('loads-to-verify', { full });
+  const drift: Drift[] = [];
+  const known = new Set<string>();
+  const proved: number[] = [];
+  let filesRead = 0;
+  let shipments = 0;
+  for (const [index, load] of loads.entries()) {
+    const found = await step(() => verifyLoad(options, load).catch((error) => unreadable(load, error)));
+    drift.push(...found.drift);
+    for (const { rule } of found.drift) known.add(`${load.load_id} ${rule}`);
+    if (found.drift.length === 0) proved.push(Number(load.load_id));
+    if (found.fileRead) filesRead += 1;
+    shipments += Number(load.shipments);
+    options.onProgress?.(index + 1, loads.length);
+  }
+  drift.push(...(await step(() => verifyLedgers(database))));
+  if (full) {
+    const isKnown = (loadId: number, rule: string): boolean => known.has(`${loadId} ${rule}`);
+    drift.push(...(await verifyFacts({ database, archive, step, beingTold, isKnown })));
+    drift.push(...(await step(() => verifyStates(database))));
+  }
+  const told = new Set(drift.map(({ found }) => found));
+  const setAside = (await step(() => readSetAside(database))).map(driftOfSetAside);
+  drift.push(...setAside.filter(({ found }) => !told.has(found)));
+  if (proved.length > 0) {
+    const load_ids = `[${proved.join(', ')}]`;
+    await step(() => database.all('mark-verified', { load_ids, verified_at: options.now.toISOString() }));
+  }
+  const [{ discrepancies = 0 } = {}] = await database.all('count-discrepancies');
+  const invoices = new Set(loads.map((load) => String(load.invoice_id))).size;
+  return { invoices, shipments, filesRead, drift, discrepancies: Number(discrepancies) };
+}
+
+async function verifyLoad(
+  { database, archive }: VerifyOptions,
+  load: Row,
+): Promise<{ readonly drift: readonly Drift[]; readonly fileRead: boolean }> {
+  const invoiceId = String(load.invoice_id);
+  const rows = await database.use((session) =>
+    session.first('fingerprint-rows', {
+      load_id: Number(load.load_id),
+      currency_code: currencyOf(load),
+    }),
+  );
+  const drift = compare(invoiceId, { recorded: load, found: rows });
+  const sha256 = String(load.file_sha256);
+  const [stored, file] = [await archive.reread(sha256), await archive.file(sha256)];
+  if (stored === null || file === null) {
+    const missing: Drift = { invoiceId, rule: 'file-missing', expected: sha256, found: 'not in the archive' };
+    return { drift: [...drift, missing], fileRead: false };
+  }
+  const { path: csvPath } = stored;
+  if (csvPath === null) {
+    return {
+      drift: [...drift, { invoiceId, rule: 'hash', expected: sha256, found: stored.sha256 }],
+      fileRead: true,
+    };
+  }
+  // One fault is one line, and the file knows better than what was recorded of it.
+  const differing = await compareWithFile(database, { load, rows, csvPath, file });
+  const rules = new Set(differing.map(({ rule }) => rule));
+  return { drift: [...differing, ...drift.filter(({ rule }) => !rules.has(rule))], fileRead: true };
+}
+
+/** In a lake a file may be damaged or gone: that is told of its loads, and the others are proved. @throws any other error */
+function unreadable(
+  load: Row,
+  error: unknown,
+): { readonly drift: readonly Drift[]; readonly fileRead: boolean } {
+  if (!(error instanceof DamagedFileError)) throw error;
+  const drift: Drift = {
+    invoiceId: String(load.invoice_id),
+    rule: 'rows-unreadable',
+    expected: `${load.shipments} rows of load ${load.load_id}`,
+    found: `${error.message} ${error.hint}`,
+  };
+  return { drift: [drift], fileRead: false };
+}
+
+/** The rows against the load's own line, which was written when the file was read. */
+function compare(invoiceId: string, { recorded, found }: { recorded: Row; found: Row }): Drift[] {
+  const pairs: readonly (readonly [string, unknown, unknown])[] = [
+    ['rows', recorded.shipments, found.rows],
+    ['sum', recorded.billing_cost, found.billing_cost],
+    ['currency', recorded.currencies, found.currencies],
+    [
+      'period',
+      `${recorded.first_ship_date}/${recorded.last_ship_date}`,
+      `${found.first_ship_date}/${found.last_ship_date}`,
+    ],
+  ];
+  return pairs.flatMap(([rule, expected, actual]) =>
+    String(expected) === String(actual)
+      ? []
+      : [{ invoiceId, rule, expected: String(expected), found: String(actual) }],
+  );
+}
+
+interface FileComparison {
+  readonly load: Row;
+  readonly rows: Row;
+  readonly csvPath: string;
+  readonly file: ArchivedFile;
+}
+
+async function compareWithFile(
+  database: Database,
+  { load, rows, csvPath, file }: FileComparison,
+): Promise<readonly Drift[]> {
+  const invoiceId = String(load.invoice_id);
+  const { sizeBytes, scan } = file;
+  const asked = { invoiceId, csvPath, sizeBytes, scan, currencyCode: currencyOf(load) };
+  const read = await fingerprintFile(database, asked);
+  const drift = compare(invoiceId, { recorded: read, found: rows }).filter(({ rule }) => rule !== 'rows');
+  if (Number(read.rows) !== Number(rows.rows)) {
+    drift.push({ invoiceId, rule: 'rows', expected: `${read.rows} in the file`, found: String(rows.rows) });
+  }
+  if (Number(read.bad_rows) > 0) {
+    drift.push({
+      invoiceId,
+      rule: 'invoice-id',
+      expected: 'every row keeps the rules',
+      found: `${read.bad_rows} do not`,
+    });
+  }
+  if (drift.length === 0 && read.fingerprint !== rows.fingerprint) {
+    drift.push({ invoiceId, rule: 'cells', expected: 'the cells of the file', found: 'other cells' });
+  }
+  return drift;
+}
+
+/** A record that was not taken in, as verifying the archive says it too: one fault is one line. */
+function driftOfSetAside({ place, why }: SetAside): Drift {
+  return {
+    invoiceId: '',
+    rule: 'record-set-aside',
+    expected: 'a record that can be taken in',
+    found: damaged(place, why),
+  };
+}
+
+/** Rows that no load accounts for. */
+async function verifyLedgers(database: Database): Promise<readonly Drift[]> {
+  const orphans = await database.all('orphan-rows');
+  return orphans.map((row) => ({
+    invoiceId: '',
+    rule: String(row.rule),
+    expected: 'none',
+    found: `load ${row.what}: ${row.found}`,
+  }));
+}
+
+/** Every invoice's row against what its ledgers make of it. One transaction: an event that comes meanwhile is no drift. */
+function verifyStates(database: Database): Promise<readonly Drift[]> {
+  return database.transaction(verifyStatesOf);
+}
+
+async function verifyStatesOf(session: Session): Promise<readonly Drift[]> {
+  const stored = await session.all('read-states');
+  const drift: Drift[] = [];
+  for (let start = 0; start < stored.length; start += STATES_AT_ONCE) {
+    const batch = stored.slice(start, start + STATES_AT_ONCE);
+    const ids = batch.map((row) => String(row.invoice_id));
+    const lines = await readInvoiceLines(session, ids);
+    for (const { invoice_id, ...row } of batch) {
+      const invoiceId = String(invoice_id);
+      const of = lines.get(invoiceId);
+      const made = of === undefined ? undefined : deriveInvoice(of)?.row;
+      for (const [cell, found] of Object.entries(row)) {
+        const expected: unknown = made?.[cell as keyof typeof made] ?? null;
+        if (expected === found) continue;
+        drift.push({ invoiceId, rule: 'state', expected: `${cell} ${expected}`, found: `${cell} ${found}` });
+      }
+    }
+  }
+  return drift;
+}
+
+const STATES_AT_ONCE = 2_000;
+
+function currencyOf({ currency_code: code }: Row): string | null {
+  return typeof code === 'string' ? code : null;
+}
