@@ -29,6 +29,7 @@ export type ParameterType = (typeof PARAMETER_TYPES)[number];
 /** The files a person may add: each is a table with this name, from `--NAME FILE` or `report-files/NAME.csv`. */
 export const EXTRA_TABLES = [
   'rates',
+  'weights',
   'costs',
   'accepted',
   'payments',

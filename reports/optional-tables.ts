@@ -8,83 +8,19 @@
 import { createReadStream } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { DuckDBDateValue, DuckDBDecimalValue } from '@duckdb/node-api';
 import { parse } from 'csv-parse';
 import { messageOf, systemErrorIn } from '../config/system-error.js';
 import { EXTRA_TABLES, type ExtraTable, type ReportDefinition } from './catalogue.js';
 import { ReportFilterError } from './errors.js';
+import { nearestNames } from './nearest-names.js';
 import type { PublishedFile } from './published-file.js';
-import { checkDate } from './report-filters.js';
+import { appendCell, COLUMNS, UNIQUE } from './table-columns.js';
 
-/** Paths of CSV files by the table they fill; see `COLUMNS` for their headers. */
+/** Paths of CSV files by the table they fill; see `table-columns.ts` for their headers. */
 export type OptionalTables = Readonly<Partial<Record<ExtraTable, string | undefined>>>;
 
 /** Beside the published file. */
 export const REPORT_FILES = 'report-files';
-
-interface TableColumn {
-  readonly name: string;
-  /** `month` is `2026-03`; a `decimal` has at most four digits after the point, a `rate` eight. */
-  readonly kind: 'text' | 'decimal' | 'rate' | 'date' | 'month';
-  /** An empty cell is null and fits all. */
-  readonly may?: 'be empty' | 'be missing';
-}
-
-const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
-  rates: [
-    { name: 'carrier', kind: 'text', may: 'be empty' },
-    { name: 'service_level', kind: 'text', may: 'be empty' },
-    { name: 'zone', kind: 'text', may: 'be empty' },
-    { name: 'from_lb', kind: 'decimal', may: 'be empty' },
-    { name: 'to_lb', kind: 'decimal', may: 'be empty' },
-    { name: 'currency_code', kind: 'text' },
-    { name: 'rate', kind: 'decimal' },
-    { name: 'valid_from', kind: 'date', may: 'be missing' },
-    { name: 'valid_to', kind: 'date', may: 'be missing' },
-  ],
-  costs: [
-    { name: 'carrier', kind: 'text' },
-    { name: 'tracking_number', kind: 'text' },
-    { name: 'currency_code', kind: 'text' },
-    { name: 'cost', kind: 'decimal' },
-  ],
-  accepted: [
-    { name: 'invoice_number', kind: 'text', may: 'be empty' },
-    { name: 'rule', kind: 'text' },
-    { name: 'reason', kind: 'text' },
-  ],
-  payments: [
-    { name: 'invoice_number', kind: 'text' },
-    { name: 'currency_code', kind: 'text' },
-    { name: 'amount', kind: 'decimal' },
-    { name: 'paid_on', kind: 'date', may: 'be missing' },
-  ],
-  statements: [
-    { name: 'carrier', kind: 'text' },
-    { name: 'carrier_invoice_date', kind: 'date' },
-    { name: 'currency_code', kind: 'text' },
-    { name: 'amount', kind: 'decimal' },
-  ],
-  disputes: [
-    { name: 'carrier', kind: 'text' },
-    { name: 'tracking_number', kind: 'text' },
-    { name: 'currency_code', kind: 'text' },
-    { name: 'amount', kind: 'decimal' },
-  ],
-  budget: [
-    { name: 'month', kind: 'month' },
-    { name: 'tenant', kind: 'text', may: 'be empty' },
-    { name: 'carrier', kind: 'text', may: 'be empty' },
-    { name: 'currency_code', kind: 'text' },
-    { name: 'amount', kind: 'decimal' },
-  ],
-  fx: [
-    { name: 'month', kind: 'month', may: 'be empty' },
-    { name: 'from_currency', kind: 'text' },
-    { name: 'to_currency', kind: 'text' },
-    { name: 'rate', kind: 'rate' },
-  ],
-};
 
 /**
  * Makes the temporary tables that `report` joins; a table that is not given is empty, so that the report still runs.
@@ -108,7 +44,20 @@ export async function provideTables(
     await file.apply(name);
     const path = tables[name] ?? (await lyingBeside(file.path, name));
     if (path !== undefined) await appendCsv(file, name, path);
+    if (name === 'weights') await rateWeights(file, path !== undefined);
   }
+}
+
+/** Has the reports' lines say as what weight their carrier rates them; without a file they are rated in whole pounds. */
+async function rateWeights(file: PublishedFile, isGiven: boolean): Promise<void> {
+  if (!isGiven) {
+    await file.apply('no-rated-weights');
+    return;
+  }
+  // From the lines without what an earlier file said of them.
+  await file.apply('selected-shipments');
+  for (const statement of ['rated-weights', 'selected-shipments-rated', 'rated-as-given'] as const)
+    await file.apply(statement);
 }
 
 async function lyingBeside(published: string, name: ExtraTable): Promise<string | undefined> {
@@ -126,21 +75,19 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): 
   // pipe() carries bytes but no errors: a file that cannot be opened has to end the parser as well.
   const source = createReadStream(path).on('error', (error) => parser.destroy(error));
   source.pipe(parser);
+  const lines = contradictions(table);
   try {
     for await (const parsed of parser) {
       const { record, info } = parsed as { record: Record<string, string>; info: { lines: number } };
+      const place = `${path} line ${info.lines}`;
+      lines.add(place, record);
       for (const column of columns) {
-        const text = (record[column.name] ?? '').trim();
-        const place = `${path} line ${info.lines}: ${column.name}`;
-        if (text === '' && column.may !== undefined) appender.appendNull();
-        else if (text === '') throw new ReportFilterError(table, `${place} is empty.`);
-        else if (column.kind === 'text') appender.appendVarchar(record[column.name] ?? '');
-        else if (column.kind === 'date') appender.appendDate(dateOf(table, place, text));
-        else if (column.kind === 'month') appender.appendVarchar(monthOf(table, place, text));
-        else appender.appendDecimal(decimalOf(table, place, text, column.kind === 'rate' ? 8 : 4));
+        const text = record[column.name] ?? '';
+        appendCell(appender, { table, column, place: `${place}: ${column.name}`, text });
       }
       appender.endRow();
     }
+    lines.end();
   } catch (error) {
     if (error instanceof ReportFilterError) throw error;
     throw new ReportFilterError(
@@ -156,31 +103,59 @@ function checkHeader(table: ExtraTable, header: readonly string[]): string[] {
   const missing = COLUMNS[table]
     .filter((column) => column.may !== 'be missing' && !names.includes(column.name))
     .map((column) => column.name);
-  if (missing.length === 0) return names;
-  throw new ReportFilterError(table, `The header lacks ${missing.join(', ')}.`);
-}
-
-/** Checked here, because the appender wraps a number that does not fit without a word (hazard 8). */
-function decimalOf(table: ExtraTable, place: string, text: string, digits: number): DuckDBDecimalValue {
-  const match = new RegExp(`^(-?)(\\d{1,${18 - digits}})(?:\\.(\\d{1,${digits}}))?$`).exec(text);
-  if (!match)
-    throw new ReportFilterError(
-      table,
-      `${place} is "${text}", which is no number with at most ${digits === 4 ? 'four' : 'eight'} decimals.`,
-    );
-  const whole = BigInt(`${match[1]}${match[2]}${(match[3] ?? '').padEnd(digits, '0')}`);
-  return new DuckDBDecimalValue(whole, 18, digits);
-}
-
-function monthOf(table: ExtraTable, place: string, text: string): string {
-  if (/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) return text;
-  throw new ReportFilterError(table, `${place} is "${text}", which is no month as YYYY-MM.`);
-}
-
-function dateOf(table: ExtraTable, place: string, text: string): DuckDBDateValue {
-  try {
-    return new DuckDBDateValue(Date.parse(`${checkDate(table, text)}T00:00:00Z`) / 86_400_000);
-  } catch {
-    throw new ReportFilterError(table, `${place} is "${text}", which is no day as YYYY-MM-DD.`);
+  if (missing.length > 0) throw new ReportFilterError(table, `The header lacks ${missing.join(', ')}.`);
+  // A column of your own is no harm; a misspelt one would be passed over without a word.
+  const absent = COLUMNS[table].map((column) => column.name).filter((name) => !names.includes(name));
+  for (const name of names) {
+    if (COLUMNS[table].some((column) => column.name === name)) continue;
+    const [meant] = nearestNames(name, absent);
+    if (meant !== undefined)
+      throw new ReportFilterError(
+        table,
+        `The header has the column "${name}": write ${meant} if you mean that.`,
+      );
   }
+  return names;
+}
+
+interface Contradictions {
+  /** @throws ReportFilterError the file has such a line already */
+  add(place: string, record: Readonly<Record<string, string>>): void;
+  /** @throws ReportFilterError a line is missing */
+  end(): void;
+}
+
+/** Looks for lines of a file of which no two may stand, and for carriers whose heavy weights are told by none. */
+function contradictions(table: ExtraTable): Contradictions {
+  const places = new Map<string, string>();
+  const open = new Map<string, string | null>();
+  const textOf = (record: Readonly<Record<string, string>>, name: string): string =>
+    (record[name] ?? '').trim().toLowerCase();
+  return {
+    add(place, record) {
+      const names = UNIQUE[table];
+      if (names === undefined) return;
+      const key = JSON.stringify(names.map((name) => textOf(record, name)));
+      const before = places.get(key);
+      if (before !== undefined) {
+        const same = names.join(', ').replace(/, (\w+)$/, ' and $1');
+        throw new ReportFilterError(table, `${place} has the same ${same} as ${before}: keep one of them.`);
+      }
+      places.set(key, place);
+      if (table !== 'weights') return;
+      const carrier = textOf(record, 'carrier');
+      if (textOf(record, 'up_to') === '') open.set(carrier, null);
+      else if (!open.has(carrier)) open.set(carrier, place);
+    },
+    end() {
+      for (const [carrier, place] of open) {
+        if (place === null) continue;
+        const whose = carrier === '' ? 'the carriers that are not named' : `carrier "${carrier}"`;
+        throw new ReportFilterError(
+          table,
+          `${place} is for light weights only: add a line of ${whose} with an empty up_to, for all heavier ones.`,
+        );
+      }
+    },
+  };
 }

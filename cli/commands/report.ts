@@ -48,6 +48,7 @@ const SCHEDULE_WORDS = ['daily', 'monthly', 'off', 'show'] as const satisfies re
 /** What each file is; a report's own help says which it joins. */
 const TABLE_FLAGS: Readonly<Record<ExtraTable, string>> = {
   rates: 'CSV of expected rates, for rate-variance',
+  weights: 'CSV of the units and steps in which carriers rate weights, for reports that compare prices',
   costs: 'CSV of your own costs, for margin',
   accepted: 'CSV of differences that are accepted, with the reason, for proof',
   payments: 'CSV of what was paid of each invoice, for payables and register',

@@ -6,4 +6,4 @@ create or replace temp macro cell_prices(period, service) as table
         sum(shipments) over cell as n,
         sum(shipments) over (cell order by billing_cost) as up_to
     from prices(period, service)
-    window cell as (partition by start, carrier, service_level, zone, lb, currency_code)
+    window cell as (partition by start, carrier, service_level, zone, rated, currency_code)

@@ -20,6 +20,11 @@ create or replace temp macro period_start(day, grain) as
 create or replace temp macro period_of(start, grain) as
     case when grain = 'week' then strftime(start, '%G-W%V') else month_of(start) end;
 
+-- A rated weight in pounds, and in the unit of its carrier. Whole pounds are pounds.
+create or replace temp macro rated_as(rated) as {
+    lb: rated, weight: cast(rated as decimal(24, 4)), unit: if(rated is null, null, 'lb')
+};
+
 -- The weight break of a shipment by the pounds up to and with which it goes; the last goes on for ever.
 create or replace temp macro break_of(lb) as
     case

@@ -82,7 +82,7 @@ create or replace temp macro normal_zone(zone) as
 -- A date's month, as 2026-03.
 create or replace temp macro month_of(day) as strftime(day, '%Y-%m');
 
--- Whole pounds as carriers rate them: every begun pound counts. Pounds, and kilograms below a tonne, need no wide decimal.
+-- A weight rounded up to whole pounds. Pounds, and kilograms below a tonne, need no wide decimal.
 create or replace temp macro rated_lb(weight, unit) as
     case unit
         when 'LB' then cast(ceil(weight) as bigint)

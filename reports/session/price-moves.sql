@@ -1,5 +1,5 @@
 -- How the prices of a carrier's service moved in each month against the last month before in which each cell was seen, a
--- cell being one zone and begun pound. A month is a general increase when at least 80 % of its compared cells were
+-- cell being one zone and rated weight. A month is a general increase when at least 80 % of its compared cells were
 -- raised, a general decrease likewise.
 create or replace temp macro price_moves(min_shipments, min_cells) as table
 with
@@ -10,7 +10,7 @@ listed as (
         carrier,
         service_level,
         zone,
-        lb,
+        rated,
         currency_code,
         sum(shipments) as shipments,
         list_sort(list(counted_value(billing_cost, shipments))) as prices
@@ -25,7 +25,7 @@ cells as (
 changes as (
     select
         *,
-        lag(median) over (partition by carrier, service_level, zone, lb, currency_code order by start) as before
+        lag(median) over (partition by carrier, service_level, zone, rated, currency_code order by start) as before
     from cells
 ),
 -- A change as a part of the price before, in 10^-12, so that the median of several is rounded once.

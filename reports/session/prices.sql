@@ -1,4 +1,4 @@
--- The charges that are counted, by cell: a carrier's service into a zone at a begun pound, in one currency and, when
+-- The charges that are counted, by cell: a carrier's service into a zone at a rated weight, in one currency and, when
 -- asked, one period. Equal prices of a cell are one row with a count. Credits and lines of zero are no prices, and a line
 -- without weight, zone or service is in no cell: nobody knows what it may be compared with.
 create or replace temp macro prices(period, service) as table
@@ -7,7 +7,7 @@ create or replace temp macro prices(period, service) as table
         carrier,
         service as service_level,
         zone,
-        rated_lb(billable_weight, billable_weight_unit) as lb,
+        rated,
         currency_code,
         billing_cost,
         count(*) as shipments

@@ -1,11 +1,13 @@
 -- title: Why did cost change between two periods: volume, price or mix?
 -- grain: step of the bridge, currency
+-- source: weights
 -- params: $first_from date: start of the first period; without it the month before the last one with shipments
 --   $first_to date: its end, exclusive
 --   $second_from date: start of the second period; without it the last month with shipments
 --   $second_to date: its end, exclusive
 -- means: volume is the change in shipments at the first period's mean cost. price is, for every carrier, service, zone
---   and begun pound that both periods have, the second period's shipments at the second mean less the same at the
+--   and rated weight (the billed weight, rounded up to a whole pound or to the carrier's own step, --weights FILE) that
+--   both periods have, the second period's shipments at the second mean less the same at the
 --   first. mix is the rest: shipments that moved between cells, cells that came and went, and lines without a service,
 --   zone or weight, which are like no other. The three add up exactly; volume and price are each rounded once, at the
 --   end. Where a period has no shipments there is nothing to compare, and all of the change is "not comparable".
@@ -51,7 +53,7 @@ cells as (
         s.carrier,
         s.service_level,
         s.zone,
-        rated_lb(s.billable_weight, s.billable_weight_unit) as lb,
+        s.rated,
         count(*) filter (where d.is_first) as n1,
         coalesce(sum(s.billing_cost) filter (where d.is_first), 0) as c1,
         count(*) filter (where d.is_second) as n2,
@@ -74,7 +76,7 @@ totals as (
                 sum(
                     ten_thousandths(c2) * 100000000 - rounded_quotient(n2 * ten_thousandths(c1) * 100000000, n1)
                 ) filter (
-                    where n1 > 0 and n2 > 0 and service_level is not null and zone is not null and lb is not null
+                    where n1 > 0 and n2 > 0 and service_level is not null and zone is not null and rated is not null
                 ),
                 100000000
             )),

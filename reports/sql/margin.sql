@@ -2,7 +2,7 @@
 -- grain: tenant, carrier, currency
 -- source: costs
 -- means: the lines of a tracking number are summed and set against the lines of the costs table (--costs FILE) of the
---   same carrier, number and currency. margin is billed less own cost, over the numbers that have a cost. The cost of a
+--   same carrier (in any case), number and currency. margin is billed less own cost, over the numbers that have a cost. The cost of a
 --   number that was billed to several tenants is divided between them as what they were billed; the divided amounts add
 --   up exactly. A tenant that was billed nothing of it, or less, bears nothing, unless all were: then the first does.
 -- cannot say: without a costs table every number counts as uncovered.
@@ -20,7 +20,7 @@
 --   Acme | 2 | 1 | 9.0000 | 6.0000 | 3.0000 | 33.33
 --   Beta | 1 | 1 | 3.0000 | 2.0000 | 1.0000 | 33.33
 with own as (
-    select carrier, tracking_number, currency_code, sum(cost) as cost from costs group by all
+    select lower(carrier) as carrier_key, tracking_number, currency_code, sum(cost) as cost from costs group by all
 ),
 -- Only numbers of several lines and those that have a cost are grouped by number. Lines whose mark no other line has are
 -- of one line; of two numbers with the same mark nothing is believed, they are only looked at more closely.
@@ -49,15 +49,16 @@ numbers as (
 shares as (
     select
         n.tenant,
+        n.carrier,
         o.*,
         sum(greatest(n.billed, 0)) over number as billed_to_all,
-        sum(greatest(n.billed, 0)) over (number order by n.tenant rows unbounded preceding) as billed_so_far,
+        sum(greatest(n.billed, 0)) over (number order by n.tenant, n.carrier rows unbounded preceding) as billed_so_far,
         greatest(n.billed, 0) as billed,
-        row_number() over (number order by n.tenant) as place
+        row_number() over (number order by n.tenant, n.carrier) as place
     from own as o
     join numbers as n
-        on n.carrier = o.carrier and n.tracking_number = o.tracking_number and n.currency_code = o.currency_code
-    window number as (partition by o.carrier, o.tracking_number, o.currency_code)
+        on lower(n.carrier) = o.carrier_key and n.tracking_number = o.tracking_number and n.currency_code = o.currency_code
+    window number as (partition by o.carrier_key, o.tracking_number, o.currency_code)
 ),
 covered as (
     select

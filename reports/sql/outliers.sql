@@ -1,12 +1,15 @@
 -- title: Which shipments cost far more or less than their like?
 -- grain: shipment
+-- source: weights
 -- params: $threshold decimal = 3.5: how many robust deviations away
 --   $min_shipments integer = 8: a cell needs so many to judge by
 --   $min_amount decimal = 1: differences of less, in the currency of the row, are not worth a look
 --   $min_percent decimal = 10: differences of less than so many percent of the median are of the size of a price change
 --   $limit integer: at most so many, the most money first; without it all
--- means: a shipment is compared with those of its carrier, service, zone, begun pound and currency, within the months
+-- means: a shipment is compared with those of its carrier, service, zone, rated weight and currency, within the months
 --   between two general price changes (as "price-changes" calls them; the month of a change begins the new period).
+--   The rated weight is the billed weight, rounded up to a whole pound or to the carrier's own step (--weights FILE); lb
+--   has it in pounds.
 --   robust_z is the distance from their median in units of 1.4826 times the median distance (Iglewicz and Hoaglin);
 --   where more than half cost exactly the same it is in units of 1.2533 times the mean distance. It is held against the
 --   threshold before it is rounded. Medians are the mean of the two middle values. difference is the money at stake:
@@ -14,7 +17,7 @@
 -- cannot say: that it is wrong. A surcharge, a correction and a mistake look the same. Credits, lines of zero and lines
 --   without a service, zone or weight are not compared.
 -- units: billing_cost money, median money, difference money
--- detail: period_from, invoice_id, row_number
+-- detail: period_from, invoice_id, row_number, rated_weight, rated_unit
 -- example: Seven parcels cost 8 to 13 and one 40. Of 8, 9, 10, 10, 11, 12, 13, 40 the median is 10.5; the distances from it
 --   are 2.5, 1.5, 0.5, 0.5, 0.5, 1.5, 2.5 and 29.5, their median 1.5. 29.5 / (1.4826 x 1.5) is 13.27.
 --   lines: tracking_number | billing_cost
@@ -47,7 +50,7 @@ cells as (
         m.carrier,
         m.service_level,
         m.zone,
-        m.lb,
+        m.rated,
         m.currency_code,
         p.period_from,
         p.period_to,
@@ -131,7 +134,7 @@ select
     s.carrier,
     s.service_level,
     s.zone,
-    o.lb,
+    (rated_as(o.rated)).lb as lb,
     s.currency_code,
     s.tracking_number,
     s.billing_cost,
@@ -141,12 +144,14 @@ select
     o.n as like_shipments,
     nullif(o.period_from, date '0001-01-01') as period_from,
     s.invoice_id,
-    s.row_number
+    s.row_number,
+    (rated_as(o.rated)).weight as rated_weight,
+    (rated_as(o.rated)).unit as rated_unit
 from selected_shipments as s
 join wanted as o
     on o.carrier = s.carrier and o.service_level = s.service_level and o.zone = s.zone
     and o.currency_code = s.currency_code and o.billing_cost = s.billing_cost
     and s.report_date >= o.period_from and (o.period_to is null or s.report_date < o.period_to)
-    and o.lb = rated_lb(s.billable_weight, s.billable_weight_unit)
+    and o.rated = s.rated
 order by s.currency_code, o.distance_2 desc, s.tracking_number, s.invoice_id, s.row_number
 limit $limit

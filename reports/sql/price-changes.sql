@@ -1,8 +1,10 @@
 -- title: When did prices change, and was it a general increase?
 -- grain: month, carrier, service level, currency
+-- source: weights
 -- params: $min_shipments integer = 3: a cell counts in a month with at least so many shipments
 --   $min_cells integer = 3: fewer compared cells are never called general
--- means: a cell is one zone and begun pound of a service. Its median price (the mean of the two middle ones) is compared
+-- means: a cell is one zone and rated weight of a service (the billed weight, rounded up to a whole pound or to the
+--   carrier's own step, --weights FILE). Its median price (the mean of the two middle ones) is compared
 --   with its median in the last month before in which it was seen. median_change_percent is the median of the cells'
 --   changes, rounded once. A month is a general increase when at least 80 % of its compared cells were raised, a general
 --   decrease likewise. Months without any change are left out; so are credits, lines of zero, and lines without a

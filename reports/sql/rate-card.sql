@@ -1,14 +1,17 @@
--- title: What price was really paid for each service, zone and pound?
--- grain: carrier, service level, zone in one spelling, begun pound, currency
+-- title: What price was really paid for each service, zone and weight?
+-- grain: carrier, service level, zone in one spelling, rated weight, currency
+-- source: weights
 -- params: $min_shipments integer = 1: leave out cells with fewer shipments
--- means: the median is the mean of the two middle prices, rounded once. A decile is a price that was really billed: the
---   lowest that at least a tenth (nine tenths) of the shipments cost at most. distinct_prices tells how firm a cell is: 1
---   is a rate card, many are surcharges or changes within the period. Kilograms are brought to pounds at 2.2046226218;
---   every begun pound counts.
--- cannot say: list price or discount; surcharges cannot be told from freight. Credits and lines of zero are no prices,
---   and lines without a service, zone or weight are in no cell: all of these are left out.
+-- means: lb is the rated weight in pounds: the billed weight, rounded up to a whole pound, or to the step of the carrier's
+--   own unit (--weights FILE); rated_weight and rated_unit show it as the carrier rates it. The median is the mean of the
+--   two middle prices, rounded once. first_decile is the lowest price that at least a tenth of the lines cost at most,
+--   last_decile the same for nine tenths; both were really billed. distinct_prices shows how firm a price is: 1 is a
+--   price list, many are surcharges or price changes within the period. Only lines above zero with a service, zone and
+--   weight are counted.
+-- cannot say: the list price or the discount. Surcharges cannot be told from freight.
+-- detail: rated_weight, rated_unit
 -- units: lb lb, lowest money, first_decile money, median money, last_decile money, highest money
--- example: Four parcels of begun 2 lb into zone 5 ("Zone 5" and "05" are one) cost 8, 9, 10 and 20: the median is 9.5. The
+-- example: Four parcels rated at 2 lb into zone 5 ("Zone 5" and "05" are one) cost 8, 9, 10 and 20: the median is 9.5. The
 --   credit is no price, and the line without a zone is in no cell.
 --   lines: carrier_zone | billable_weight | billing_cost
 --   5 | 2 | 8
@@ -23,7 +26,7 @@ select
     carrier,
     service_level,
     zone,
-    lb,
+    (rated_as(rated)).lb as lb,
     currency_code,
     cast(sum(shipments) as bigint) as shipments,
     min(billing_cost) as lowest,
@@ -31,8 +34,10 @@ select
     median_at(billing_cost, up_to, n) as median,
     min(billing_cost) filter (where 10 * up_to >= 9 * n) as last_decile,
     max(billing_cost) as highest,
-    count(*) as distinct_prices
+    count(*) as distinct_prices,
+    (rated_as(rated)).weight as rated_weight,
+    (rated_as(rated)).unit as rated_unit
 from cell_prices(null, service_level)
-group by carrier, service_level, zone, lb, currency_code
+group by carrier, service_level, zone, rated, currency_code
 having sum(shipments) >= $min_shipments
-order by currency_code, carrier, service_level, try_cast(zone as integer) nulls last, zone, lb nulls last
+order by currency_code, carrier, service_level, try_cast(zone as integer) nulls last, zone, rated

@@ -1,11 +1,13 @@
 -- title: Which services are used, and what do they cost over ground?
 -- grain: carrier, service level, currency
+-- source: weights
 -- params: $ground text = ground: the word by which a service level is known to be ground, any case; a whole word
 -- means: cost_per_shipment is billing_cost divided by packages, the distinct tracking numbers; shipments counts lines.
 --   ground_cost_per_shipment is the carrier's cost of a package over its ground services; premium_per_shipment and
 --   premium_percent compare the two exact means and are rounded once. The like-for-like columns compare only lines
---   whose zone and begun pound the carrier's ground also has: premium_like_for_like is their cost less what as many
---   at the ground mean of the same zone and pound cost, rounded once. Credits and lines of zero are counted in the first
+--   whose zone and rated weight (the billed weight, rounded up to a whole pound or to the carrier's own step, --weights
+--   FILE) the carrier's ground also has: premium_like_for_like is their cost less what as many at the ground mean of the
+--   same zone and rated weight cost, rounded once. Credits and lines of zero are counted in the first
 --   columns (credits shows apart what billing_cost contains of them) and left out of the like-for-like ones, as are lines
 --   without a service, zone or weight: like_for_like_shipments says how many are left. A premium over a ground mean that
 --   is not above zero has no percentage.
@@ -30,7 +32,7 @@ with read as (
         service_level,
         currency_code,
         zone,
-        rated_lb(billable_weight, billable_weight_unit) as lb,
+        rated,
         billing_cost > 0 as is_charge,
         count(*) as shipments,
         sum(billing_cost) as billing_cost
@@ -68,15 +70,15 @@ cells as (
         service_level,
         currency_code,
         zone,
-        lb,
+        rated,
         has_word(service_level, $ground) as is_ground,
         shipments,
         billing_cost
     from read
-    where is_charge and lb is not null and zone is not null and service_level is not null
+    where is_charge and rated is not null and zone is not null and service_level is not null
 ),
 ground_cells as (
-    select carrier, currency_code, zone, lb, sum(billing_cost) as billing_cost, sum(shipments) as shipments
+    select carrier, currency_code, zone, rated, sum(billing_cost) as billing_cost, sum(shipments) as shipments
     from cells
     where is_ground
     group by all
@@ -97,7 +99,7 @@ compared as (
         )) as premium
     from cells as c
     join ground_cells as g
-        on g.carrier = c.carrier and g.currency_code = c.currency_code and g.zone = c.zone and g.lb = c.lb
+        on g.carrier = c.carrier and g.currency_code = c.currency_code and g.zone = c.zone and g.rated = c.rated
     where not c.is_ground
     group by all
 ),

@@ -1,9 +1,11 @@
 -- title: What would one carrier's shipments cost at another's prices?
 -- grain: carrier, other carrier, currency
+-- source: weights
 -- params: $min_shipments integer = 3: the other carrier's price of a cell counts from so many shipments on
 --   $same_service integer = 1: 1 compares only equal names of service (any case); 0 takes any service of the cell
 -- means: each shipment is priced anew at the other carrier's median price (the mean of the two middle ones) for the same
---   zone and begun pound. Only what is covered is compared: coverage says how much that is, saving is negative when dearer.
+--   zone and for the weight as the other carrier rates it: rounded up to a whole pound, or to that carrier's own step
+--   (--weights FILE). Only what is covered is compared: coverage says how much that is, saving is negative when dearer.
 -- cannot say: whether the other carrier would give that price for more volume, or be as fast; zones of two carriers
 --   are not quite the same distance. Credits, lines of zero and lines without zone or weight are left out; with
 --   same_service also those without a service: two lines without one have no equal names.
@@ -26,7 +28,7 @@ with cells as (
         carrier,
         service_level as service,
         zone,
-        lb,
+        rated,
         currency_code,
         cast(sum(shipments) as bigint) as shipments,
         sum(cast(billing_cost * shipments as decimal(38, 4))) as billing_cost,
@@ -35,29 +37,63 @@ with cells as (
     group by all
 ),
 carriers as (
-    select carrier, currency_code, sum(shipments) as shipments from cells group by all
+    select carrier, currency_code, cast(sum(shipments) as bigint) as shipments from cells group by all
+),
+pairs as (
+    select a.*, b.carrier as other_carrier
+    from carriers as a
+    join carriers as b on b.currency_code = a.currency_code and b.carrier <> a.carrier
+),
+-- A carrier's lines by the weight at which the other one rates them. Where all rate alike, that is their own cell.
+placed as (
+    select c.carrier, p.other_carrier, c.service, c.zone, c.rated, c.currency_code, c.shipments, c.billing_cost
+    from cells as c
+    join pairs as p on p.carrier = c.carrier and p.currency_code = c.currency_code
+    where not exists (select 1 from rated_weights)
+    union all
+    select
+        s.carrier,
+        p.other_carrier,
+        case when $same_service = 1 then lower(s.service_level) else '' end as service,
+        s.zone,
+        w.rated,
+        s.currency_code,
+        count(*) as shipments,
+        sum(s.billing_cost) as billing_cost
+    from selected_shipments as s
+    join pairs as p on p.carrier = s.carrier and p.currency_code = s.currency_code
+    join rated_weights as w
+        on w.carrier = p.other_carrier and w.billable_weight = s.billable_weight
+        and w.billable_weight_unit = s.billable_weight_unit
+    where s.billing_cost > 0 and s.zone is not null and ($same_service <> 1 or s.service_level is not null)
+    group by all
+),
+covered as (
+    select
+        x.carrier,
+        x.other_carrier,
+        x.currency_code,
+        cast(sum(x.shipments) as bigint) as shipments,
+        sum(x.billing_cost) as billing_cost,
+        sum(cast(x.shipments * y.median as decimal(38, 4))) as repriced_cost
+    from placed as x
+    join cells as y
+        on y.carrier = x.other_carrier and y.currency_code = x.currency_code and y.service = x.service and y.zone = x.zone
+        and y.rated = x.rated and y.shipments >= $min_shipments
+    group by all
 )
 select
-    a.carrier,
-    b.carrier as other_carrier,
-    a.currency_code,
-    any_value(a.shipments) as shipments,
-    coalesce(sum(x.shipments) filter (where y.median is not null), 0) as covered_shipments,
-    percent_of(
-        coalesce(sum(x.shipments) filter (where y.median is not null), 0), any_value(a.shipments)
-    ) as coverage_percent,
-    coalesce(sum(x.billing_cost) filter (where y.median is not null), 0) as covered_cost,
-    coalesce(sum(cast(x.shipments * y.median as decimal(38, 4))), 0) as repriced_cost,
-    coalesce(sum(x.billing_cost - cast(x.shipments * y.median as decimal(38, 4))), 0) as saving,
-    percent_of(
-        sum(x.billing_cost - cast(x.shipments * y.median as decimal(38, 4))),
-        sum(x.billing_cost) filter (where y.median is not null)
-    ) as saving_percent
-from carriers as a
-join carriers as b on b.currency_code = a.currency_code and b.carrier <> a.carrier
-join cells as x on x.carrier = a.carrier and x.currency_code = a.currency_code
-left join cells as y
-    on y.carrier = b.carrier and y.currency_code = a.currency_code and y.service = x.service and y.zone = x.zone
-    and y.lb = x.lb and y.shipments >= $min_shipments
-group by a.carrier, b.carrier, a.currency_code
-order by a.currency_code, a.carrier, b.carrier
+    p.carrier,
+    p.other_carrier,
+    p.currency_code,
+    p.shipments,
+    coalesce(c.shipments, 0) as covered_shipments,
+    percent_of(coalesce(c.shipments, 0), p.shipments) as coverage_percent,
+    coalesce(c.billing_cost, 0) as covered_cost,
+    coalesce(c.repriced_cost, 0) as repriced_cost,
+    coalesce(c.billing_cost - c.repriced_cost, 0) as saving,
+    percent_of(c.billing_cost - c.repriced_cost, c.billing_cost) as saving_percent
+from pairs as p
+left join covered as c
+    on c.carrier = p.carrier and c.other_carrier = p.other_carrier and c.currency_code = p.currency_code
+order by p.currency_code, p.carrier, p.other_carrier

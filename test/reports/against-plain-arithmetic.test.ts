@@ -368,6 +368,8 @@ describe('rate-card', () => {
         last_decile: quantile(9),
         highest: decimalText(prices.at(-1) ?? 0n),
         distinct_prices: new Set(prices).size,
+        rated_weight: `${lb}.0000`,
+        rated_unit: 'lb',
       };
     });
     expect(sorted(await answer('rate-card'))).toEqual(sorted(expected));

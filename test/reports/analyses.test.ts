@@ -1,12 +1,8 @@
 /** Small cases worked out by hand for the reports that do more than group and sum. */
 
-import { mkdir, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runReport } from '../../reports/run-report.js';
 import { askReport, cells } from '../support/ask-report.js';
-import { anInvoice, aShipment, type FixtureShipment, reportsFixture } from '../support/reports-fixture.js';
+import { anInvoice, aShipment, type FixtureShipment } from '../support/reports-fixture.js';
 
 const many = (count: number, stated: Partial<FixtureShipment>): FixtureShipment[] =>
   Array.from({ length: count }, () => aShipment(stated));
@@ -1117,106 +1113,5 @@ describe('gaps', () => {
       publishedAt: '2026-06-01T00:00:00Z',
     });
     expect(result.rows).toEqual([]);
-  });
-});
-
-describe('the optional tables', () => {
-  const table = async (name: string, ...lines: string[]): Promise<string> => {
-    const path = join(tmpdir(), `billsync-${process.pid}-${name}.csv`);
-    await writeFile(path, `${lines.join('\r\n')}\r\n`);
-    return path;
-  };
-  const invoices = [
-    anInvoice([
-      aShipment({ tracking: 'A', cost: '10', weight: '2', zone: 'Zone 5' }),
-      aShipment({ tracking: 'B', cost: '12', weight: '2.5' }),
-      aShipment({ tracking: 'C', cost: '4', carrier: 'fedex' }),
-    ]),
-  ];
-
-  test('set billed against expected, the most specific rate first', async () => {
-    const rates = await table(
-      'rates',
-      'carrier,service_level,zone,from_lb,to_lb,currency_code,rate',
-      'ups,,,0,150,USD,1',
-      'ups,Ground,5,0,2,USD,9.5',
-      'ups,Ground,05,2,3,USD,12.25',
-      'fedex,,,0,150,EUR,1',
-    );
-    const result = await askReport('rate-variance', invoices, { tables: { rates } });
-    expect(
-      cells(
-        result,
-        'carrier',
-        'coverage_percent',
-        'covered_cost',
-        'expected_cost',
-        'variance',
-        'overcharged_shipments',
-        'overcharged_cost',
-      ),
-    ).toEqual([
-      ['ups', '100.00', '22.0000', '21.7500', '0.2500', 1, '0.5000'],
-      ['fedex', '0.00', '0.0000', '0.0000', '0.0000', 0, '0.0000'],
-    ]);
-  });
-
-  test('set billed against own cost', async () => {
-    const costs = await table(
-      'costs',
-      'Tracking_Number,carrier,currency_code,cost',
-      'A,ups,USD,7',
-      'A,ups,USD,0.5',
-      'C,ups,USD,1',
-    );
-    const result = await askReport('margin', invoices, { tables: { costs } });
-    expect(
-      cells(
-        result,
-        'carrier',
-        'tracking_numbers',
-        'covered_numbers',
-        'covered_cost',
-        'own_cost',
-        'margin',
-        'margin_percent',
-      ),
-    ).toEqual([
-      ['ups', 2, 1, '10.0000', '7.5000', '2.5000', '25.00'],
-      ['fedex', 1, 0, '0.0000', '0.0000', '0.0000', null],
-    ]);
-  });
-
-  test('lie beside the published file for every report that reads them', async () => {
-    const fixture = await reportsFixture(invoices);
-    await mkdir(join(fixture.folder, 'report-files'));
-    await writeFile(
-      join(fixture.folder, 'report-files', 'costs.csv'),
-      'carrier,tracking_number,currency_code,cost\nfedex,C,USD,3\n',
-    );
-    const ask = (name: string, tables = {}) => runReport({ databasePath: fixture.path, name, tables });
-    expect(cells(await ask('margin'), 'carrier', 'own_cost')).toContainEqual(['fedex', '3.0000']);
-    expect((await ask('carriers')).rows).toHaveLength(2);
-    // One that is named is taken instead, and one that the report does not read is refused.
-    const none = await table('none', 'carrier,tracking_number,currency_code,cost');
-    expect(cells(await ask('margin', { costs: none }), 'own_cost')).toEqual([['0.0000'], ['0.0000']]);
-    await expect(ask('carriers', { costs: none })).rejects.toThrow(
-      'carriers does not read --costs; it joins no file',
-    );
-    await fixture.remove();
-  });
-
-  test('refuse a file that lacks a column or a number, and say where', async () => {
-    const headless = await table('headless', 'carrier,cost', 'ups,1');
-    await expect(askReport('margin', invoices, { tables: { costs: headless } })).rejects.toThrow(
-      'lacks tracking_number, currency_code',
-    );
-    const words = await table('words', 'carrier,tracking_number,currency_code,cost', 'ups,A,USD,1e3');
-    await expect(askReport('margin', invoices, { tables: { costs: words } })).rejects.toThrow(
-      'line 2: cost is "1e3"',
-    );
-    await expect(askReport('margin', invoices, { tables: { costs: '/no/such/file.csv' } })).rejects.toThrow(
-      'cannot be read as costs',
-    );
   });
 });

@@ -1,0 +1,168 @@
+/** The columns of the CSV files that a person may add to a report, and how each cell is read. */
+
+import { type DuckDBAppender, DuckDBDateValue, DuckDBDecimalValue } from '@duckdb/node-api';
+import type { ExtraTable } from './catalogue.js';
+import { ReportFilterError } from './errors.js';
+import { checkDate } from './report-filters.js';
+
+export interface TableColumn {
+  readonly name: string;
+  /**
+   * `month` is `2026-03`; a `decimal` has at most four digits after the point, a `rate` eight; a `step` is a decimal
+   * from 0.01 on; a `currency` has three letters and a `unit` is lb, kg or oz, both in any case.
+   */
+  readonly kind: 'text' | 'decimal' | 'rate' | 'step' | 'date' | 'month' | 'currency' | 'unit';
+  /** An empty cell is null and fits all. */
+  readonly may?: 'be empty' | 'be missing';
+}
+
+export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
+  rates: [
+    { name: 'carrier', kind: 'text', may: 'be empty' },
+    { name: 'service_level', kind: 'text', may: 'be empty' },
+    { name: 'zone', kind: 'text', may: 'be empty' },
+    { name: 'from_lb', kind: 'decimal', may: 'be empty' },
+    { name: 'to_lb', kind: 'decimal', may: 'be empty' },
+    { name: 'currency_code', kind: 'currency' },
+    { name: 'rate', kind: 'decimal' },
+    { name: 'valid_from', kind: 'date', may: 'be missing' },
+    { name: 'valid_to', kind: 'date', may: 'be missing' },
+  ],
+  weights: [
+    { name: 'carrier', kind: 'text', may: 'be empty' },
+    { name: 'unit', kind: 'unit' },
+    { name: 'step', kind: 'step' },
+    { name: 'up_to', kind: 'step', may: 'be missing' },
+  ],
+  costs: [
+    { name: 'carrier', kind: 'text' },
+    { name: 'tracking_number', kind: 'text' },
+    { name: 'currency_code', kind: 'currency' },
+    { name: 'cost', kind: 'decimal' },
+  ],
+  accepted: [
+    { name: 'invoice_number', kind: 'text', may: 'be empty' },
+    { name: 'rule', kind: 'text' },
+    { name: 'reason', kind: 'text' },
+  ],
+  payments: [
+    { name: 'invoice_number', kind: 'text' },
+    { name: 'currency_code', kind: 'currency' },
+    { name: 'amount', kind: 'decimal' },
+    { name: 'paid_on', kind: 'date', may: 'be missing' },
+  ],
+  statements: [
+    { name: 'carrier', kind: 'text' },
+    { name: 'carrier_invoice_date', kind: 'date' },
+    { name: 'currency_code', kind: 'currency' },
+    { name: 'amount', kind: 'decimal' },
+  ],
+  disputes: [
+    { name: 'carrier', kind: 'text' },
+    { name: 'tracking_number', kind: 'text' },
+    { name: 'currency_code', kind: 'currency' },
+    { name: 'amount', kind: 'decimal' },
+  ],
+  budget: [
+    { name: 'month', kind: 'month' },
+    { name: 'tenant', kind: 'text', may: 'be empty' },
+    { name: 'carrier', kind: 'text', may: 'be empty' },
+    { name: 'currency_code', kind: 'currency' },
+    { name: 'amount', kind: 'decimal' },
+  ],
+  fx: [
+    { name: 'month', kind: 'month', may: 'be empty' },
+    { name: 'from_currency', kind: 'currency' },
+    { name: 'to_currency', kind: 'currency' },
+    { name: 'rate', kind: 'rate' },
+  ],
+};
+
+/** What tells the lines of a file apart, whatever the case, where two of a kind would contradict each other. */
+export const UNIQUE: Readonly<Partial<Record<ExtraTable, readonly string[]>>> = {
+  weights: ['carrier', 'up_to'],
+  fx: ['month', 'from_currency', 'to_currency'],
+};
+
+/**
+ * @param place of the cell, for the message: file, line and column
+ * @throws ReportFilterError naming the place, the value and what to write instead
+ */
+export function appendCell(
+  appender: DuckDBAppender,
+  cell: {
+    readonly table: ExtraTable;
+    readonly column: TableColumn;
+    readonly place: string;
+    readonly text: string;
+  },
+): void {
+  const { table, column, place } = cell;
+  const text = cell.text.trim();
+  const refuse = (what: string): ReportFilterError =>
+    new ReportFilterError(table, `${place} is "${text}", ${what}.`);
+  if (text === '') {
+    if (column.may === undefined) throw new ReportFilterError(table, `${place} is empty: write a value.`);
+    appender.appendNull();
+    return;
+  }
+  if (column.kind === 'text') appender.appendVarchar(cell.text);
+  else if (column.kind === 'date') appender.appendDate(dateOf(text, refuse));
+  else if (column.kind in WORDS) appender.appendVarchar(wordOf(column.kind as Word, text, refuse));
+  else {
+    if (column.kind === 'step' && TOO_SMALL.test(text))
+      throw refuse('which is too small: write at least 0.01');
+    appender.appendDecimal(decimalOf(text, column.kind === 'rate' ? 8 : 4, refuse));
+  }
+}
+
+/** Less than a hundredth. */
+const TOO_SMALL = /^-|^0*(\.0(0\d*)?)?$/;
+
+type Word = 'currency' | 'unit' | 'month';
+
+/** Texts of one form, with what to write instead of another one, and how they are kept. */
+const WORDS: Readonly<Record<Word, { form: RegExp; instead: string; kept: (text: string) => string }>> = {
+  currency: {
+    form: /^[a-z]{3}$/i,
+    instead: 'which is no currency: write its three letters, as in USD',
+    kept: (text) => text.toUpperCase(),
+  },
+  unit: {
+    form: /^(lb|kg|oz)$/i,
+    instead: 'which is no unit of weight: write lb, kg or oz',
+    kept: (text) => text.toLowerCase(),
+  },
+  month: {
+    form: /^\d{4}-(0[1-9]|1[0-2])$/,
+    instead: 'which is no month: write it as YYYY-MM',
+    kept: (text) => text,
+  },
+};
+
+function wordOf(kind: Word, text: string, refuse: Refuse): string {
+  const { form, instead, kept } = WORDS[kind];
+  if (form.test(text)) return kept(text);
+  throw refuse(instead);
+}
+
+type Refuse = (what: string) => ReportFilterError;
+
+/** Checked here, because the appender wraps a number that does not fit without a word (hazard 8). */
+function decimalOf(text: string, digits: 4 | 8, refuse: Refuse): DuckDBDecimalValue {
+  const match = new RegExp(`^(-?)(\\d{1,${18 - digits}})(?:\\.(\\d{1,${digits}}))?$`).exec(text);
+  if (!match) {
+    const most = digits === 4 ? 'four' : 'eight';
+    throw refuse(`which is no number: write digits with a point and at most ${most} decimals, as in 12.50`);
+  }
+  const whole = BigInt(`${match[1]}${match[2]}${(match[3] ?? '').padEnd(digits, '0')}`);
+  return new DuckDBDecimalValue(whole, 18, digits);
+}
+
+function dateOf(text: string, refuse: Refuse): DuckDBDateValue {
+  try {
+    return new DuckDBDateValue(Date.parse(`${checkDate('date', text)}T00:00:00Z`) / 86_400_000);
+  } catch {
+    throw refuse('which is no day: write it as YYYY-MM-DD');
+  }
+}

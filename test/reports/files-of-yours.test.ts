@@ -1,0 +1,269 @@
+/** The CSV files that a person keeps beside the reports: what they change, and what is refused of them. */
+
+import { mkdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { listReports } from '../../reports/catalogue.js';
+import { runReport } from '../../reports/run-report.js';
+import { askReport, cells } from '../support/ask-report.js';
+import { anInvoice, aShipment, type FixtureShipment, reportsFixture } from '../support/reports-fixture.js';
+
+const table = async (name: string, ...lines: string[]): Promise<string> => {
+  const path = join(tmpdir(), `billsync-${process.pid}-${name}.csv`);
+  await writeFile(path, `${lines.join('\r\n')}\r\n`);
+  return path;
+};
+
+describe('the optional tables', () => {
+  const invoices = [
+    anInvoice([
+      aShipment({ tracking: 'A', cost: '10', weight: '2', zone: 'Zone 5' }),
+      aShipment({ tracking: 'B', cost: '12', weight: '2.5' }),
+      aShipment({ tracking: 'C', cost: '4', carrier: 'fedex' }),
+    ]),
+  ];
+
+  test('set billed against expected, the most specific rate first', async () => {
+    const rates = await table(
+      'rates',
+      'carrier,service_level,zone,from_lb,to_lb,currency_code,rate',
+      'ups,,,0,150,USD,1',
+      'ups,Ground,5,0,2,USD,9.5',
+      'ups,Ground,05,2,3,USD,12.25',
+      'fedex,,,0,150,EUR,1',
+    );
+    const result = await askReport('rate-variance', invoices, { tables: { rates } });
+    expect(
+      cells(
+        result,
+        'carrier',
+        'coverage_percent',
+        'covered_cost',
+        'expected_cost',
+        'variance',
+        'overcharged_shipments',
+        'overcharged_cost',
+      ),
+    ).toEqual([
+      ['ups', '100.00', '22.0000', '21.7500', '0.2500', 1, '0.5000'],
+      ['fedex', '0.00', '0.0000', '0.0000', '0.0000', 0, '0.0000'],
+    ]);
+  });
+
+  test('set billed against own cost', async () => {
+    const costs = await table(
+      'costs',
+      'Tracking_Number,carrier,currency_code,cost',
+      'A,ups,USD,7',
+      'A,ups,USD,0.5',
+      'C,ups,USD,1',
+    );
+    const result = await askReport('margin', invoices, { tables: { costs } });
+    expect(
+      cells(
+        result,
+        'carrier',
+        'tracking_numbers',
+        'covered_numbers',
+        'covered_cost',
+        'own_cost',
+        'margin',
+        'margin_percent',
+      ),
+    ).toEqual([
+      ['ups', 2, 1, '10.0000', '7.5000', '2.5000', '25.00'],
+      ['fedex', 1, 0, '0.0000', '0.0000', '0.0000', null],
+    ]);
+  });
+
+  test('lie beside the published file for every report that reads them', async () => {
+    const fixture = await reportsFixture(invoices);
+    await mkdir(join(fixture.folder, 'report-files'));
+    await writeFile(
+      join(fixture.folder, 'report-files', 'costs.csv'),
+      'carrier,tracking_number,currency_code,cost\nfedex,C,USD,3\n',
+    );
+    const ask = (name: string, tables = {}) => runReport({ databasePath: fixture.path, name, tables });
+    expect(cells(await ask('margin'), 'carrier', 'own_cost')).toContainEqual(['fedex', '3.0000']);
+    expect((await ask('carriers')).rows).toHaveLength(2);
+    // One that is named is taken instead, and one that the report does not read is refused.
+    const none = await table('none', 'carrier,tracking_number,currency_code,cost');
+    expect(cells(await ask('margin', { costs: none }), 'own_cost')).toEqual([['0.0000'], ['0.0000']]);
+    await expect(ask('carriers', { costs: none })).rejects.toThrow(
+      'carriers does not read --costs; it joins no file',
+    );
+    await fixture.remove();
+  });
+
+  test('refuse a file that lacks a column or a number, and say where', async () => {
+    const headless = await table('headless', 'carrier,cost', 'ups,1');
+    await expect(askReport('margin', invoices, { tables: { costs: headless } })).rejects.toThrow(
+      'lacks tracking_number, currency_code',
+    );
+    const words = await table('words', 'carrier,tracking_number,currency_code,cost', 'ups,A,USD,1e3');
+    await expect(askReport('margin', invoices, { tables: { costs: words } })).rejects.toThrow(
+      'line 2: cost is "1e3"',
+    );
+    await expect(askReport('margin', invoices, { tables: { costs: '/no/such/file.csv' } })).rejects.toThrow(
+      'cannot be read as costs',
+    );
+  });
+});
+
+describe('weights', () => {
+  const dhl: Partial<FixtureShipment> = { carrier: 'DHL', unit: 'KG' };
+  // 0.4 kg, 0.5 kg and 1 lb (0.45359 kg) are half a kilogram each; 0.5001 kg is a whole one.
+  const lines = [
+    aShipment({ ...dhl, weight: '0.4', cost: '8' }),
+    aShipment({ ...dhl, weight: '0.5', cost: '10' }),
+    aShipment({ ...dhl, weight: '1', unit: 'LB', cost: '12' }),
+    aShipment({ ...dhl, weight: '0.5001', cost: '15' }),
+    // Four ounces are a quarter of a pound; 16 oz are the last that go in steps of four, 1.01 lb are rated as 2 lb.
+    aShipment({ carrier: 'usps', weight: '0.2', cost: '3' }),
+    aShipment({ carrier: 'usps', weight: '1', cost: '5' }),
+    aShipment({ carrier: 'usps', weight: '1.01', cost: '7' }),
+    aShipment({ carrier: 'ups', weight: '1.01', cost: '9' }),
+    aShipment({ carrier: 'ups', weight: null, unit: null, cost: '2' }),
+  ];
+  const header = 'carrier,unit,step,up_to';
+  const steps = () => table('weights', header, 'dhl,KG,0.5,', 'USPS,oz,4,16', 'USPS,lb,1,');
+
+  test('rate a carrier in the units and steps of the file, and all others in whole pounds', async () => {
+    const ask = async (tables: { weights?: string }) =>
+      cells(
+        await askReport('rate-card', [anInvoice(lines)], { tables }),
+        ...['carrier', 'lb', 'rated_weight', 'rated_unit', 'shipments', 'median'],
+      );
+    expect(await ask({ weights: await steps() })).toEqual([
+      ['DHL', '1.1023', '0.5000', 'kg', 3, '10.0000'],
+      ['DHL', '2.2046', '1.0000', 'kg', 1, '15.0000'],
+      ['ups', '2.0000', '2.0000', 'lb', 1, '9.0000'],
+      ['usps', '0.2500', '4.0000', 'oz', 1, '3.0000'],
+      ['usps', '1.0000', '16.0000', 'oz', 1, '5.0000'],
+      ['usps', '2.0000', '2.0000', 'lb', 1, '7.0000'],
+    ]);
+    // Without the file 0.4 kg and 1 lb are one pound, 0.5 kg and 0.5001 kg two.
+    expect((await ask({})).slice(0, 2)).toEqual([
+      ['DHL', 1, '1.0000', 'lb', 2, '10.0000'],
+      ['DHL', 2, '2.0000', 'lb', 2, '12.5000'],
+    ]);
+  });
+
+  test('are for the carriers that are named, and with an empty carrier for all others', async () => {
+    const weights = await table('all', 'carrier,unit,step', ',lb,5', 'DHL,kg,1');
+    const result = await askReport('rate-card', [anInvoice(lines)], { tables: { weights } });
+    expect(cells(result, 'carrier', 'rated_weight', 'rated_unit')).toEqual([
+      ['DHL', '1.0000', 'kg'],
+      ['ups', '5.0000', 'lb'],
+      ['usps', '5.0000', 'lb'],
+    ]);
+  });
+
+  test('keep like with like in every report that compares prices', async () => {
+    // January: two express parcels of 0.4 kg for 10 and 0.5 kg for 10. February: the same for 11. By whole pounds these are
+    // two cells of one parcel; by half kilograms one of two, and the only price of its zone was raised by 10 %.
+    const month = (shipDate: string, cost: string): FixtureShipment[] =>
+      ['0.4', '0.5'].map((weight) => aShipment({ ...dhl, service: 'Express', weight, cost, shipDate }));
+    const invoices = [
+      anInvoice([
+        ...month('2026-01-10', '10'),
+        ...month('2026-02-10', '11'),
+        aShipment({ ...dhl, weight: '0.45', cost: '6', shipDate: '2026-02-10' }),
+      ]),
+    ];
+    const weights = await steps();
+    const ask = (name: string, parameters = {}) =>
+      askReport(name, invoices, { tables: { weights }, parameters });
+    const changes = await ask('price-changes', { min_shipments: '2' });
+    expect(cells(changes, 'month', 'cells_compared', 'median_change_percent')).toEqual([
+      ['2026-02', 1, '10.00'],
+    ]);
+    // Ground at half a kilogram costs 6: each of four express parcels is like it, 42 less 24.
+    const services = await ask('services');
+    expect(cells(services, 'service_level', 'like_for_like_shipments', 'premium_like_for_like')).toEqual([
+      ['Express', 4, '18.0000'],
+      ['Ground', null, null],
+    ]);
+    // Two parcels cost 1 more each; the third, of another service, is the rest.
+    expect(cells(await ask('bridge'), 'step', 'amount')[2]).toEqual(['price', '2.0000']);
+  });
+
+  test('price a shipment at the weight as the other carrier rates it', async () => {
+    // UPS's 0.6 lb is one pound of its own and half a kilogram at DHL, where that costs 8; DHL's 0.4 kg (0.88 lb) and 0.5 kg
+    // (1.1 lb) are one and two pounds at UPS, which has a price for one pound only, 9.
+    const invoices = [
+      anInvoice([
+        aShipment({ carrier: 'ups', weight: '0.6', cost: '9' }),
+        aShipment({ ...dhl, weight: '0.4', cost: '8' }),
+        aShipment({ ...dhl, weight: '0.5', cost: '8' }),
+      ]),
+    ];
+    const result = await askReport('what-if', invoices, {
+      tables: { weights: await steps() },
+      parameters: { min_shipments: '1' },
+    });
+    expect(cells(result, 'carrier', 'shipments', 'covered_shipments', 'repriced_cost', 'saving')).toEqual([
+      ['DHL', 2, 1, '9.0000', '-1.0000'],
+      ['ups', 1, 1, '8.0000', '1.0000'],
+    ]);
+  });
+
+  test('judge outliers by them', async () => {
+    const weights = ['0.31', '0.35', '0.4', '0.41', '0.44', '0.46', '0.48', '0.49', '0.5'];
+    const odd = weights.map((weight, at) => aShipment({ ...dhl, weight, cost: at === 0 ? '40' : '10' }));
+    const result = await askReport('outliers', [anInvoice(odd)], { tables: { weights: await steps() } });
+    expect(cells(result, 'billing_cost', 'like_shipments', 'rated_weight', 'rated_unit')).toEqual([
+      ['40.0000', 9, '0.5000', 'kg'],
+    ]);
+  });
+
+  test.each([
+    ['dhl,kg,0,', /line 2: step is "0", which is too small: write at least 0.01/],
+    ['dhl,kg,-1,', /line 2: step is "-1", which is too small/],
+    ['dhl,stone,1,', /line 2: unit is "stone", which is no unit of weight: write lb, kg or oz/],
+    ['dhl,kg,half,', /line 2: step is "half", which is no number: write digits/],
+    ['dhl,kg,,', /line 2: step is empty: write a value/],
+    ['dhl,kg,0.5,30', /line 2 is for light weights only: add a line of carrier "dhl" with an empty up_to/],
+    ['dhl,kg,0.5,\r\nDHL,lb,1,', /line 3 has the same carrier and up_to as .* line 2: keep one of them/],
+  ])('that say %j are refused with the line and what to do', async (line, message) => {
+    const weights = await table('bad-weights', header, line);
+    await expect(askReport('rate-card', [], { tables: { weights } })).rejects.toThrow(message);
+  });
+
+  test('are joined by every report that reads rated weights', async () => {
+    const RATED = /\b(prices|cell_prices|monthly_prices|price_moves|rated_weights|s\.rated)\b|^ +rated,$/m;
+    const reports = (await listReports()).filter(({ sql }) => RATED.test(sql.replace(/^--.*$/gm, '')));
+    expect(reports.filter(({ sources }) => !sources.includes('weights')).map(({ name }) => name)).toEqual([]);
+  });
+});
+
+describe('any file', () => {
+  test('is refused for a misspelt column, an unknown currency and a rate that is stated twice', async () => {
+    const refused = async (name: string, key: string, ...lines: string[]): Promise<string> =>
+      askReport(name, [], { tables: { [key]: await table('odd', ...lines) } }).then(
+        () => 'taken',
+        (error: Error) => error.message,
+      );
+    expect(
+      await refused(
+        'rate-variance',
+        'rates',
+        'carrier,service_level,zone,from_lb,to_lb,currency_code,rate,valid_form',
+      ),
+    ).toContain('The header has the column "valid_form": write valid_from if you mean that.');
+    expect(
+      await refused('margin', 'costs', 'carrier,tracking_number,currency_code,cost', 'ups,A,dollar,1'),
+    ).toContain('line 2: currency_code is "dollar", which is no currency');
+    expect(
+      await refused('budget', 'fx', 'month,from_currency,to_currency,rate', ',eur,USD,1.1', ',EUR,usd,1.2'),
+    ).toContain('line 3 has the same month, from_currency and to_currency as');
+  });
+
+  test('matches carriers and currencies in any case', async () => {
+    const costs = await table('cases', 'carrier,tracking_number,currency_code,cost,note', 'UPS,A,usd,7,mine');
+    const lines = [aShipment({ tracking: 'A', cost: '10' })];
+    const result = await askReport('margin', [anInvoice(lines)], { tables: { costs } });
+    expect(cells(result, 'carrier', 'own_cost', 'margin')).toEqual([['ups', '7.0000', '3.0000']]);
+  });
+});
