@@ -2,7 +2,7 @@
 
 import type { ArchivedFile } from '../contract/csv-file.js';
 import type { ExportLocation, InvoiceHeader } from '../contract/invoice-event.js';
-import type { FileSource, WebhookStatus } from '../contract/names.js';
+import type { WebhookStatus } from '../contract/names.js';
 
 /** The invoice details answer, read leniently, since its shape is not shown (spec 4.4). */
 export interface InvoiceDetails {
@@ -25,12 +25,6 @@ export interface CallOptions {
 
 export interface FetchFileOptions extends CallOptions {
   readonly onProgress?: (progress: DownloadProgress) => void;
-}
-
-/** A file that is now in the archive, and where its bytes came from. */
-export interface FetchedFile {
-  readonly file: ArchivedFile;
-  readonly source: FileSource;
 }
 
 export interface BillingService {

@@ -11,10 +11,6 @@ export const PAYLOAD_SCHEMA_VERSION = 'v1';
 export const WEBHOOK_STATUSES = ['draft', 'pending', 'finalized', 'voided'] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
-/** Status words inside the service (spec 3); details may use either vocabulary. */
-export const INTERNAL_STATUSES = ['DRAFT', 'PENDING_APPROVAL', 'APPROVED', 'CANCELED'] as const;
-export type InternalStatus = (typeof INTERNAL_STATUSES)[number];
-
 /** Where an invoice stands with us: the first three and `voided` form the lattice, `needs_attention` parks. */
 export const INVOICE_STATES = ['draft', 'finalized', 'loaded', 'voided', 'needs_attention'] as const;
 export type InvoiceState = (typeof INVOICE_STATES)[number];

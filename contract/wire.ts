@@ -87,12 +87,6 @@ export const Sha256 = z
   )
   .refine((text) => /^[0-9a-f]{64}$/.test(text), 'expected 64 hexadecimal digits');
 
-/** Text of the partner's own making: may be absent or null. */
-export const OptionalText = z
-  .string()
-  .nullish()
-  .transform((text) => text ?? null);
-
 /** A URL with a host; which schemes and hosts may be called is decided at the call. */
 export const UrlText = z
   .string()

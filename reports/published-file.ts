@@ -1,6 +1,6 @@
 /** Opens the published file for reading only, in a session that can reach nothing else (hazard 17). */
 
-import { access, readdir, readFile } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import {
   type DuckDBConnection,
   DuckDBInstance,
@@ -140,11 +140,6 @@ async function connectTo(
     close();
     throw error;
   }
-}
-
-/** The names of the statements in `reports/session/`, for the test that reads them all. */
-export async function sessionStatements(): Promise<string[]> {
-  return (await readdir(SESSION_FOLDER)).map((file) => file.replace(/\.sql$/, ''));
 }
 
 function sessionText(name: string): Promise<string> {

@@ -14,7 +14,6 @@ import {
   backfillBatchSignal,
   backfillControlSignal,
   backfillProgressQuery,
-  noBackfillCounts,
 } from '../workflows/backfill-messages.js';
 import { askPatiently } from './ask-patiently.js';
 import { pause } from './connect.js';
@@ -183,7 +182,7 @@ export function followBackfill(client: Client, route: InvoiceRoute, backfillId: 
   };
 }
 
-export { type BackfillCounts, type BackfillOutcome, noBackfillCounts };
+export type { BackfillCounts, BackfillOutcome };
 
 /** @returns false: the workflow was over before it */
 async function isHeard(signalled: Promise<void>): Promise<boolean> {

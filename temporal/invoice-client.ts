@@ -1,17 +1,15 @@
 /** What other roles may say to the invoice workflows; every call ends within its deadline, and retries are the caller's. */
 
-import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { InvoiceEvent } from '../contract/invoice-event.js';
 import { type EnvironmentName, invoiceWorkflowId, taskQueues } from '../contract/names.js';
 import type { invoice } from '../workflows/invoice.js';
 import {
   type InvoiceInput,
-  type InvoiceStatus,
   invoiceEventSignal,
   type LookUpRequest,
   lookUpSignal,
   retrySignal,
-  statusQuery,
 } from '../workflows/messages.js';
 import type { Pace } from '../workflows/pace.js';
 import { environmentKey, invoiceStateKey, tenantIdKey } from '../workflows/search-attribute-keys.js';
@@ -105,21 +103,6 @@ export async function retryInvoice(
       signalArgs: [{ requestedBy }],
     }),
   );
-}
-
-/** What the workflow says of itself; null when no run is known (any more). */
-export async function invoiceStatus(
-  client: Client,
-  route: InvoiceRoute,
-  address: InvoiceAddress,
-): Promise<InvoiceStatus | null> {
-  const workflowId = invoiceWorkflowId({ environment: route.environment, ...address });
-  try {
-    return await client.workflow.getHandle(workflowId).query(statusQuery);
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return null;
-    throw error;
-  }
 }
 
 export function invoicePace(route: InvoiceRoute): Partial<Pace> | undefined {
