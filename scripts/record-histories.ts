@@ -3,11 +3,11 @@
  * change that would break runs already in progress is noticed before it is shipped. Payloads are recorded in clear,
  * so that a reader sees what a history holds; nothing in them is real.
  *
- * Run it only for behaviours that are new: an old recording is worth more the older it is.
- * `node --import tsx scripts/record-histories.ts [NAME…]`
+ * It records only behaviours that have no history yet and never replaces one.
+ * `npm run record-histories [-- NAME…]`
  */
 
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
@@ -22,6 +22,7 @@ import { createTheatre } from '../test/workflows/theatre.js';
 import { createWorkers } from '../worker/create-workers.js';
 import { installRuntime } from '../worker/runtime.js';
 import { workflowBundle } from '../worker/workflow-bundle.js';
+import { RecordingRefusedError, selectHistories } from './select-histories.js';
 
 /** Without what tells of the machine: who ran it and where its files lie. A replay reads neither. */
 function anonymous(history: string): string {
@@ -34,8 +35,24 @@ function anonymous(history: string): string {
   return `${JSON.stringify(json, null, 2)}\n`;
 }
 
+/** Ends the program when there is nothing to record, or what was asked for must not be. */
+function select(files: readonly string[]): readonly string[] {
+  try {
+    const scenes = Object.keys(HISTORY_SCENES);
+    const names = selectHistories({ wanted: process.argv.slice(2), scenes, files });
+    if (names.length > 0) return names;
+    process.stderr.write('Every behaviour has its history.\n');
+    process.exit(0);
+  } catch (error) {
+    if (!(error instanceof RecordingRefusedError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
+}
+
 const folder = join(import.meta.dirname, '..', 'test', 'histories');
-const wanted = process.argv.slice(2);
+await mkdir(folder, { recursive: true });
+const selected = select(await readdir(folder));
 const log = pino({ level: 'error' });
 installRuntime(log);
 
@@ -59,10 +76,9 @@ const workers = await createWorkers({
   warehouse: theatre.warehouse,
 });
 const runs = workers.map((worker) => worker.run());
-await mkdir(folder, { recursive: true });
 try {
   for (const [name, scene] of Object.entries(HISTORY_SCENES)) {
-    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    if (!selected.includes(name)) continue;
     const workflowIds = await scene({ theatre, client, route });
     let part = 0;
     for (const workflowId of workflowIds) {
@@ -70,7 +86,7 @@ try {
         part += 1;
         const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
         const file = part === 1 ? `${name}.json` : `${name}-${part}.json`;
-        await writeFile(join(folder, file), anonymous(historyToJSON(history)));
+        await writeFile(join(folder, file), anonymous(historyToJSON(history)), { flag: 'wx' });
         process.stderr.write(`${file}: ${history.events?.length ?? 0} events\n`);
       }
     }
