@@ -196,7 +196,10 @@ function describeByName(error: Error): DescribedError {
     exitCode: chosen,
     what: own === null && verdict === undefined ? told(error, system) : error.message || error.name,
     subject: typeof subject === 'string' ? subject : heldBy(taken?.port),
-    hint: typeof hint === 'string' ? hint : (verdict?.hint ?? (chosen === EXIT.bug ? BUG_HINT : null)),
+    hint:
+      typeof hint === 'string'
+        ? hint
+        : (verdict?.hint ?? system?.advice ?? (chosen === EXIT.bug ? BUG_HINT : null)),
   };
 }
 
@@ -209,7 +212,9 @@ function heldBy(port: unknown): string | null {
 /** What went wrong and, when the system refused something, which file it was and why. */
 function told(error: Error, system: SystemError | null): string {
   if (system === null) return error.message || error.name;
-  const own = 'code' in error && error.code === system.code ? '' : `${error.message} `;
+  // What DuckDB said in its own way is said in ours.
+  const isSaid = ('code' in error && error.code === system.code) || error.message.startsWith('IO Error:');
+  const own = isSaid ? '' : `${error.message} `;
   return `${own}${messageOf(error)}`;
 }
 

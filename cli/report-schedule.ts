@@ -1,6 +1,6 @@
 /** `billsync report --schedule`: a report that Temporal makes again and again, written to a folder and announced. */
 
-import { access, constants } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { ScheduledReport } from '../activities/write-report.js';
 import type { Settings } from '../config/settings.js';
@@ -126,13 +126,20 @@ async function readableTables(tables: OptionalTables): Promise<Record<string, st
 /** An absolute path, since the worker runs elsewhere. @throws CliError (exit 2) */
 async function readable(path: string): Promise<string> {
   await access(path, constants.R_OK).catch((error: unknown) => {
-    throw new CliError(EXIT.usage, `${path} cannot be read: ${wordsOf(error)}`);
+    throw cannotBeRead(path, error);
   });
+  if ((await stat(path)).isDirectory())
+    throw cannotBeRead(path, Object.assign(new Error(), { code: 'EISDIR' }));
   return resolve(path);
 }
 
-function wordsOf(error: unknown): string {
-  return systemErrorIn(error)?.words ?? String(error);
+function cannotBeRead(path: string, error: unknown): CliError {
+  const { words = String(error), advice } = systemErrorIn(error) ?? {};
+  return new CliError(
+    EXIT.usage,
+    `${path} cannot be read: ${words}`,
+    advice === undefined ? {} : { hint: advice },
+  );
 }
 
 /** Without what was not given, because JSON has no word for it. */

@@ -3,7 +3,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { SettingsError } from './settings-error.js';
-import { messageOf } from './system-error.js';
+import { messageOf, withName } from './system-error.js';
 
 export interface CertificatePair {
   /** PEM, with whatever intermediate certificates follow the first. */
@@ -38,7 +38,7 @@ export function readAuthorities(file: NamedFile): string {
 
 function readNamed(file: NamedFile): string {
   try {
-    return readFileSync(file.path, 'utf8');
+    return withName(file.path, () => readFileSync(file.path, 'utf8'));
   } catch (error) {
     throw refused(file, `cannot be read: ${messageOf(error)}`);
   }

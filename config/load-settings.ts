@@ -8,7 +8,7 @@ import * as values from './setting-values.js';
 import type { Settings } from './settings.js';
 import { NOT_SET, SettingsError, type SettingsProblem } from './settings-error.js';
 import { findSettingsFile, readSettingsFile, type SettingsFile } from './settings-file.js';
-import { messageOf } from './system-error.js';
+import { messageOf, withName } from './system-error.js';
 
 export interface SettingsSources {
   /** By variable name; beats everything. `BILLSYNC_CONFIG` names the file. */
@@ -126,7 +126,7 @@ function findText(definition: SettingDefinition, { sources, file, problems }: Se
 
 function readSecret(definition: SettingDefinition, path: string, problems: SettingsProblem[]): string | null {
   try {
-    const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    const text = withName(path, () => readFileSync(path, 'utf8')).replace(/\r?\n$/, '');
     if (text !== '') return text;
     problems.push({ setting: `${definition.variable}_FILE`, message: `${path} is empty` });
   } catch (error) {

@@ -7,7 +7,7 @@ import { didYouMean } from './did-you-mean.js';
 import { SETTING_DEFINITIONS, type SettingDefinition } from './setting-definitions.js';
 import { readUrlPath } from './setting-values.js';
 import type { SettingsProblem } from './settings-error.js';
-import { messageOf, systemErrorIn } from './system-error.js';
+import { messageOf, systemErrorIn, withName } from './system-error.js';
 
 export const DEFAULT_FILE_NAME = 'billsync.yaml';
 
@@ -151,13 +151,17 @@ function readWebhookPaths(
       const basicAuth =
         entry.basic_auth_file === undefined
           ? (textOf(entry.basic_auth ?? '') ?? '')
-          : readFileSync(resolve(file.folder, entry.basic_auth_file), 'utf8').trim();
+          : readNamed(resolve(file.folder, entry.basic_auth_file)).trim();
       return [{ path: readUrlPath(entry.path), basicAuth, headers: textOf(entry.headers ?? '') ?? '' }];
     } catch (error) {
-      problems.push({ setting, message: `${entry.path}: ${(error as Error).message}` });
+      problems.push({ setting, message: `${entry.path}: ${messageOf(error)}` });
       return [];
     }
   });
+}
+
+function readNamed(path: string): string {
+  return withName(path, () => readFileSync(path, 'utf8'));
 }
 
 /** A settings file in which everything is explained and nothing secret is invited. */

@@ -18,11 +18,35 @@ const WORDS: Readonly<Record<string, string>> = {
   ENXIO: 'it is a device or a pipe that cannot be opened',
 };
 
+/** What to do about it. */
+const ADVICE: Readonly<Record<string, string>> = {
+  ENOENT: 'check its name; one that does not begin with / is looked for in the current folder',
+  EACCES: 'give this user the right to it, or name another',
+  EPERM: 'give this user the right to it, or name another',
+  EISDIR: 'name a file instead',
+  ENOTDIR: 'check its path: all but its last part have to be folders',
+  ENOTEMPTY: 'name another, or move what lies there away',
+  EEXIST: 'name another, or move what lies there away',
+  EROFS: 'name a place that can be written, or mount this one for writing',
+  ENOSPC: 'make room there, then do it again',
+  EDQUOT: 'make room there, then do it again',
+  EIO: 'look at the system log: the disk may be failing',
+  EMFILE: 'raise the limit of open files (ulimit -n), then do it again',
+  ELOOP: 'mend the links, or name what they should lead to',
+  ENAMETOOLONG: 'choose a shorter name',
+  ENXIO: 'name a regular file instead',
+};
+
+/** So Node tells of a folder that is made with its parents on a read-only file system, and Linux of one below /proc. */
+const UNMADE = { words: 'no folder can be made there', advice: 'name a place that can be written' };
+
 export interface SystemError {
   readonly code: string;
   /** null when the system did not say which file it was. */
   readonly path: string | null;
   readonly words: string;
+  /** What to do about it, in one line. */
+  readonly advice: string;
 }
 
 /** The first refusal of the operating system among an error and its causes; null when it is something else. */
@@ -31,9 +55,10 @@ export function systemErrorIn(error: unknown): SystemError | null {
   const { code, path, syscall } = error as NodeJS.ErrnoException;
   // A folder that is there already is no failure where folders are made with those above them.
   const isNoFolder = code === 'EEXIST' && syscall === 'mkdir';
+  if (code === 'ENOENT' && syscall === 'mkdir') return { code, path: path ?? null, ...UNMADE };
   const words = isNoFolder ? 'it is no folder' : typeof code === 'string' ? WORDS[code] : undefined;
-  if (code === undefined || words === undefined) return systemErrorIn(error.cause);
-  return { code, path: path ?? null, words };
+  if (code === undefined || words === undefined) return toldByDuckDb(error) ?? systemErrorIn(error.cause);
+  return { code, path: path ?? null, words, advice: ADVICE[isNoFolder ? 'ENOTDIR' : code] ?? '' };
 }
 
 /** `/etc/x: there is no such file or folder`; any other error's own message. */
@@ -42,3 +67,43 @@ export function messageOf(error: unknown): string {
   if (found === null) return error instanceof Error ? error.message : String(error);
   return found.path === null ? found.words : `${found.path}: ${found.words}`;
 }
+
+/** For `.catch`: the system does not say which file it was once that is open, as when a disk is full. */
+export function naming(path: string): (error: unknown) => never {
+  return (error) => {
+    throw named(error, path);
+  };
+}
+
+/** Runs what needs a file and names the file in the system's refusal. */
+export function withName<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw named(error, path);
+  }
+}
+
+function named(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || 'path' in error || systemErrorIn(error) === null) return error;
+  return Object.assign(error, { path });
+}
+
+/** DuckDB reads and writes files by itself, and tells of a refusal in a sentence only. */
+function toldByDuckDb({ message }: Error): SystemError | null {
+  const [first = ''] = message.split('\n', 1);
+  if (!first.startsWith('IO Error:')) return null;
+  const [code] = DUCKDB_SAYS.find(([, words]) => words.test(first)) ?? [];
+  const words = code === undefined ? undefined : WORDS[code];
+  if (code === undefined || words === undefined) return null;
+  return { code, path: /["']([^"']+)["']/.exec(first)?.[1] ?? null, words, advice: ADVICE[code] ?? '' };
+}
+
+const DUCKDB_SAYS = [
+  ['ENOSPC', /no space left on device/i],
+  ['EDQUOT', /disk quota exceeded/i],
+  ['EACCES', /permission denied/i],
+  ['EROFS', /read-only file system/i],
+  ['EMFILE', /too many open files/i],
+  ['EIO', /input\/output error/i],
+] as const;

@@ -2,6 +2,7 @@
 
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { systemErrorIn } from '../config/system-error.js';
 
 /** A folder that is needed cannot be made. */
 export class FolderError extends Error {
@@ -55,8 +56,7 @@ async function isFolder(path: string): Promise<boolean> {
 }
 
 function cannotBeMade(path: string, cause: unknown): FolderError {
-  const { code } = cause as NodeJS.ErrnoException;
-  return new FolderError(`a folder cannot be made (${code ?? String(cause)})`, {
+  return new FolderError(`a folder cannot be made: ${systemErrorIn(cause)?.words ?? String(cause)}`, {
     subject: path,
     hint: 'choose a folder that can be written (BILLSYNC_DATA_DIR), or give this user the right to',
     cause,

@@ -59,8 +59,8 @@ export class ReportFilterError extends Error {
   override readonly name = 'ReportFilterError';
   readonly code = 'invalid-filter';
   readonly filter: string;
-  constructor(filter: string, message: string) {
-    super(message);
+  constructor(filter: string, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.filter = filter;
   }
 }

@@ -93,6 +93,7 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): 
     throw new ReportFilterError(
       table,
       `${path} cannot be read as ${table}: ${systemErrorIn(error)?.words ?? messageOf(error)}`,
+      { cause: error },
     );
   }
   appender.closeSync();

@@ -1,6 +1,6 @@
 /** Opens the published file for reading only, in a session that can reach nothing else (hazard 17). */
 
-import { access, readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import {
   type DuckDBConnection,
   DuckDBInstance,
@@ -84,9 +84,10 @@ export function readElsewhere(path: string, connect: Connect): void {
  * @throws DamagedFileError when nothing can be read of it; `query` too, of a part that is damaged
  */
 export async function openPublishedFile(path: string): Promise<PublishedFile> {
-  await access(path).catch(() => {
-    throw new NotPublishedError(path);
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ENOENT' ? new NotPublishedError(path) : error;
   });
+  if (found.isDirectory()) throw Object.assign(new Error('It is a folder.'), { code: 'EISDIR', path });
   const { connection, close } = await connectTo(path).catch((error: unknown) => {
     throw asDamage(error, path);
   });

@@ -5,6 +5,7 @@
  * 19 s when it is gone.
  */
 
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -18,6 +19,8 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Settings } from '../config/settings.js';
+import { SettingsError } from '../config/settings-error.js';
+import { messageOf, systemErrorIn } from '../config/system-error.js';
 import { refuseOnceClosed } from './closed-connection.js';
 import { createDataConverter } from './codec.js';
 import { encryptionKeys } from './encryption-keys.js';
@@ -86,7 +89,7 @@ export async function temporalTarget(
   settings: Pick<Settings, 'dataDir' | 'temporalConfigured'>,
 ): Promise<TemporalTarget> {
   if (settings.temporalConfigured) {
-    const { connectionOptions, namespace } = loadClientConnectConfig();
+    const { connectionOptions, namespace } = connectConfig();
     const address = connectionOptions.address ?? 'localhost:7233';
     return {
       address,
@@ -99,6 +102,20 @@ export async function temporalTarget(
   if (record === null) throw new TemporalUnreachableError(null);
   const { address, namespace } = record;
   return { address, namespace, isLocal: true, connection: { address } };
+}
+
+/** Temporal's own variables. A file that one of them names has to be there. @throws SettingsError */
+function connectConfig(): ReturnType<typeof loadClientConnectConfig> {
+  const files = Object.entries(process.env).filter(([name]) => /^TEMPORAL_.*(_PATH|CONFIG_FILE)$/.test(name));
+  for (const [setting, path = ''] of files) {
+    try {
+      if (path !== '') readFileSync(path);
+    } catch (error) {
+      const { words = messageOf(error) } = systemErrorIn(error) ?? {};
+      throw new SettingsError([{ setting, message: `cannot be read: ${path}: ${words}` }]);
+    }
+  }
+  return loadClientConnectConfig();
 }
 
 export async function readEmbeddedRecord(dataDir: string): Promise<EmbeddedRecord | null> {

@@ -2,6 +2,7 @@
 
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { naming } from '../config/system-error.js';
 import type { EnvironmentName } from '../contract/names.js';
 import { keepPrivate } from '../ops/private-folder.js';
 import { EnvironmentMismatchError } from './errors.js';
@@ -26,7 +27,7 @@ async function readMarker(marker: string): Promise<string | null> {
 /** Linked into place, so that of two processes that start at once one wins and none reads half a word. */
 async function writeMarker(marker: string, environment: EnvironmentName): Promise<string> {
   const draft = `${marker}.${process.pid}.tmp`;
-  await writeFile(draft, `${environment}\n`, { mode: 0o600 });
+  await writeFile(draft, `${environment}\n`, { mode: 0o600 }).catch(naming(draft));
   try {
     await link(draft, marker);
     return environment;

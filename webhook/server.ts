@@ -10,7 +10,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Settings } from '../config/settings.js';
-import { systemErrorIn } from '../config/system-error.js';
+import { messageOf, systemErrorIn } from '../config/system-error.js';
 import type { DurablePoint } from '../inbox/durable-point.js';
 import { FsyncError, systemCode } from '../ops/durable-files.js';
 import type { Health } from '../ops/health.js';
@@ -236,9 +236,17 @@ async function loadPair(tls: TlsFiles): Promise<{ cert: Buffer; key: Buffer }> {
     createSecureContext(pair);
     return pair;
   } catch (error) {
-    const what = systemErrorIn(error) === null ? 'do not belong together, or are no PEM' : 'cannot be read';
+    const found = systemErrorIn(error);
+    if (found !== null) {
+      const [what, setting] =
+        found.path === tls.keyPath
+          ? ['key', 'BILLSYNC_WEBHOOK_TLS_KEY']
+          : ['certificate', 'BILLSYNC_WEBHOOK_TLS_CERT'];
+      const message = `The ${what} of the endpoint (${setting}) cannot be read: ${messageOf(error)}.`;
+      throw new WebhookStartError(message, { cause: error });
+    }
     throw new WebhookStartError(
-      `The certificate and key of the endpoint ${what}: ${tls.certPath}, ${tls.keyPath}. Correct BILLSYNC_WEBHOOK_TLS_CERT and BILLSYNC_WEBHOOK_TLS_KEY.`,
+      `The certificate and key of the endpoint do not belong together, or are no PEM: ${tls.certPath}, ${tls.keyPath}. Correct BILLSYNC_WEBHOOK_TLS_CERT and BILLSYNC_WEBHOOK_TLS_KEY.`,
       { cause: error },
     );
   }

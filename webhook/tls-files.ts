@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { generate } from 'selfsigned';
 import type { Settings } from '../config/settings.js';
+import { naming } from '../config/system-error.js';
 import { exists, makeFolder, replaceDurably } from '../ops/durable-files.js';
 import type { Logger } from '../ops/log.js';
 
@@ -47,7 +48,8 @@ export async function prepareTlsFiles(
 }
 
 export async function readTlsFiles(files: TlsFiles): Promise<{ cert: Buffer; key: Buffer }> {
-  const [cert, key] = await Promise.all([readFile(files.certPath), readFile(files.keyPath)]);
+  const read = (path: string) => readFile(path).catch(naming(path));
+  const [cert, key] = await Promise.all([read(files.certPath), read(files.keyPath)]);
   return { cert, key };
 }
 

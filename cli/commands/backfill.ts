@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Settings } from '../../config/settings.js';
+import { naming } from '../../config/system-error.js';
 import type { BackfillHandle, BackfillOutcome } from '../../temporal/backfill-client.js';
 import { withTemporal } from '../ask-temporal.js';
 import { CliError, EXIT } from '../errors.js';
@@ -80,7 +81,8 @@ async function gather(given: readonly string[], flags: BackfillFlags): Promise<r
   const words = given.flatMap((argument) => argument.split('\n')).map((word) => word.trim());
   const named: NamedInvoice[] = words.filter((word) => word !== '').map((word) => ({ word, place: null }));
   if (flags.ids !== undefined) {
-    const text = flags.ids === '-' ? await readStdin() : await readFile(flags.ids, 'utf8');
+    const text =
+      flags.ids === '-' ? await readStdin() : await readFile(flags.ids, 'utf8').catch(naming(flags.ids));
     named.push(...readInvoices(text));
   }
   if (named.length > 0) return named;

@@ -4,6 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { DEFAULT_FILE_NAME, settingsFileTemplate } from '../../config/settings-file.js';
+import { withName } from '../../config/system-error.js';
 import { CliError, EXIT } from '../errors.js';
 import { outputOf, settingFlags, verb } from '../verb.js';
 
@@ -44,6 +45,6 @@ function init(command: Command): void {
       hint: 'add --yes to replace it, or --config FILE to write another',
     });
   }
-  writeFileSync(path, content, { mode: 0o600 });
+  withName(path, () => writeFileSync(path, content, { mode: 0o600 }));
   output.note(`Wrote ${path}. Fill it in, then run \`billsync doctor\`.`);
 }

@@ -1,7 +1,6 @@
 /** `billsync report`: one question answered from the published file, in the form that is needed. */
 
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { EXTRA_TABLES, type ExtraTable, listReports } from '../../reports/catalogue.js';
 import type { OptionalTables } from '../../reports/optional-tables.js';
@@ -18,6 +17,7 @@ import { publishedPath } from '../published.js';
 import { helpOfReport } from '../report-help.js';
 import type { ScheduleWord } from '../report-schedule.js';
 import { collect, contextOf, positiveInteger, verb, withJson } from '../verb.js';
+import { writeWhole } from '../write-whole.js';
 
 interface ReportFlags extends OptionalTables {
   readonly from?: string;
@@ -185,6 +185,7 @@ async function printReport({ databasePath, name, flags, output }: Wanted): Promi
       hint: `add --output ${name}.${rendered.extension}`,
     });
   }
+  if (flags.output !== undefined && flags.dryRun !== true) await writeWhole(flags.output, rendered.body);
   output.note(headOf(result));
   if (flags.output === undefined) await written(rendered.body);
   else if (flags.dryRun === true) {
@@ -193,7 +194,6 @@ async function printReport({ databasePath, name, flags, output }: Wanted): Promi
       `Would write ${counted(result.rows.length, 'row')} as ${format} (${Buffer.byteLength(rendered.body)} bytes) to ${flags.output}${replaced}.`,
     );
   } else {
-    await writeFile(flags.output, rendered.body);
     output.note(`Wrote ${flags.output}.`);
   }
 }

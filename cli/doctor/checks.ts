@@ -17,6 +17,7 @@ import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
 import { counted } from '../output.js';
 import { openPublished } from '../published.js';
+import { checkAlerts } from './check-alerts.js';
 import { checkClientCertificate } from './check-client-certificate.js';
 import { checkEndpoint } from './check-endpoint.js';
 import { checkRunning } from './check-running.js';
@@ -32,6 +33,7 @@ export const CHECKS: readonly Check[] = [
   { name: 'clock', isInFolder: false, run: checkClock },
   { name: 'temporal', isInFolder: true, run: checkTemporal },
   { name: 'endpoint', isInFolder: false, run: checkEndpoint },
+  { name: 'alerts', isInFolder: false, run: checkAlerts },
   { name: 'processes', isInFolder: false, run: checkRunning },
   { name: 'inbox', isInFolder: true, run: checkInbox },
   { name: 'warehouse', isInFolder: false, run: checkWarehouse },

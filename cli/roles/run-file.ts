@@ -3,6 +3,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.js';
+import { withName } from '../../config/system-error.js';
 
 export interface RunFile {
   readonly pid: number;
@@ -23,7 +24,7 @@ export function writeRunFile(
   mkdirSync(join(settings.dataDir, 'run'), { recursive: true, mode: 0o700 });
   const file: RunFile = { pid: process.pid, role, since: new Date().toISOString(), addresses };
   const draft = `${path}.${process.pid}.tmp`;
-  writeFileSync(draft, `${JSON.stringify(file)}\n`, { mode: 0o600 });
+  withName(draft, () => writeFileSync(draft, `${JSON.stringify(file)}\n`, { mode: 0o600 }));
   renameSync(draft, path);
   return {
     remove() {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { readAddresses } from '../state/address-file.js';
 import { CommandFailure, EXIT } from './failure.js';
+import { refusedBySystem } from './refused-by-system.js';
 
 export interface ConnectionOptions {
   readonly data?: string;
@@ -94,8 +95,9 @@ export function dataDirOf({ data }: ConnectionOptions): string {
 function readCa(path: string): string {
   try {
     return readFileSync(path, 'utf8');
-  } catch {
-    throw new CommandFailure(EXIT.usage, [`The CA file ${path} cannot be read.`, 'Name it with --ca-file.']);
+  } catch (error) {
+    const words = refusedBySystem(error, path)?.lines[0] ?? `The CA file ${path} cannot be read.`;
+    throw new CommandFailure(EXIT.usage, [words, '  → name the CA of the sandbox with --ca-file']);
   }
 }
 

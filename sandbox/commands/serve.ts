@@ -6,6 +6,7 @@ import { DataDirLockedError } from '../state/address-file.js';
 import { FolderSettingsError } from '../state/folder-settings.js';
 import { dataDirOf } from './admin-client.js';
 import { CommandFailure, EXIT } from './failure.js';
+import { refusedBySystem } from './refused-by-system.js';
 import { conclude } from './verb.js';
 import { decimalNumber, given, wholeNumber } from './words.js';
 
@@ -101,7 +102,7 @@ async function start(options: ServeOptions): Promise<Sandbox> {
         'Use another port with --port, or 0.',
       ]);
     }
-    throw error;
+    throw refusedBySystem(error, dataDirOf(options)) ?? error;
   }
 }
 

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import { Command } from 'commander';
 import { type AdminCall, AdminClient, type ConnectionOptions } from './admin-client.js';
 import { CommandFailure, EXIT } from './failure.js';
+import { refusedBySystem } from './refused-by-system.js';
 
 export interface VerbOptions extends ConnectionOptions {
   readonly json?: boolean;
@@ -47,7 +48,7 @@ export async function conclude(
   try {
     await work();
   } catch (error) {
-    const failure = error instanceof CommandFailure ? error : null;
+    const failure = error instanceof CommandFailure ? error : refusedBySystem(error);
     const lines = failure?.lines ?? [`This is a bug of the sandbox: ${(error as Error).message}`];
     process.stderr.write(`${lines.slice(0, 3).join('\n')}\n`);
     if (options.verbose === true) process.stderr.write(`${(error as Error).stack}\n`);

@@ -1,11 +1,10 @@
 /** The verbs about webhook registrations and what is sent to them. */
 
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { type Delivery, EVENT_TYPES, type Registration } from '../model.js';
 import { group } from './invoices.js';
 import { ask, conclude, confirm, table, type VerbOptions, verb } from './verb.js';
-import { collect, collectWords, given, headerLines, wholeNumber } from './words.js';
+import { collect, collectWords, given, headerLines, textOf, wholeNumber } from './words.js';
 
 interface SettingsOptions extends VerbOptions {
   readonly url?: string;
@@ -175,7 +174,7 @@ function settingsOf(options: SettingsOptions): Record<string, unknown> {
     eventTypes: eventType,
     tenants: isAll ? 'all' : tenant,
     headers: header === undefined ? undefined : headerLines(header),
-    caPem: endpointCa === undefined ? undefined : readFileSync(endpointCa, 'utf8'),
+    caPem: endpointCa === undefined ? undefined : textOf(endpointCa),
   });
 }
 

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import { CommandFailure, EXIT } from './failure.js';
+import { refusedBySystem } from './refused-by-system.js';
 
 export function collect(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];
@@ -49,13 +50,23 @@ export function headerLines(lines: readonly string[] = []): Record<string, strin
 /** @throws CommandFailure when the file cannot be read or holds no JSON object */
 export function jsonFile(path: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(readFileSync(path === '-' ? 0 : path, 'utf8'));
+    const value: unknown = JSON.parse(textOf(path === '-' ? 0 : path));
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       return value as Record<string, unknown>;
     }
     throw new Error('it is no JSON object');
   } catch (error) {
+    if (error instanceof CommandFailure) throw error;
     throw new CommandFailure(EXIT.usage, [`The file ${path} cannot be used: ${(error as Error).message}`]);
+  }
+}
+
+/** @throws CommandFailure when the file cannot be read */
+export function textOf(path: string | 0): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw refusedBySystem(error, path === 0 ? 'stdin' : path) ?? error;
   }
 }
 

@@ -64,6 +64,8 @@ describe('makeFolders', () => {
     await expect(makeFolders('/proc/billsync/data')).rejects.toThrow(/cannot be made/);
     writeFileSync(join(root, 'file'), '');
     await expect(makeFolders(join(root, 'file'))).rejects.toThrow(/something else/);
-    await expect(makeFolders(join(root, 'file', 'below'))).rejects.toThrow(/cannot be made \(ENOTDIR\)/);
+    await expect(makeFolders(join(root, 'file', 'below'))).rejects.toThrow(
+      /cannot be made: a part of its path is not a folder/,
+    );
   });
 });

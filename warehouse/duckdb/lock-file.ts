@@ -7,6 +7,7 @@
 
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { naming } from '../../config/system-error.js';
 import { isStillRunning, ownIdentity, type ProcessIdentity } from '../../ops/process-identity.js';
 import { WarehouseLockedError } from '../errors.js';
 
@@ -34,7 +35,7 @@ export async function takeLock(path: string, request: LockRequest): Promise<Lock
   const mine: LockOwner = { ...ownIdentity(), role: request.role, since: request.now.toISOString() };
   const deadline = performance.now() + (request.patienceMs ?? 0);
   const draft = `${path}.${process.pid}.tmp`;
-  await writeFile(draft, `${JSON.stringify(mine)}\n`, { mode: 0o600 });
+  await writeFile(draft, `${JSON.stringify(mine)}\n`, { mode: 0o600 }).catch(naming(draft));
   let takenOver = false;
   try {
     for (let attempt = 0; attempt < 10; ) {

@@ -1,0 +1,305 @@
+/**
+ * A walk over every file and folder that a person names, in flags, settings and the settings file, and over every way in
+ * which an operating system refuses one: what is told names the file, says why and what to do, in three lines at most,
+ * with the exit code that scripts rely on.
+ */
+
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Play, Played } from '../support/play-commands.js';
+import { playAmongRefusals, type Refusal, WORDS } from '../support/refusing-places.js';
+import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'billsync-refused-'));
+const root = join(folder, 'places');
+let fixture: ReportsFixture;
+
+/** A place of each kind; to be read, or to be written at. */
+const READ: Partial<Record<Refusal, string>> = {
+  missing: 'none',
+  folder: 'folder',
+  locked: 'locked',
+  below: 'file/x',
+  circle: 'circle',
+};
+const WRITTEN: Partial<Record<Refusal, string>> = {
+  missing: 'none/x',
+  folder: 'folder',
+  locked: 'sealed/x',
+  below: 'file/x',
+  circle: 'circle/x',
+  full: 'full/x',
+  readonly: 'readonly/x',
+};
+
+/** Where a folder would be made. */
+const UNMADE: Partial<Record<Refusal, string>> = {
+  locked: 'sealed/x',
+  below: 'file/x',
+  circle: 'circle/x',
+  full: 'full/x',
+  readonly: 'readonly/x',
+};
+/** What is a folder already, or should be one. */
+const FOLDERS: Partial<Record<Refusal, string>> = {
+  locked: 'sealed',
+  below: 'file',
+  circle: 'circle',
+  full: 'full/data',
+  readonly: 'readonly/data',
+};
+const UNREAD: Partial<Record<Refusal, string>> = { locked: 'sealed', below: 'file', circle: 'circle' };
+
+interface Walk {
+  readonly places: Partial<Record<Refusal, string>>;
+  readonly play: (path: string) => {
+    readonly args: readonly string[];
+    readonly env?: Readonly<Record<string, string>>;
+  };
+  /** How the sentence names it, beside its path. */
+  readonly named?: string;
+  /** What is named lies inside the place. */
+  readonly inside?: RegExp;
+  /** It is one finding of `doctor` among others. */
+  readonly isFinding?: boolean;
+  /** Words other than the usual ones. */
+  readonly words?: Partial<Record<Refusal, RegExp>>;
+}
+
+const SERVICE = {
+  BILLSYNC_BASE_URL: 'https://127.0.0.1:9',
+  BILLSYNC_AUTH_URL: 'https://127.0.0.1:9',
+  BILLSYNC_CLIENT_ID: 'a',
+  BILLSYNC_CLIENT_SECRET: 'b',
+};
+const TABLES = {
+  rates: 'rate-variance',
+  costs: 'margin',
+  accepted: 'proof',
+  payments: 'payables',
+  statements: 'carrier-statements',
+  disputes: 'adjustments',
+  budget: 'budget',
+  fx: 'budget',
+};
+const good = join(folder, 'good.csv');
+
+const reading = (args: (path: string) => readonly string[], more: Partial<Walk> = {}): Walk => ({
+  places: READ,
+  play: (path) => ({ args: args(path) }),
+  ...more,
+});
+const setting = (name: string, args: readonly string[], env = {}, more: Partial<Walk> = {}): Walk => ({
+  places: READ,
+  play: (path) => ({ args, env: { ...env, [name]: path } }),
+  named: name,
+  ...more,
+});
+const writing = (args: (path: string) => readonly string[], more: Partial<Walk> = {}): Walk => ({
+  places: WRITTEN,
+  play: (path) => ({ args: args(path) }),
+  ...more,
+});
+
+const LOOKING = [
+  ['invoices', 'list'],
+  ['events', 'list'],
+  ['quarantine', 'list'],
+];
+const WORKING = [
+  ['verify'],
+  ['snapshot'],
+  ['import', good],
+  ['rebuild'],
+  ['webhook', '--port', '0'],
+  ['temporal'],
+];
+const nameOf = (args: readonly string[]): string => args.slice(0, 2).join(' ').replace(good, 'FILE');
+const dataFolder = (args: readonly string[], places: Walk['places']): Walk => ({
+  places,
+  play: (path) => ({ args, env: { BILLSYNC_DATA_DIR: path, BILLSYNC_ADMIN_PORT: '0' } }),
+});
+const { missing: _missing, full: _full, ...ALERTED } = WRITTEN;
+
+const WALKS: Readonly<Record<string, Walk>> = {
+  'the settings file of --config': reading((path) => ['config', 'show', '--config', path]),
+  'the settings file of BILLSYNC_CONFIG': setting('BILLSYNC_CONFIG', ['config', 'show'], {}, { named: '' }),
+  'a secret in a file': setting('BILLSYNC_CLIENT_SECRET_FILE', ['config', 'show']),
+  'a key of encryption in a file': setting('BILLSYNC_ENCRYPTION_KEY_FILE', ['schedule', 'show']),
+  'the client certificate': setting('BILLSYNC_CLIENT_CERT', ['import', good], {
+    ...SERVICE,
+    BILLSYNC_CLIENT_KEY: good,
+  }),
+  'the CA file': setting('BILLSYNC_CA_FILE', ['import', good], SERVICE),
+  'the certificate of the endpoint': setting('BILLSYNC_WEBHOOK_TLS_CERT', ['webhook', '--port', '0'], {
+    BILLSYNC_WEBHOOK_TLS_KEY: good,
+  }),
+  'the key of the endpoint': setting('BILLSYNC_WEBHOOK_TLS_KEY', ['webhook', '--port', '0'], {
+    BILLSYNC_WEBHOOK_TLS_CERT: good,
+  }),
+  'a file to import': reading((path) => ['import', path], { words: { folder: /is a folder/ } }),
+  'a file of ids': reading((path) => ['backfill', '--ids', path]),
+  ...Object.fromEntries(
+    Object.entries(TABLES).map(([table, report]) => [
+      `the ${table} of a report`,
+      reading((path) => ['report', report, `--${table}`, path], { named: table }),
+    ]),
+  ),
+  'the rates of a scheduled report': reading((path) => [
+    'report',
+    'rate-variance',
+    '--schedule',
+    'daily',
+    '--output',
+    '/srv',
+    '--rates',
+    path,
+  ]),
+  "Temporal's own settings": setting('TEMPORAL_CONFIG_FILE', ['schedule', 'show'], {
+    TEMPORAL_ADDRESS: '127.0.0.1:9',
+  }),
+  "the certificate of Temporal's clients": setting('TEMPORAL_TLS_CLIENT_CERT_PATH', ['schedule', 'show'], {
+    TEMPORAL_ADDRESS: '127.0.0.1:9',
+    TEMPORAL_TLS_CLIENT_KEY_PATH: good,
+  }),
+  'the CA of an endpoint, for the sandbox': reading((path) => [
+    ...['sandbox', 'webhooks', 'add', '--url', 'https://127.0.0.1:9', '--endpoint-ca', path],
+    ...['--admin-url', 'https://127.0.0.1:9/admin', '--ca-file', good],
+  ]),
+  'the CA of the sandbox': reading((path) => [
+    ...['sandbox', 'webhooks', 'list', '--admin-url', 'https://127.0.0.1:9/admin', '--ca-file', path],
+  ]),
+  'the data folder of the sandbox': {
+    places: UNMADE,
+    play: (path) => ({ args: ['sandbox', 'serve', '--data', path, '--port', '0'] }),
+  },
+  ...Object.fromEntries(
+    ['csv', 'parquet'].map((format) => [
+      `a report written as ${format}`,
+      writing((path) => ['report', 'tenants', '--format', format, '--output', path]),
+    ]),
+  ),
+  'an export': writing((path) => ['export', '--output', path], {
+    places: UNMADE,
+    words: { below: /it is no folder/ },
+  }),
+  'new settings': writing((path) => ['init', '--config', path, '--yes']),
+  ...Object.fromEntries(
+    LOOKING.map((args) => [`the data folder of ${nameOf(args)}`, dataFolder(args, UNREAD)]),
+  ),
+  ...Object.fromEntries(
+    WORKING.map((args) => [`the data folder of ${nameOf(args)}`, dataFolder(args, FOLDERS)]),
+  ),
+  'the published file': {
+    places: { locked: 'locked', circle: 'circle', folder: 'folder' },
+    play: (path) => ({
+      args: ['report', 'tenants'],
+      env: { BILLSYNC_DATA_DIR: join(folder, `published-${basename(path)}`) },
+    }),
+    inside: /published-\w+\/reports\.duckdb/,
+  },
+  'the archive': setting(
+    'BILLSYNC_ARCHIVE',
+    ['verify'],
+    {},
+    {
+      named: '',
+      places: { ...UNREAD, readonly: 'readonly/x' },
+      words: { below: /a folder is needed where something else is/ },
+    },
+  ),
+  'the file for alerts': setting('BILLSYNC_ALERT_FILE', ['doctor'], {}, { places: ALERTED, isFinding: true }),
+};
+
+/** With no more than so few, something is refused wherever the command has come to. */
+const CROWDED: readonly Step[] = [0, 1].flatMap((openFiles) =>
+  [
+    ['report', 'rate-variance', '--rates', good],
+    ['backfill', '--ids', good],
+    ['import', good],
+    ['verify'],
+  ].map((args) => ({
+    ...{
+      what: `${nameOf(args)} with ${openFiles} more files`,
+      place: 'crowded',
+      path: '',
+      args,
+      env: {},
+      openFiles,
+    },
+    walk: { places: {}, play: () => ({ args }) },
+  })),
+);
+
+interface Step extends Play {
+  readonly what: string;
+  readonly place: Refusal;
+  readonly path: string;
+  readonly walk: Walk;
+}
+const STEPS: readonly Step[] = [
+  ...Object.entries(WALKS).flatMap(([what, walk]) =>
+    Object.entries(walk.places).flatMap(([place, name]) => {
+      if (name === undefined) return [];
+      // Each its own, where something could be made.
+      const path = join(root, name.replace(/x$/, `x-${Object.keys(WALKS).indexOf(what)}`));
+      const { args, env = {} } = walk.play(path);
+      return [{ what, place: place as Refusal, path, walk, args, env }];
+    }),
+  ),
+  // Last: a module that could not be read stays unread.
+  ...CROWDED,
+];
+
+let played: readonly Played[];
+beforeAll(async () => {
+  writeFileSync(good, 'x\r\n');
+  fixture = await reportsFixture([anInvoice([aShipment()])]);
+  for (const place of ['locked', 'circle', 'folder']) mkdirSync(join(folder, `published-${place}`));
+  const published = (place: string) => join(folder, `published-${place}`, 'reports.duckdb');
+  copyFileSync(join(fixture.folder, 'reports.duckdb'), published('locked'));
+  chmodSync(published('locked'), 0o000);
+  symlinkSync('reports.duckdb', published('circle'));
+  mkdirSync(published('folder'));
+  played = await playAmongRefusals(
+    root,
+    STEPS.map(({ args, env, openFiles }) => ({
+      ...(openFiles === undefined ? {} : { openFiles }),
+      args,
+      env: { BILLSYNC_DATA_DIR: fixture.folder, ...env },
+    })),
+  );
+}, 300_000);
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await fixture.remove();
+});
+
+describe('billsync', () => {
+  test.each(STEPS.map((step, index) => ({ ...step, index })))(
+    'tells of $what: $place',
+    ({ place, path, walk, index }) => {
+      const { exitCode, stdout, stderr } = played[index] as Played;
+      const said = walk.isFinding === true ? findingOf(stdout) : stderr;
+      expect(said).toMatch(walk.words?.[place] ?? WORDS[place]);
+      expect(said).toMatch(walk.inside ?? escaped(path.replace(/\/x-\d+$/, '')));
+      expect(said).toContain(walk.named ?? '');
+      expect(said).toMatch(/^ +→ \S/m);
+      expect(said.trim().split('\n').length).toBeLessThanOrEqual(3);
+      expect(said).not.toMatch(/^\s+at |should not happen|Error:|\bE[A-Z]{4,}\b/m);
+      expect(exitCode).toBe(walk.isFinding === true ? 1 : ['full', 'crowded'].includes(place) ? 1 : 2);
+    },
+  );
+});
+
+function findingOf(stdout: string): string {
+  const lines = stdout.split('\n');
+  const at = lines.findIndex((line) => line.startsWith('✗ alerts'));
+  return lines.slice(at, at + 2).join('\n');
+}
+
+function escaped(text: string): RegExp {
+  return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+}
