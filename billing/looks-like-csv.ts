@@ -1,6 +1,6 @@
 /** Tells an invoice CSV from what a service sends in its place (a page, a notice, an archive), by its first bytes. */
 
-import { CSV_HEADERS } from '../contract/names.js';
+import { CSV_HEADERS } from '../contract/columns.js';
 import { printable } from '../contract/printable.js';
 
 /** As much as is looked at; a header line is shorter. */

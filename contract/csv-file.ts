@@ -1,5 +1,7 @@
 /** What is known of the bytes of an invoice CSV once they were read: the first of the three readers (design: load). */
 
+import { CSV_EDITIONS, CSV_HEADERS } from './columns.js';
+
 /** What a partner may accept besides the specified form (`BILLSYNC_CSV_TOLERATE`). */
 export const CSV_TOLERANCES = ['line-ends', 'column-order', 'added-columns', 'decimals'] as const;
 export type CsvTolerance = (typeof CSV_TOLERANCES)[number];
@@ -33,6 +35,18 @@ export interface CsvScan {
    * Scans made before there were cuts lack them.
    */
   readonly cuts?: readonly number[];
+  /** Columns of the header, when it is an earlier one than today's (`CSV_EDITIONS`); left out: the first fourteen. */
+  readonly columns?: number;
+}
+
+/** Whether a file has the specified form, or nothing but its header, so that DuckDB reads it as it is. */
+export function isSpecified(scan: CsvScan): boolean {
+  return (scan.findingCount === 0 || isHeaderOnly(scan)) && hasAllColumns(scan);
+}
+
+/** Whether a file has the columns of today, as far as its header was right. */
+export function hasAllColumns({ columns = CSV_EDITIONS[0]?.length }: CsvScan): boolean {
+  return columns === CSV_HEADERS.length;
 }
 
 /** Whether all that is wrong with a file is that it has no rows: right where the invoice has no shipments. */
@@ -40,9 +54,9 @@ export function isHeaderOnly({ findings, findingCount }: CsvScan): boolean {
   return findingCount === 1 && findings[0]?.rule === 'no-rows';
 }
 
-/** Whether a file is of another form than the specified one, which a partner may accept: other columns, other line ends. */
-export function isOfOtherForm({ findings }: CsvScan): boolean {
-  return findings.some(({ rule }) => rule === 'header' || rule === 'bare-lf');
+/** Whether a file has other columns or line ends than specified: earlier columns are accepted, the rest where a partner says so. */
+export function isOfOtherForm(scan: CsvScan): boolean {
+  return !hasAllColumns(scan) || scan.findings.some(({ rule }) => rule === 'header' || rule === 'bare-lf');
 }
 
 /** A file that lies in the archive under its hash. */

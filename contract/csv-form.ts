@@ -1,13 +1,13 @@
 /** The forms of a CSV that a partner may accept besides the specified one, and where a file of such a form has its cells. */
 
+import { CSV_EDITIONS, CSV_HEADERS } from './columns.js';
 import type { CsvTolerance } from './csv-file.js';
 import { isNothing } from './invisible.js';
-import { CSV_HEADERS } from './names.js';
 
 export interface CsvForm {
   /** Every column's name, in the order of the file. */
   readonly names: readonly string[];
-  /** For each of the fourteen columns its place in a record, from 0. */
+  /** For each specified column its place in a record, from 0; -1 for one that came after the file. */
   readonly places: readonly number[];
   /** Places of the columns that the specification does not know. */
   readonly added: readonly number[];
@@ -20,12 +20,14 @@ const MOST_ADDED_BYTES = 2_000;
 
 /** null when a column is missing, a name stands twice, or an added one has none. */
 export function readForm(names: readonly string[]): CsvForm | null {
-  const places = CSV_HEADERS.map((name) => names.indexOf(name));
-  if (places.includes(-1) || new Set(names).size !== names.length) return null;
+  const edition = CSV_EDITIONS.findLast((headers) => headers.every((header) => names.includes(header)));
+  if (edition === undefined || new Set(names).size !== names.length) return null;
+  const places = CSV_HEADERS.map((header) => (edition.includes(header) ? names.indexOf(header) : -1));
   const added = names.flatMap((name, place) => (places.includes(place) ? [] : [{ name, place }]));
   if (added.some(({ name }) => isNothing(name))) return null;
   if (Buffer.byteLength(added.map(({ name }) => name).join('')) > MOST_ADDED_BYTES) return null;
-  const isInOrder = places.every((place, index) => index === 0 || place > (places[index - 1] ?? 0));
+  const inOrder = edition.map((header) => names.indexOf(header));
+  const isInOrder = inOrder.every((place, index) => index === 0 || place > (inOrder[index - 1] ?? 0));
   return {
     names,
     places,

@@ -1,7 +1,7 @@
 /** Reads an invoice CSV's bytes as they pass and says whether they keep the file rules (spec 2.8), since no CSV reader does. */
 
+import { CSV_EDITIONS, CSV_HEADERS } from './columns.js';
 import type { CsvFinding, CsvScan } from './csv-file.js';
-import { CSV_HEADERS } from './names.js';
 import { printable } from './printable.js';
 import { Utf8Validator } from './utf8-validator.js';
 
@@ -38,8 +38,11 @@ const LF = 0x0a;
 const NUL = 0x00;
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
-/** The header record and what ends it; any name may stand in quotes, since that is the same record to every CSV reader. */
-const HEADER = new RegExp(`^${CSV_HEADERS.map((name) => `(?:${name}|"${name}")`).join(',')}(?=[\\r\\n]|$)`);
+/** Header records and what ends them; any name may stand in quotes, since that is the same record to every CSV reader. */
+const HEADERS = CSV_EDITIONS.map((names) => ({
+  names,
+  pattern: new RegExp(`^${names.map((name) => `(?:${name}|"${name}")`).join(',')}(?=[\\r\\n]|$)`),
+}));
 const LONGEST_HEADER = BOM.length + CSV_HEADERS.map((name) => `"${name}"`).join(',').length + 2;
 /** Bytes of a field that a finding may show. */
 const SHOWN_BYTES = 200;
@@ -88,7 +91,7 @@ export class CsvScanner {
   #fieldStart = 0;
   #carried: Buffer = Buffer.alloc(0);
 
-  readonly #names: readonly string[];
+  #names: readonly string[];
   readonly #isHeaderJudged: boolean;
   readonly #takesLineFeeds: boolean;
 
@@ -138,13 +141,18 @@ export class CsvScanner {
       findingCount: this.#findingCount,
       endsWithLineEnd: this.#endsWithLineEnd,
       cuts: this.#cuts,
+      ...(this.#isHeaderJudged || this.#names === CSV_EDITIONS[0] ? {} : { columns: this.#names.length }),
     };
   }
 
   #pushHead(head: Buffer): void {
     this.#head = null;
     const start = head.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0;
-    this.#headerIsRight = this.#isHeaderJudged || HEADER.test(head.toString('latin1', start, LONGEST_HEADER));
+    const header = HEADERS.find(({ pattern }) =>
+      pattern.test(head.toString('latin1', start, LONGEST_HEADER)),
+    );
+    this.#headerIsRight = this.#isHeaderJudged || header !== undefined;
+    if (!this.#isHeaderJudged && header !== undefined) this.#names = header.names;
     if (!this.#headerIsRight) this.#add('header', wrongHeader(head.toString('utf8', start, LONGEST_HEADER)));
     this.#offset = start;
     this.#recordOffset = start;

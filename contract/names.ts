@@ -23,25 +23,6 @@ export type EnvironmentName = (typeof ENVIRONMENTS)[number];
 export const FILE_SOURCES = ['event', 'regenerate', 'export', 'file'] as const;
 export type FileSource = (typeof FILE_SOURCES)[number];
 
-/** The columns of the invoice CSV, in order (spec 2.8). */
-export const CSV_HEADERS = [
-  'Tenant',
-  'Invoice Generation Date',
-  'Invoice ID',
-  'Ship Date',
-  'Origin',
-  'Currency Code',
-  'Billing Cost',
-  'Billable Weight',
-  'Billable Weight Unit',
-  'Tracking Number',
-  'Carrier',
-  'Carrier Zone',
-  'Carrier Invoice Date',
-  'Service Level',
-] as const;
-export type CsvHeader = (typeof CSV_HEADERS)[number];
-
 /** `billing`: network work, any number of workers. `warehouse`: the one process that holds the writer. */
 export function taskQueues(environment: EnvironmentName): {
   readonly billing: string;

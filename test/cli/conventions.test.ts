@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { VERBS } from '../../cli/verbs.js';
-import { CSV_HEADERS } from '../../contract/names.js';
+import { CSV_HEADERS } from '../../contract/columns.js';
 import { takeLock } from '../../warehouse/duckdb/lock-file.js';
 import { BILLSYNC, billsync, cleanEnvironment } from '../support/billsync.js';
 

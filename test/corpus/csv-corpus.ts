@@ -4,7 +4,7 @@
  * `-`: no single one).
  */
 
-import { CSV_HEADERS, type CsvHeader } from '../../contract/names.js';
+import { CSV_HEADERS, type CsvHeader } from '../../contract/columns.js';
 
 export interface CorpusCase {
   readonly name: string;

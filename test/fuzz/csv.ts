@@ -3,7 +3,7 @@
  * form comes, when that is tolerated, to the rows of the same file in the specified one.
  */
 
-import { CSV_HEADERS } from '../../contract/names.js';
+import { CSV_HEADERS } from '../../contract/columns.js';
 import type { Dice } from '../simulation/dice.js';
 import type { FuzzRun } from '../support/fuzz.js';
 import { damaged } from '../support/hostile-json.js';

@@ -4,7 +4,7 @@
  */
 
 import { parse } from 'csv-parse/sync';
-import { CSV_HEADERS } from '../../contract/names.js';
+import { CSV_HEADERS } from '../../contract/columns.js';
 import { brokenCells } from '../../warehouse/csv/cell-rules.js';
 
 export type ReferenceVerdict =

@@ -9,10 +9,11 @@ import { stringify } from 'csv-stringify/sync';
 import { pino } from 'pino';
 import type { Archive, ArchivedEvent } from '../../archive/archive.js';
 import { openFolderArchive } from '../../archive/folder-archive.js';
+import { CSV_HEADERS, type CsvHeader } from '../../contract/columns.js';
 import type { ArchivedFile } from '../../contract/csv-file.js';
 import { CsvScanner } from '../../contract/csv-scanner.js';
 import type { InvoiceHeader } from '../../contract/invoice-event.js';
-import { CSV_HEADERS, type CsvHeader, type EventType } from '../../contract/names.js';
+import type { EventType } from '../../contract/names.js';
 import { openWarehouse } from '../../warehouse/open-warehouse.js';
 import type { OpenWarehouseOptions } from '../../warehouse/opening.js';
 import type { LoadOutcome, LoadRequest, Warehouse } from '../../warehouse/warehouse.js';
@@ -102,17 +103,15 @@ const CELLS: Record<CsvHeader, string> = {
 };
 
 /** The bytes of a file, by a writer that is not ours. */
-export function aCsv(rows: readonly Cells[] = [{}], invoiceId = INVOICE): Buffer {
+export function aCsv(rows: readonly Cells[] = [{}], invoiceId = INVOICE, headers = CSV_HEADERS): Buffer {
   const lines = rows.map((cells, index) =>
-    CSV_HEADERS.map((name) => {
+    headers.map((name) => {
       const base =
         name === 'Invoice ID' ? invoiceId : name === 'Tracking Number' ? `1Z${index}` : CELLS[name];
       return cells[name] ?? base;
     }),
   );
-  return Buffer.from(
-    stringify([CSV_HEADERS, ...lines], { record_delimiter: '\r\n', quoted_match: /[\r\n]/ }),
-  );
+  return Buffer.from(stringify([headers, ...lines], { record_delimiter: '\r\n', quoted_match: /[\r\n]/ }));
 }
 
 /** The header and its line end. */

@@ -1,9 +1,9 @@
 /** BILLSYNC_CSV_TOLERATE: what a partner accepts besides the specified form loads exactly, and nothing else does. */
 
 import { afterEach, describe, expect, test } from 'vitest';
+import { CSV_HEADERS } from '../../contract/columns.js';
 import { CSV_TOLERANCES, type CsvTolerance } from '../../contract/csv-file.js';
 import { RECORDS_PER_CUT } from '../../contract/csv-scanner.js';
-import { CSV_HEADERS } from '../../contract/names.js';
 import { rejection } from '../../warehouse/import/refused-files.js';
 import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.js';
 import {

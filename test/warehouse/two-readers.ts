@@ -7,10 +7,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { type ArchivedFile, CSV_TOLERANCES } from '../../contract/csv-file.js';
+import { CSV_HEADERS } from '../../contract/columns.js';
+import { type ArchivedFile, CSV_TOLERANCES, type CsvScan } from '../../contract/csv-file.js';
 import { CsvScanner } from '../../contract/csv-scanner.js';
 import { isNothing } from '../../contract/invisible.js';
-import { CSV_HEADERS } from '../../contract/names.js';
 import { isCurrency } from '../../warehouse/csv/currencies.js';
 import { findBrokenRows } from '../../warehouse/csv/find-broken-rows.js';
 import { Database } from '../../warehouse/duckdb/database.js';
@@ -101,7 +101,7 @@ export async function openReaders(): Promise<Readers> {
     compareForms: (specified, other) =>
       written(specified, async (path) => {
         const isGood = readReference(specified, INVOICE).isGood;
-        const file = { invoiceId: INVOICE, file: { sizeBytes: other.length } };
+        const file = { invoiceId: INVOICE, file: { sizeBytes: other.length, scan: scanOf(other) } };
         const read = await written(other, (csvPath) =>
           tolerate({ ...file, csvPath }, CSV_TOLERANCES, database.temporaryFolder),
         );
@@ -135,9 +135,7 @@ async function compare(
   bytes: Buffer,
 ): Promise<{ readonly why: string | null; readonly isGood: boolean }> {
   const reference = readReference(bytes, INVOICE);
-  const scanner = new CsvScanner(RECORDS_PER_CUT);
-  scanner.push(bytes);
-  const scan = scanner.end();
+  const scan = scanOf(bytes);
   const isGood = reference.isGood;
   if (scan.findingCount > 0) {
     const said = scan.findings.map(({ rule }) => rule).join(', ');
@@ -356,4 +354,10 @@ function asAmount(value: number, decimals: number): string {
   const digits = `${Math.abs(value)}`.padStart(decimals + 1, '0');
   const text = decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
   return value < 0 ? `-${text}` : text;
+}
+
+function scanOf(bytes: Buffer): CsvScan {
+  const scanner = new CsvScanner(RECORDS_PER_CUT);
+  scanner.push(bytes);
+  return scanner.end();
 }

@@ -1,11 +1,11 @@
 /** The rules a row has to keep, in TypeScript: the second reading of what sql/schema/session.sql checks, cell by cell. */
 
+import { type ColumnRule, CSV_COLUMNS, type CsvColumn, type CsvHeader } from '../../contract/columns.js';
 import { isNothing } from '../../contract/invisible.js';
-import { CSV_HEADERS, type CsvHeader } from '../../contract/names.js';
 import { uuidOrNull } from '../../contract/uuid-or-null.js';
 import { isCurrency } from './currencies.js';
 
-export type CellRule = 'required' | 'date' | 'amount' | 'weight' | 'unit' | 'currency' | 'invoice-id';
+export type CellRule = 'required' | Exclude<ColumnRule, 'text'>;
 
 export interface BrokenCell {
   readonly column: CsvHeader;
@@ -15,66 +15,47 @@ export interface BrokenCell {
 
 const AMOUNT = /^-?[0-9]{1,14}(?:\.[0-9]{1,4})?$/;
 const WEIGHT = /^[0-9]{1,14}(?:\.[0-9]{1,4})?$/;
-const REQUIRED: ReadonlySet<CsvHeader> = new Set([
-  'Tenant',
-  'Invoice Generation Date',
-  'Invoice ID',
-  'Ship Date',
-  'Currency Code',
-  'Billing Cost',
-  'Tracking Number',
-  'Carrier',
-]);
+
+const KEEPS: Record<Exclude<ColumnRule, 'text'>, (cell: string, invoiceId: string | null) => boolean> = {
+  date: isDay,
+  'invoice-id': isUuidOf,
+  currency: isCurrency,
+  amount: (cell) => AMOUNT.test(cell),
+  weight: (cell) => WEIGHT.test(cell),
+  unit: (cell) => cell === 'LB' || cell === 'KG',
+};
 
 /**
- * What is wrong with the 14 cells of a record, from left to right; empty when it may be loaded.
+ * What is wrong with the cells of a record, in the order of `CSV_COLUMNS`, from left to right; empty when it may be loaded.
  *
  * @param invoiceId null: any UUID will do
  */
 export function brokenCells(cells: readonly string[], invoiceId: string | null): readonly BrokenCell[] {
-  return CSV_HEADERS.flatMap((column, index) => {
+  return CSV_COLUMNS.flatMap((column, index) => {
     const value = cells[index] ?? '';
     const rule = brokenRule(column, value, cells, invoiceId);
-    return rule === null ? [] : [{ column, rule, value }];
+    return rule === null ? [] : [{ column: column.header, rule, value }];
   });
 }
 
 function brokenRule(
-  column: CsvHeader,
+  { rule, isRequired }: CsvColumn,
   value: string,
   cells: readonly string[],
   invoiceId: string | null,
 ): CellRule | null {
-  if (REQUIRED.has(column) && isNothing(value)) return 'required';
-  if (value === '') {
-    // A weight without its unit means nothing; a unit without a weight says nothing and is let be.
-    return column === 'Billable Weight Unit' && cells[WEIGHT_INDEX] !== '' ? 'unit' : null;
-  }
-  switch (column) {
-    case 'Invoice Generation Date':
-    case 'Ship Date':
-    case 'Carrier Invoice Date':
-      return isDay(value) ? null : 'date';
-    case 'Invoice ID':
-      return isUuidOf(value, invoiceId) ? null : 'invoice-id';
-    case 'Currency Code':
-      return isCurrency(value) ? null : 'currency';
-    case 'Billing Cost':
-      return AMOUNT.test(value) ? null : 'amount';
-    case 'Billable Weight':
-      return WEIGHT.test(value) ? null : 'weight';
-    case 'Billable Weight Unit':
-      return value === 'LB' || value === 'KG' ? null : 'unit';
-    default:
-      return null;
-  }
+  if (isRequired && isNothing(value)) return 'required';
+  if (rule === 'text') return null;
+  // A weight without its unit means nothing; a unit without a weight says nothing and is let be.
+  if (value === '') return rule === 'unit' && cells[WEIGHT_INDEX] !== '' ? rule : null;
+  return KEEPS[rule](value, invoiceId) ? null : rule;
 }
 
 function isUuidOf(text: string, invoiceId: string | null): boolean {
   return invoiceId === null ? uuidOrNull(text) !== null : text.toLowerCase() === invoiceId.toLowerCase();
 }
 
-const WEIGHT_INDEX = CSV_HEADERS.indexOf('Billable Weight');
+const WEIGHT_INDEX = CSV_COLUMNS.findIndex(({ rule }) => rule === 'weight');
 
 /** A day that is in the calendar, written YYYY-MM-DD, from year 1 on. */
 function isDay(text: string): boolean {

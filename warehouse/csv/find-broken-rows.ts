@@ -7,11 +7,11 @@
 
 import { createReadStream } from 'node:fs';
 import { type Info, parse } from 'csv-parse';
+import { CSV_COLUMNS, CSV_HEADERS } from '../../contract/columns.js';
 import type { CsvFinding } from '../../contract/csv-file.js';
 import { addedCells, type CsvForm } from '../../contract/csv-form.js';
 import { MAX_FINDINGS, MAX_RECORD_BYTES } from '../../contract/csv-scanner.js';
 import { dropIdleZeros } from '../../contract/decimal.js';
-import { CSV_HEADERS } from '../../contract/names.js';
 import { printable } from '../../contract/printable.js';
 import { brokenCells } from './cell-rules.js';
 
@@ -30,7 +30,7 @@ export interface FindBrokenRowsOptions {
   readonly skipsRagged?: boolean;
   /** Of a file that is tolerated: where its cells stand, and what is done with them; left out: the specified form. */
   readonly tolerated?: Tolerated;
-  /** Is given the fourteen cells of every row that breaks no rule, in their order, and its added ones as JSON. */
+  /** Is given the specified cells of every row that breaks no rule, in their order, and its added ones as JSON. */
   readonly onGoodRow?: (cells: readonly string[], added: string | null) => void;
 }
 
@@ -120,10 +120,9 @@ function specified(record: readonly string[], { form, dropsZeros }: Tolerated): 
   });
 }
 
-const DECIMALS: ReadonlySet<number> = new Set([
-  CSV_HEADERS.indexOf('Billing Cost'),
-  CSV_HEADERS.indexOf('Billable Weight'),
-]);
+const DECIMALS: ReadonlySet<number> = new Set(
+  CSV_COLUMNS.flatMap(({ rule }, index) => (rule === 'amount' || rule === 'weight' ? [index] : [])),
+);
 
 /** A cell is told with the line it begins on, as the byte scan does. */
 function lineBreaksIn(cells: readonly string[]): number {

@@ -1,7 +1,7 @@
 /** The count and sum of rows as csv-parse reads them, as `load-totals.sql` says it of rows that are loaded. */
 
+import { CSV_HEADERS, type CsvHeader } from '../../contract/columns.js';
 import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.js';
-import { CSV_HEADERS, type CsvHeader } from '../../contract/names.js';
 import type { Row } from '../duckdb/statements.js';
 
 interface Total {

@@ -4,6 +4,7 @@
  */
 
 import { WarehouseTooNewError } from '../errors.js';
+import { laterColumns } from './csv-columns.js';
 import type { Database } from './database.js';
 import { migrations, views } from './sql.js';
 
@@ -28,13 +29,13 @@ export async function migrate(database: Database, now: Date): Promise<void> {
   await applyViews(database, now);
 }
 
-/** A column more in a view is an edit of its file; what a warehouse holds already is told by the hash. */
+/** A column more in a view is an edit of its file, or of contract/columns.ts; what a warehouse holds already is told by the hash. */
 async function applyViews(database: Database, now: Date): Promise<void> {
   const { scripts, sha256 } = views();
   const [applied] = await database.all('applied-views');
   if (applied?.sha256 === sha256) return;
   await database.transaction(async (session) => {
-    for (const script of scripts) await session.script(script);
+    for (const script of [...laterColumns('shipment_rows'), ...scripts]) await session.script(script);
     await session.all('forget-applied-views');
     await session.all('insert-applied-views', { sha256, applied_at: now.toISOString() });
   });

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { withCsvColumns } from './csv-columns.js';
 
 const folder = new URL('../sql/', import.meta.url);
 let places: ReadonlyMap<string, URL> | undefined;
@@ -15,7 +16,7 @@ export function sql(name: string): string {
     places ??= findStatements();
     const place = places.get(name);
     if (place === undefined) throw new Error(`warehouse/sql has no statement ${name}`);
-    text = readFileSync(place, 'utf8');
+    text = readStatement(place);
     known.set(name, text);
   }
   return text;
@@ -26,6 +27,11 @@ function findStatements(): ReadonlyMap<string, URL> {
     path.endsWith('.sql'),
   );
   return new Map(files.map((path) => [basename(path, '.sql'), new URL(path, folder)]));
+}
+
+/** With the columns of the CSV where the file leaves room for them. */
+export function readStatement(path: URL): string {
+  return withCsvColumns(readFileSync(path, 'utf8'));
 }
 
 export interface Migration {
@@ -46,7 +52,7 @@ export function migrationsIn(folder: URL): readonly Migration[] {
     .map((name) => ({
       number: Number.parseInt(name, 10),
       name: name.replace(/\.sql$/, ''),
-      text: readFileSync(new URL(name, folder), 'utf8'),
+      text: readStatement(new URL(name, folder)),
     }));
 }
 

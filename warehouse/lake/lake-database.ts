@@ -1,5 +1,6 @@
 /** DuckDB as a writer of a lake uses it: in memory, the lake and the ledgers attached, the readers' views over them. */
 
+import { laterColumns } from '../duckdb/csv-columns.js';
 import { Database } from '../duckdb/database.js';
 import { views } from '../duckdb/sql.js';
 import type { WarehouseCorruptError } from '../errors.js';
@@ -34,6 +35,7 @@ export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database
       await attachLake(run, place, { readOnly: false });
       await session.all('create-rows');
       await session.all('add-columns');
+      for (const column of laterColumns('lake.main.shipment_rows')) await session.statement(column);
       for (const view of viewScripts()) await session.script(view);
       await options.whenAttached?.(run);
     },

@@ -1,7 +1,7 @@
 /** The lake's own statements: PostgreSQL's for the ledgers, DuckDB's where they differ from those of the single file. */
 
-import { existsSync, readFileSync } from 'node:fs';
-import { type Migration, migrationsIn, sql } from '../duckdb/sql.js';
+import { existsSync } from 'node:fs';
+import { type Migration, migrationsIn, readStatement, sql } from '../duckdb/sql.js';
 import { checkNames, type Params } from '../duckdb/statements.js';
 
 /** A statement as `pg` takes it: values by number. */
@@ -49,7 +49,7 @@ export function rowStatement(name: string): string {
 
 function ownOrShared(folder: 'ledger' | 'rows', name: string): string {
   const own = new URL(`./${folder}/${name}.sql`, import.meta.url);
-  return existsSync(own) ? readFileSync(own, 'utf8') : sql(name);
+  return existsSync(own) ? readStatement(own) : sql(name);
 }
 
 /** The ledgers' schema in PostgreSQL, in order. */

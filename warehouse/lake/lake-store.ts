@@ -7,6 +7,7 @@
  */
 
 import type { Archive } from '../../archive/archive.js';
+import { hasAllColumns } from '../../contract/csv-file.js';
 import { DamagedFileError } from '../../ops/damaged-file.js';
 import type { Logger } from '../../ops/log.js';
 import type { Database } from '../duckdb/database.js';
@@ -83,7 +84,7 @@ export class LakeStore implements Store {
   /** Small files that come while others are loaded go into the lake together with the next. */
   async loadFile(load: NewLoad): Promise<FileLoadOutcome> {
     const { scan } = load.file;
-    const isSmall = scan.findingCount === 0 && scan.records <= BATCHED_ROWS;
+    const isSmall = scan.findingCount === 0 && hasAllColumns(scan) && scan.records <= BATCHED_ROWS;
     return isSmall ? this.#batches.do(load) : this.#loadAlone(load);
   }
 

@@ -1,6 +1,12 @@
 /** What loading a file would come to, said without writing anything: the answer of a dry run. */
 
-import { type CsvTolerance, isHeaderOnly, isOfOtherForm } from '../../contract/csv-file.js';
+import {
+  type CsvTolerance,
+  hasAllColumns,
+  isHeaderOnly,
+  isOfOtherForm,
+  isSpecified,
+} from '../../contract/csv-file.js';
 import { limitsBySize, readBounded } from '../csv/read-in-thread.js';
 import type { Read, Reading } from '../csv/readings.js';
 import type { Ledgers, Row } from '../duckdb/statements.js';
@@ -31,13 +37,12 @@ export async function judgeFile(
   const known = await knownLoad(ledgers, { invoiceId, sha256: file.sha256 });
   if (known !== null) return known;
   if (isHeaderOnly(file.scan)) return judgeTotals(asked, [], lines);
-  const isSpecified = file.scan.findingCount === 0;
-  if (isSpecified) {
+  if (isSpecified(file.scan)) {
     const { broken, totals } = await readWhole({ csvPath, invoiceId, skipsRagged: false }, asked);
     if (broken.findingCount === 0) return judgeTotals(asked, totals, lines);
     const refused = refusedRows(broken);
     if (refused.wants?.includes('decimals') !== true || tolerances.length === 0) return refused;
-  } else if (tolerances.length === 0 || !isOfOtherForm(file.scan)) {
+  } else if (!isOfOtherForm(file.scan) || (tolerances.length === 0 && hasAllColumns(file.scan))) {
     return refusedByScan({ file, csvPath, invoiceId });
   }
   const tolerate = { tolerances, folder: null };

@@ -8,7 +8,7 @@
  */
 
 import { stat } from 'node:fs/promises';
-import { isHeaderOnly, isOfOtherForm } from '../../contract/csv-file.js';
+import { isOfOtherForm, isSpecified } from '../../contract/csv-file.js';
 import { RECORDS_PER_CUT } from '../../contract/csv-scanner.js';
 import { printable } from '../../contract/printable.js';
 import type { Database } from '../duckdb/database.js';
@@ -39,7 +39,7 @@ export async function loadFile(
   const { size } = await stat(load.csvPath);
   if (size !== sizeBytes)
     throw new FileNotArchivedError(sha256, `${size} bytes lie there, ${sizeBytes} were archived`);
-  if (scan.findingCount > 0 && !isHeaderOnly(scan)) {
+  if (!isSpecified(scan)) {
     const tolerated = isOfOtherForm(scan) ? await loadTolerated(database, load, places) : null;
     return tolerated ?? refusedByScan(load);
   }

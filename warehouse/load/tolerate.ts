@@ -1,13 +1,14 @@
 /**
  * Reads a file that keeps the rules only with what the partner tolerates, and writes its rows in the specified form, so that
- * one way of loading, proving and verifying serves all. Nobody pays for it whose files are as specified.
+ * one way of loading, proving and verifying serves all. Nobody pays for it whose files are as specified. A file of an earlier
+ * edition of the specification, which lacks columns of today, is read this way too, and needs no tolerance.
  *
  * Which tolerances a file needs, the file itself says: under more of them it reads no differently. So a load is repeated
  * and verified under all of them, whatever the setting has become since.
  */
 
 import { mkdir, rm } from 'node:fs/promises';
-import type { CsvScan, CsvTolerance } from '../../contract/csv-file.js';
+import { type CsvScan, type CsvTolerance, hasAllColumns } from '../../contract/csv-file.js';
 import { temporaryName } from '../../ops/durable-files.js';
 import { limitsBySize, readBounded } from '../csv/read-in-thread.js';
 import type { Rejection } from '../warehouse.js';
@@ -16,14 +17,14 @@ import type { FileLoad } from './file-load.js';
 import { rejected } from './refusal.js';
 
 export interface ToleratedFile {
-  /** As `cutIntoStretches` makes them, with the added columns as JSON in a fifteenth. */
+  /** As `cutIntoStretches` makes them, with the added columns as JSON in one more. */
   readonly stretches: Stretches;
   /** Under the tolerances. */
   readonly scan: CsvScan;
 }
 
 export type Tolerating = Pick<FileLoad, 'csvPath' | 'invoiceId'> & {
-  readonly file: Pick<FileLoad['file'], 'sizeBytes'>;
+  readonly file: Pick<FileLoad['file'], 'sizeBytes' | 'scan'>;
 };
 
 /**
@@ -35,7 +36,7 @@ export async function tolerate(
   tolerances: readonly CsvTolerance[],
   temporaryFolder: string,
 ): Promise<ToleratedFile | Rejection | null> {
-  if (tolerances.length === 0) return null;
+  if (tolerances.length === 0 && hasAllColumns(file.scan)) return null;
   const folder = temporaryName(temporaryFolder);
   const discard = (): Promise<void> => rm(folder, { recursive: true, force: true });
   await mkdir(folder, { mode: 0o700 });

@@ -1,6 +1,6 @@
 /** What a file of the archive holds, as one number and a few sums that `verify` holds against the rows that were loaded of it. */
 
-import { CSV_TOLERANCES, type CsvScan, isHeaderOnly } from '../../contract/csv-file.js';
+import { CSV_TOLERANCES, type CsvScan, isSpecified } from '../../contract/csv-file.js';
 import { RECORDS_PER_CUT } from '../../contract/csv-scanner.js';
 import type { Database } from '../duckdb/database.js';
 import type { Row } from '../duckdb/statements.js';
@@ -25,8 +25,7 @@ export async function fingerprintFile(database: Database, file: FileToFingerprin
     const params = { currency_code: file.currencyCode, csv_path: csvPath, invoice_id: invoiceId };
     return database.use((session) => session.first('fingerprint-file', params));
   };
-  const isSpecified = scan.findingCount === 0 || isHeaderOnly(scan);
-  const read = isSpecified ? await asSpecified() : null;
+  const read = isSpecified(scan) ? await asSpecified() : null;
   if (read !== null && Number(read.bad_rows) === 0) return read;
   // It was loaded under a tolerance: which one, it says itself.
   return (await fingerprintTolerated(database, file)) ?? read ?? asSpecified();
@@ -35,9 +34,9 @@ export async function fingerprintFile(database: Database, file: FileToFingerprin
 /** null when it keeps the rules under no tolerance. */
 async function fingerprintTolerated(
   database: Database,
-  { invoiceId, csvPath, sizeBytes, currencyCode }: FileToFingerprint,
+  { invoiceId, csvPath, sizeBytes, scan, currencyCode }: FileToFingerprint,
 ): Promise<Row | null> {
-  const file = { csvPath, invoiceId, file: { sizeBytes } };
+  const file = { csvPath, invoiceId, file: { sizeBytes, scan } };
   const read = await tolerate(file, CSV_TOLERANCES, database.temporaryFolder);
   if (read === null || 'outcome' in read) return null;
   const { folder, count, discard } = read.stretches;

@@ -3,9 +3,7 @@ create or replace view shipments as
 select
     r.tenant, i.tenant_id, i.partner_tenant_id, i.invoice_id, i.invoice_number,
     coalesce(i.invoice_level, 'unknown') as invoice_level,
-    r.invoice_generation_date, r.ship_date, r.origin, r.currency_code, r.billing_cost,
-    r.billable_weight, r.billable_weight_unit, r.tracking_number, r.carrier, r.carrier_zone,
-    r.carrier_invoice_date, r.service_level, r.row_number, l.file_sha256,
+    {{r.cells but tenant}}, r.row_number, l.file_sha256,
     l.loaded_at at time zone 'UTC' as loaded_at, r.added_columns, i.partner_id
 from shipment_rows as r
 join loads as l on l.load_id = r.load_id

@@ -3,18 +3,6 @@
 create table if not exists lake.main.shipment_rows (
     load_id integer not null,
     row_number integer not null,
-    tenant varchar not null,
-    invoice_generation_date date not null,
-    ship_date date not null,
-    origin varchar,
-    currency_code varchar not null,
-    billing_cost decimal(18, 4) not null,
-    billable_weight decimal(18, 4),
-    billable_weight_unit varchar,
-    tracking_number varchar not null,
-    carrier varchar not null,
-    carrier_zone varchar,
-    carrier_invoice_date date,
-    service_level varchar,
+    {{table columns}},
     added_columns varchar
 )

@@ -1,5 +1,5 @@
 -- Every connection begins with this: how an invoice CSV is read and what a good row is. Temporary, so that the
--- published file carries none of it.
+-- published file carries none of it. What stands in double braces is made of contract/columns.ts (duckdb/csv-columns.ts).
 -- Nothing is sniffed, new_line is never set (it answers 0 rows on a good file), every cell arrives as text.
 -- Lines of up to 2,000,000 bytes are read; the byte scan has refused longer ones.
 -- One thread reads a file from its beginning to its end: where several split one they guess where a record begins, and
@@ -7,12 +7,7 @@
 
 create or replace temp macro iso(instant) as strftime(instant, '%Y-%m-%dT%H:%M:%S.%gZ');
 
-create or replace temp macro specified_columns() as {
-    'tenant': 'VARCHAR', 'invoice_generation_date': 'VARCHAR', 'invoice_id_text': 'VARCHAR', 'ship_date': 'VARCHAR',
-    'origin': 'VARCHAR', 'currency_code': 'VARCHAR', 'billing_cost': 'VARCHAR', 'billable_weight': 'VARCHAR',
-    'billable_weight_unit': 'VARCHAR', 'tracking_number': 'VARCHAR', 'carrier': 'VARCHAR', 'carrier_zone': 'VARCHAR',
-    'carrier_invoice_date': 'VARCHAR', 'service_level': 'VARCHAR'
-};
+create or replace temp macro specified_columns() as { {{csv columns}} };
 
 -- Of a file that was written anew because it was tolerated (tolerate.ts): what it had besides, as JSON.
 create or replace temp macro tolerated_columns() as struct_concat(specified_columns(), {'added_columns': 'VARCHAR'});
@@ -38,30 +33,20 @@ create or replace temp macro is_something(cell) as case
         || '\x{180B}-\x{180F}\x{2000}-\x{200F}\x{2028}-\x{202F}\x{205F}-\x{206F}\x{2800}\x{3000}\x{3164}\x{FE00}-\x{FE0F}'
         || '\x{FEFF}\x{FFA0}\x{FFF0}-\x{FFFB}\x{1BCA0}-\x{1BCA3}\x{1D173}-\x{1D17A}\x{E0000}-\x{E0FFF}]') end;
 
--- Patterns first, casts after: a cast rounds a fifth decimal and takes 1e3. An empty cell is null here.
--- row_is_good is never null. Whether a currency is one is asked once per currency of the file, not here per row; and an
--- id is only brought to lower case when it differs, since nearly all are written as we write them.
+-- Patterns first, casts after: a cast rounds a fifth decimal and takes 1e3.
+create or replace temp macro is_amount(cell) as regexp_full_match(cell, '-?[0-9]{1,14}(\.[0-9]{1,4})?');
+create or replace temp macro is_weight(cell) as regexp_full_match(cell, '[0-9]{1,14}(\.[0-9]{1,4})?');
+create or replace temp macro is_unit(cell) as cell in ('LB', 'KG');
+
+-- An id is only brought to lower case when it differs, since nearly all are written as we write them.
+create or replace temp macro is_id(cell, invoice) as case when cell = invoice then true else lower(cell) = invoice end;
+
+-- An empty cell is null here. row_is_good is never null. Whether a currency is one is asked once per currency of the file,
+-- not here per row.
 create or replace temp macro checked_columns(csv_paths, invoice, csv_columns) as table
 select
-    * exclude (invoice_id_text) replace (
-        try_cast(invoice_generation_date as date) as invoice_generation_date,
-        try_cast(ship_date as date) as ship_date,
-        try_cast(billing_cost as decimal(18, 4)) as billing_cost,
-        try_cast(billable_weight as decimal(18, 4)) as billable_weight,
-        try_cast(carrier_invoice_date as date) as carrier_invoice_date
-    ),
-    coalesce(
-        is_something(tenant) and is_something(tracking_number) and is_something(carrier)
-        and currency_code is not null
-        and case when invoice_id_text = invoice then true else lower(invoice_id_text) = invoice end
-        and is_day(invoice_generation_date) and is_day(ship_date)
-        and regexp_full_match(billing_cost, '-?[0-9]{1,14}(\.[0-9]{1,4})?'),
-        false)
-    and case when billable_weight is null then billable_weight_unit is null or billable_weight_unit in ('LB', 'KG')
-        else coalesce(
-            billable_weight_unit in ('LB', 'KG')
-            and regexp_full_match(billable_weight, '[0-9]{1,14}(\.[0-9]{1,4})?'), false) end
-    and coalesce(is_day(carrier_invoice_date), carrier_invoice_date is null) as row_is_good
+    * exclude (invoice_id) replace ({{casts}}),
+    {{row is good}} as row_is_good
 from invoice_csv(csv_paths, csv_columns);
 
 create or replace temp macro checked_csv(csv_paths, invoice) as table

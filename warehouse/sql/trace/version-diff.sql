@@ -3,8 +3,7 @@
 -- the specification does not know change nothing that is billed.
 with both_versions as (
     select * exclude (row_number, added_columns),
-        row(tenant, invoice_generation_date, ship_date, origin, currency_code, billable_weight, billable_weight_unit,
-            tracking_number, carrier, carrier_zone, carrier_invoice_date, service_level) as all_but_cost
+        row(*columns(* exclude (load_id, row_number, added_columns, billing_cost))) as all_but_cost
     from shipment_rows
     where load_id in ($from_load::integer, $to_load::integer)
 ),

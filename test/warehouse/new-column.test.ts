@@ -1,0 +1,56 @@
+/** A column that the service adds is one entry in contract/columns.ts: nothing else is edited for a file of it to load. */
+
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { aCsv, aWarehouse, loadCsv } from './support.js';
+
+const ROOT = new URL('../../', import.meta.url).pathname;
+const copy = mkdtempSync(join(tmpdir(), 'billsync-new-column-'));
+afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+const ENTRY = `{ header: 'Fuel Surcharge', rule: 'amount', isRequired: false, meaning: '…', unitIn: 'Currency Code', since: 2 }`;
+
+function copyOfTheCode(): void {
+  for (const part of [
+    'archive',
+    'config',
+    'contract',
+    'ops',
+    'warehouse',
+    'test/warehouse',
+    'package.json',
+  ]) {
+    cpSync(join(ROOT, part), join(copy, part), { recursive: true });
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  const path = join(copy, 'contract/columns.ts');
+  const text = readFileSync(path, 'utf8');
+  writeFileSync(path, text.replace('] as const satisfies readonly Entry[]', `${ENTRY},\n$&`));
+}
+
+test('a fifteenth column is one entry: files with it load, files without it still load, and what was loaded stays proved', async () => {
+  const t = await aWarehouse();
+  await loadCsv(t, aCsv());
+  await t.warehouse.close();
+  copyOfTheCode();
+
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--import', 'tsx', join(copy, 'test/warehouse/after-a-new-column.ts'), t.dataDir],
+    { encoding: 'utf8', cwd: copy },
+  );
+  rmSync(t.dataDir, { recursive: true, force: true });
+
+  expect(stderr).toBe('');
+  const row = (tracking_number: string, fuel_surcharge: string | null) => ({
+    ...{ tracking_number, fuel_surcharge, added_columns: null },
+  });
+  expect(JSON.parse(stdout)).toEqual({
+    outcomes: ['loaded', 'loaded', 'rejected'],
+    drift: [],
+    rows: [row('1Z0', null), row('1Z0', '0.2500'), row('1Z1', null), row('1Z0', null), row('1Z1', null)],
+  });
+});
