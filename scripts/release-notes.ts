@@ -1,0 +1,57 @@
+/** What a release takes from CHANGELOG.md and package.json, and what it writes into them. */
+
+/** The release cannot be made; the message says what is missing. */
+export class ReleaseRefusedError extends Error {
+  override readonly name = 'ReleaseRefusedError';
+}
+
+const VERSION = /^\d+\.\d+\.\d+(-[0-9a-z.]+)?$/;
+
+/**
+ * @param version without the `v` of its tag
+ * @returns the entry of that version, without its heading
+ * @throws ReleaseRefusedError there is none, or it is empty
+ */
+export function releaseNotes(changelog: string, version: string): string {
+  const lines = changelog.split('\n');
+  const start = lines.findIndex((line) => line === `## ${version}` || line.startsWith(`## ${version} `));
+  const next = lines.findIndex((line, index) => index > start && line.startsWith('## '));
+  const notes = lines
+    .slice(start + 1, next < 0 ? undefined : next)
+    .join('\n')
+    .trim();
+  if (start < 0 || notes === '') throw new ReleaseRefusedError(`CHANGELOG.md has no entry "## ${version}".`);
+  return notes;
+}
+
+/**
+ * The changelog with a date instead of `unreleased`.
+ *
+ * @param date `YYYY-MM-DD`
+ * @throws ReleaseRefusedError the version is no semantic version, has no entry, or was released already
+ */
+export function datedChangelog(changelog: string, version: string, date: string): string {
+  if (!VERSION.test(version)) throw new ReleaseRefusedError(`${version} is not a version such as 0.2.0.`);
+  releaseNotes(changelog, version);
+  const heading = `## ${version} – unreleased`;
+  if (!changelog.includes(`${heading}\n`)) {
+    throw new ReleaseRefusedError(`CHANGELOG.md has no heading "${heading}": it was released already.`);
+  }
+  return changelog.replace(`${heading}\n`, `## ${version} – ${date}\n`);
+}
+
+/** @throws ReleaseRefusedError the tag, the package and the changelog do not tell of one version */
+export function checkTag(options: {
+  readonly tag: string;
+  readonly packageVersion: string;
+  readonly changelog: string;
+}): void {
+  const { tag, packageVersion, changelog } = options;
+  if (tag !== `v${packageVersion}`) {
+    throw new ReleaseRefusedError(`The tag ${tag} is not v${packageVersion}, the version of package.json.`);
+  }
+  releaseNotes(changelog, packageVersion);
+  if (changelog.includes(`## ${packageVersion} – unreleased`)) {
+    throw new ReleaseRefusedError(`CHANGELOG.md calls ${packageVersion} unreleased.`);
+  }
+}
