@@ -18,7 +18,7 @@ export default defineConfig({
         test: {
           name: 'temporal',
           include: onSharedTemporal,
-          globalSetup: ['test/support/build-program.ts', 'test/support/global-setup.ts'],
+          globalSetup: ['test/support/processes/build-program.ts', 'test/support/processes/global-setup.ts'],
         },
       },
       {
@@ -27,7 +27,7 @@ export default defineConfig({
           name: 'all others',
           include: ['test/**/*.test.ts'],
           exclude: onSharedTemporal,
-          globalSetup: ['test/support/build-program.ts'],
+          globalSetup: ['test/support/processes/build-program.ts'],
         },
       },
     ],

@@ -20,9 +20,9 @@ import {
   UnknownInvoiceError,
 } from '../billing/errors.js';
 import type { InvoiceStanding } from '../warehouse/warehouse.js';
+import { checkDetails, checkLedger, type Finding } from './check-standing.js';
 import type { BillingDependencies } from './dependencies.js';
 import { translated } from './failures.js';
-import { type Finding, judgeDetails, judgeLedger } from './judge-standing.js';
 
 export interface SurveyRequest {
   readonly invoiceIds: readonly string[];
@@ -51,7 +51,7 @@ export function surveyInvoices({ service }: Pick<BillingDependencies, 'service'>
         await inLanes(open, atOnce, async (index, signal) => {
           const invoiceId = invoiceIds[index] ?? '';
           const standing = standingOf.get(invoiceId.toLowerCase()) ?? null;
-          findings[index] = judgeLedger(standing) ?? (await ask(service, { invoiceId, standing }, signal));
+          findings[index] = checkLedger(standing) ?? (await ask(service, { invoiceId, standing }, signal));
         });
       } finally {
         clearInterval(beat);
@@ -77,7 +77,7 @@ async function ask(
       const details = await detailsOf(service, invoiceId, signal);
       // An invoice that we never heard of may have a file where it has no details (spec 7, 4.4 shows no errors).
       if (details === null && standing === null && (await hasFile(service, invoiceId, signal))) return 'work';
-      return judgeDetails(standing, details);
+      return checkDetails(standing, details);
     } catch (error) {
       if (!(error instanceof OverloadedError)) return unclear(error);
       const seconds = Math.min(error.retryAfterSeconds ?? 1, LONGEST_PAUSE_SECONDS);

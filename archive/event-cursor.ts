@@ -3,8 +3,8 @@
 import { CursorError } from './archive.js';
 
 /**
- * A stretch of the journal in bytes. While it is being read `last` is the key of the last event taken, because
- * inside a stretch events are given in order of `receivedAt`, not of the journal; null means it was read whole.
+ * A chunk of the journal in bytes. While it is being read `last` is the key of the last event taken, because
+ * inside a chunk events are given in order of `receivedAt`, not of the journal; null means it was read whole.
  */
 export interface Cursor {
   readonly from: number;

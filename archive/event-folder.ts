@@ -97,7 +97,7 @@ export async function openEventFolder(root: string): Promise<EventFolder> {
     if (end > cursor.end) yield* batch({ from: cursor.end, end, last: null }, onUnreadable);
   }
 
-  /** Each is given when the next is known: the last one's cursor is the end of the stretch. */
+  /** Each is given when the next is known: the last one's cursor is the end of the chunk. */
   async function* batch(
     range: Cursor,
     onUnreadable: OnUnreadable = () => undefined,
@@ -177,7 +177,7 @@ async function readBytes(path: string): Promise<Buffer | 'no file' | null> {
 
 const sortKey = (line: JournalLine): string => `${line.receivedAt}~${line.eventId}`;
 
-/** Lines of a stretch of the journal, each event once, in order of arrival; torn lines are no lines. */
+/** Lines of a chunk of the journal, each event once, in order of arrival; torn lines are no lines. */
 async function readLines(path: string, range: { from: number; end: number }): Promise<JournalLine[]> {
   const bytes = await readRange(path, range);
   const found = new Map<string, JournalLine>();

@@ -3,9 +3,9 @@
 import type { Settings } from '../config/settings.js';
 import { type AccessToken, type ErrorBody, parseErrorBody, parseToken } from '../contract/api.js';
 import { createScrub } from '../ops/scrub.js';
+import { type AnswerCheck, readAnswer } from './check-answer.js';
 import { CredentialsRefusedError, NotConfiguredError } from './errors.js';
 import type { Http, HttpAnswer, HttpRequest, HttpStream } from './http.js';
-import { type Judge, readAnswer } from './judge-answer.js';
 import { TokenSource } from './token-source.js';
 
 export interface ApiCall {
@@ -38,7 +38,7 @@ export interface ApiConnection {
 export interface ApiConnectionOptions {
   readonly settings: Settings['service'];
   readonly http: Http;
-  readonly judge: Judge;
+  readonly judge: AnswerCheck;
   readonly onToken: (token: Pick<AccessToken, 'expiresInSeconds' | 'partnerIds'>) => void;
 }
 
@@ -116,7 +116,7 @@ function createCleaner(settings: Settings['service']): Cleaner {
 async function requestToken(
   settings: Settings['service'],
   http: Http,
-  judge: Judge,
+  judge: AnswerCheck,
   clean: Cleaner,
 ): Promise<AccessToken> {
   const { authUrl, clientId, clientSecret } = settings;

@@ -12,6 +12,7 @@ import { sweepLeftBehind } from '../ops/durable-files.js';
 import type { Logger } from '../ops/log.js';
 import { type ApiConnection, createApiConnection } from './api-connection.js';
 import type { BillingService, CallOptions, FetchFileOptions, InvoiceDetails } from './billing-service.js';
+import { type AnswerCheck, checkedOpen, createAnswerCheck } from './check-answer.js';
 import {
   HashMismatchError,
   HostNotAllowedError,
@@ -23,7 +24,6 @@ import {
 import { isListedHost } from './host-list.js';
 import { createHttp, type Http, type HttpStream, hostOf } from './http.js';
 import { judgeAnnouncement } from './judge-announcement.js';
-import { createJudge, type Judge, judgedOpen } from './judge-answer.js';
 import { createLimiter, type Limiter } from './limiter.js';
 import { readDetails } from './read-details.js';
 import { type ReceivedFile, receiveFile } from './receive-file.js';
@@ -67,7 +67,7 @@ class Client implements BillingService {
   readonly #archive: Archive;
   readonly #now: () => Date;
   readonly #http: Http;
-  readonly #judge: Judge;
+  readonly #judge: AnswerCheck;
   readonly #api: ApiConnection;
   readonly #limit: Limiter = createLimiter(DOWNLOADS_PER_HOST);
   /** What every transfer has in common. */
@@ -81,7 +81,7 @@ class Client implements BillingService {
     this.#archive = archive;
     this.#now = now;
     this.#http = createHttp({ ...settings.service, connectionsPerHost: CONNECTIONS_PER_HOST });
-    this.#judge = createJudge(this.#http, now);
+    this.#judge = createAnswerCheck(this.#http, now);
     this.#limits = limits;
     this.#transfer = { folder: join(settings.dataDir, 'tmp'), limits: { ...DOWNLOAD_LIMITS, ...limits } };
     this.#partnerIds = settings.partnerId === null ? [] : [settings.partnerId];
@@ -132,7 +132,7 @@ class Client implements BillingService {
     const open = async (rule: AbortSignal): Promise<HttpStream> => {
       const answer = await this.#api.open({ method: 'GET', path, ...asked, accept: JSON_TYPE, signal: rule });
       if (answer.status === 404) throw new UnknownInvoiceError(invoiceId);
-      return judgedOpen(answer, () => this.#judge.api(answer, asked));
+      return checkedOpen(answer, () => this.#judge.api(answer, asked));
     };
     return readDetails({ ...asked, open, signal, limits: this.#limits }, { invoiceId, wirePrefix });
   }
@@ -157,7 +157,7 @@ class Client implements BillingService {
       const call = { method: 'GET', path, ...asked, accept: 'text/csv, */*;q=0.5', signal: rule } as const;
       const answer = await this.#api.open(call);
       if (answer.status === 404) throw new UnknownInvoiceError(invoiceId);
-      return judgedOpen(answer, () => this.#judge.api(answer, asked));
+      return checkedOpen(answer, () => this.#judge.api(answer, asked));
     };
     const tooLong = (bytes: number) =>
       new UnexpectedAnswerError(asked.endpoint, `${bytes} bytes and no end.`);

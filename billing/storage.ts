@@ -1,10 +1,10 @@
 /** Object storage as a presigned URL opens it: a stranger to whom nothing of ours is shown (spec 2.7, 8). */
 
 import type { ExportLocation } from '../contract/invoice-event.js';
+import { type AnswerCheck, checkedOpen, readAnswer } from './check-answer.js';
 import { encodingsOf } from './decode-body.js';
 import { SizeMismatchError } from './errors.js';
 import type { Http, HttpStream } from './http.js';
-import { type Judge, judgedOpen, readAnswer } from './judge-answer.js';
 
 /**
  * Opens the file of an export location.
@@ -13,7 +13,7 @@ import { type Judge, judgedOpen, readAnswer } from './judge-answer.js';
  * @throws SizeMismatchError what the head already gives away, before a byte is read
  */
 export async function openStorage(
-  { http, judge }: { readonly http: Http; readonly judge: Judge },
+  { http, judge }: { readonly http: Http; readonly judge: AnswerCheck },
   { invoiceId, location }: { readonly invoiceId: string; readonly location: ExportLocation },
   signal: AbortSignal,
 ): Promise<HttpStream> {
@@ -21,7 +21,7 @@ export async function openStorage(
   // No Authorization: the URL carries its own, and storage must never see our token.
   const stream = await http.open({ method: 'GET', url, signal });
   const answer = stream.status === 200 ? stream : await readAnswer(stream, { url, signal });
-  return judgedOpen(answer, () => {
+  return checkedOpen(answer, () => {
     judge.storage(answer, url);
     // The length is that of the bytes on the wire: encoded ones say nothing of the file's.
     if (encodingsOf(answer.headers).length > 0) return;

@@ -4,7 +4,7 @@ import { CommanderError } from 'commander';
 import { NOT_SET, SettingsError } from '../config/settings-error.js';
 import { messageOf, type SystemError, systemErrorIn } from '../config/system-error.js';
 import { holderOf } from '../ops/port-holder.js';
-import { printable } from './terminal-text.js';
+import { printable } from './terminal/terminal-text.js';
 
 /** The exit codes that scripts rely on; never change one. */
 export const EXIT = {
@@ -151,7 +151,7 @@ const BY_NAME: Readonly<Record<string, Verdict>> = {
     exitCode: EXIT.checkFailed,
     hint: 'the disk may be failing: look at the system log, then do it again',
   },
-  NoRoomError: { exitCode: EXIT.checkFailed },
+  NoDiskSpaceError: { exitCode: EXIT.checkFailed },
 
   // A backfill that is to be followed or steered.
   WorkflowNotFoundError: { exitCode: EXIT.nothingMatched, hint: 'there is none of this name, or it is over' },

@@ -7,14 +7,14 @@ import type { Settings } from '../config/settings.js';
 import { openPublishedFile, readElsewhere } from '../reports/published-file.js';
 import { readColumns, readRows } from '../reports/read-rows.js';
 import type { ReportRow } from '../reports/report-result.js';
-import { standsBehind } from '../warehouse/lake/lake-source.js';
+import { lakeSourceOf } from '../warehouse/lake/lake-source.js';
 import { checkEnvironment } from './environment-check.js';
 
 /** What analysts open. Over a lake it shows rows that lie elsewhere; whoever asks for the path may then read them. */
 export function publishedPath({ dataDir, warehouse }: Pick<Settings, 'dataDir' | 'warehouse'>): string {
   const path = join(dataDir, 'reports.duckdb');
   if (warehouse.kind === 'ducklake') {
-    standsBehind(path, warehouse);
+    lakeSourceOf(path, warehouse);
     readElsewhere(path, async () => {
       const { connectToLake } = await import('../warehouse/lake/lake-reader.js');
       return connectToLake(path, warehouse);

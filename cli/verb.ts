@@ -6,8 +6,8 @@ import { type EffectiveSettings, loadEffectiveSettings } from '../config/load-se
 import { SETTING_DEFINITIONS } from '../config/setting-definitions.js';
 import type { Settings } from '../config/settings.js';
 import { createScrub, type Scrub } from '../ops/scrub.js';
-import { createOutput, type Output, type OutputForm } from './output.js';
-import { scrubStderr } from './scrub-stderr.js';
+import { createOutput, type Output, type OutputForm } from './terminal/output.js';
+import { scrubStderr } from './terminal/scrub-stderr.js';
 
 export interface CommandContext {
   readonly settings: Settings;

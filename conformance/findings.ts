@@ -3,8 +3,8 @@ import { parse } from 'lossless-json';
 import { type Answer, glimpse } from './http.js';
 import { SkippedRuleError } from './rule.js';
 import { findApiKeyHeader } from './rules/authorization.js';
-import { type Stage, skip } from './stage.js';
 import { approvedInvoice, download } from './stories.js';
+import { type SuiteContext, skip } from './suite-context.js';
 import { typeSketch } from './type-sketch.js';
 
 export interface Finding {
@@ -20,7 +20,7 @@ export interface Finding {
 interface Question {
   readonly section: string;
   readonly question: string;
-  readonly look: (stage: Stage) => Promise<string>;
+  readonly look: (context: SuiteContext) => Promise<string>;
 }
 
 const UNKNOWN_INVOICE = '00000000-0000-4000-8000-000000000000';
@@ -31,21 +31,21 @@ const QUESTIONS: readonly Question[] = [
   {
     section: '4.4',
     question: 'Response body of get invoice details',
-    look: async (stage) => describe(await stage.service.details(await invoiceId(stage))),
+    look: async (context) => describe(await context.service.details(await invoiceId(context))),
   },
   {
     section: '4.5',
     question: 'Response format and headers of export-csv',
-    look: async (stage) => {
-      const { status, headers } = await stage.service.exportCsv(await invoiceId(stage));
+    look: async (context) => {
+      const { status, headers } = await context.service.exportCsv(await invoiceId(context));
       return `${status}, ${headersOf(headers, /^(content-|etag|transfer|accept-ranges|cache)/)}`;
     },
   },
   {
     section: '4.3',
     question: 'How object storage serves the file, and what it calls its parameters',
-    look: async (stage) => {
-      const { url, answer } = await stage.tell(download);
+    look: async (context) => {
+      const { url, answer } = await context.tell(download);
       const names = [...new URL(url).searchParams.keys()].join(', ');
       return `query ${names}; ${headersOf(answer.headers, /^(content-|etag|accept-ranges|server|last-mod)/)}`;
     },
@@ -53,16 +53,16 @@ const QUESTIONS: readonly Question[] = [
   {
     section: '4.6',
     question: 'HTTP method and content type of the delivery',
-    look: async (stage) => {
-      const { method, headers } = (await stage.tell(approvedInvoice)).finalized;
+    look: async (context) => {
+      const { method, headers } = (await context.tell(approvedInvoice)).finalized;
       return `${method}, ${String(headers['content-type'])}`;
     },
   },
   {
     section: '5',
     question: 'Signing of webhook deliveries',
-    look: async (stage) => {
-      const { headers } = (await stage.tell(approvedInvoice)).finalized;
+    look: async (context) => {
+      const { headers } = (await context.tell(approvedInvoice)).finalized;
       const own = ['authorization', 'x-partner-system'];
       const further = Object.keys(headers).filter((name) => ![...ORDINARY_HEADERS, ...own].includes(name));
       return further.length === 0
@@ -79,9 +79,9 @@ const QUESTIONS: readonly Question[] = [
   {
     section: '5',
     question: 'Authentication scheme of the billing invoice endpoints',
-    look: async (stage) => {
-      const without = await stage.service.details(UNKNOWN_INVOICE, {});
-      const withToken = await stage.service.details(UNKNOWN_INVOICE);
+    look: async (context) => {
+      const without = await context.service.details(UNKNOWN_INVOICE, {});
+      const withToken = await context.service.details(UNKNOWN_INVOICE);
       const challenge = without.headers['www-authenticate'];
       return `Bearer token: ${withToken.status}; nothing: ${without.status}${challenge === undefined ? '' : `, ${challenge}`}`;
     },
@@ -133,11 +133,11 @@ const QUESTIONS: readonly Question[] = [
   },
 ];
 
-export async function collectFindings(stage: Stage): Promise<readonly Finding[]> {
+export async function collectFindings(context: SuiteContext): Promise<readonly Finding[]> {
   return Promise.all(
     QUESTIONS.map(async ({ section, question, look }): Promise<Finding> => {
       try {
-        return { section, question, found: await look(stage), reason: null };
+        return { section, question, found: await look(context), reason: null };
       } catch (error) {
         const reason =
           error instanceof SkippedRuleError ? error.message : `not seen: ${(error as Error).message}`;
@@ -147,9 +147,9 @@ export async function collectFindings(stage: Stage): Promise<readonly Finding[]>
   );
 }
 
-async function invoiceId(stage: Stage): Promise<string> {
-  if (stage.hasApplication) return (await stage.tell(approvedInvoice)).invoiceId;
-  return stage.invoiceIds[0] ?? skip('no invoice was given (--invoice ID)');
+async function invoiceId(context: SuiteContext): Promise<string> {
+  if (context.hasApplication) return (await context.tell(approvedInvoice)).invoiceId;
+  return context.invoiceIds[0] ?? skip('no invoice was given (--invoice ID)');
 }
 
 function describe({ status, headers, body }: Answer): string {

@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { collectFindings } from './findings.js';
 import { UnreachableError } from './http.js';
-import { type OpenStageOptions, openStage } from './open-stage.js';
+import { type OpenContextOptions, openSuiteContext } from './open-suite-context.js';
 import { startOwnSandboxes } from './own-sandbox.js';
 import { type Report, renderReport, summary } from './print-report.js';
 import { RefusedCredentialsError } from './service.js';
@@ -90,7 +90,7 @@ async function judge(options: Options): Promise<number> {
     throw new UsageError(`No rule is called ${unknown.join(', ')}; the rows name them.`);
   const own = options.baseUrl === undefined ? await startOwn(options) : null;
   try {
-    const report = await judgeStage(own?.options ?? realAccount(options), options);
+    const report = await checkContext(own?.options ?? realAccount(options), options);
     print(report, options);
     return report.rows.some(({ verdict }) => verdict === 'fail') ? EXIT.broken : EXIT.done;
   } finally {
@@ -106,15 +106,15 @@ function startOwn({ responseLimit, ...options }: Options) {
   return startOwnSandboxes({ responseLimitSeconds: responseLimit });
 }
 
-async function judgeStage(where: OpenStageOptions, options: Options): Promise<Report> {
-  const { stage, close } = await openStage({
+async function checkContext(where: OpenContextOptions, options: Options): Promise<Report> {
+  const { context, close } = await openSuiteContext({
     ...where,
     invoiceIds: options.invoice,
     responseLimitMs: options.responseLimit * 1_000,
   });
   try {
     let judged = 0;
-    const rows = await runSuite(stage, {
+    const rows = await runSuite(context, {
       only: options.only,
       onRow: ({ verdict, section, rule, seen }) => {
         judged += 1;
@@ -123,14 +123,14 @@ async function judgeStage(where: OpenStageOptions, options: Options): Promise<Re
         if (judged % 25 === 0) process.stderr.write(`${judged} rules judged …\n`);
       },
     });
-    return { service: stage.service.baseUrl, rows, findings: await collectFindings(stage) };
+    return { service: context.service.baseUrl, rows, findings: await collectFindings(context) };
   } finally {
     await close();
   }
 }
 
 /** @throws UsageError for everything that is missing, at once */
-function realAccount(options: Options): OpenStageOptions {
+function realAccount(options: Options): OpenContextOptions {
   const { env } = process;
   const clientId = options.clientId ?? env.BILLSYNC_CLIENT_ID;
   const clientSecret =

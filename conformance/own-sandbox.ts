@@ -4,10 +4,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { OpenStageOptions, Target } from './open-stage.js';
+import type { OpenContextOptions, Target } from './open-suite-context.js';
 
 export interface OwnSandboxes {
-  readonly options: Pick<OpenStageOptions, 'target' | 'hasty' | 'otherEnvironment'>;
+  readonly options: Pick<OpenContextOptions, 'target' | 'hasty' | 'otherEnvironment'>;
   close(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 /** What a rule of the suite is: a sentence of the specification, and a way to see whether a service keeps it. */
-import type { Stage } from './stage.js';
+import type { SuiteContext } from './suite-context.js';
 
 export type Verdict = 'pass' | 'fail' | 'skipped';
 
@@ -27,7 +27,7 @@ export interface Rule {
    * @throws BrokenRuleError the service does otherwise
    * @throws SkippedRuleError it cannot be judged here, for instance because it would change a real account
    */
-  readonly check: (stage: Stage) => Promise<string>;
+  readonly check: (context: SuiteContext) => Promise<string>;
 }
 
 /** The service does otherwise; the message says what was seen. */

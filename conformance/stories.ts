@@ -13,7 +13,7 @@ import { type Answer, digitsOf, glimpse, jsonObject, textOf } from './http.js';
 import type { Choose, Heard } from './receiver.js';
 import { broken, hold } from './rule.js';
 import type { Service } from './service.js';
-import { type Stage, skip } from './stage.js';
+import { type SuiteContext, skip } from './suite-context.js';
 
 /** Longest wait for something that should come at once. */
 export const SOON_MS = 10_000;
@@ -31,7 +31,7 @@ export interface Endpoint {
 }
 
 export interface WantedEndpoint extends Partial<WebhookSettings> {
-  /** The application to register with; the stage's own when left out. */
+  /** The application to register with; the context's own when left out. */
   readonly at?: Application;
   readonly reply?: Choose;
   /** Left inactive when false. */
@@ -39,11 +39,11 @@ export interface WantedEndpoint extends Partial<WebhookSettings> {
 }
 
 /** Registers a fresh endpoint of ours and enables it. */
-export async function openEndpoint(stage: Stage, wanted: WantedEndpoint = {}): Promise<Endpoint> {
-  const { reply, active = true, at: application = stage.application, ...settings } = wanted;
+export async function openEndpoint(context: SuiteContext, wanted: WantedEndpoint = {}): Promise<Endpoint> {
+  const { reply, active = true, at: application = context.application, ...settings } = wanted;
   endpoints += 1;
   const path = `endpoint-${endpoints}`;
-  const url = stage.receiver.at(path, reply);
+  const url = context.receiver.at(path, reply);
   const { webhookId } = await application.addWebhook({ name: `Conformance ${path}`, url, ...settings });
   if (active) await application.enableWebhook(webhookId);
   return { path, webhookId };
@@ -51,24 +51,24 @@ export async function openEndpoint(stage: Stage, wanted: WantedEndpoint = {}): P
 
 /** The requests that came to an endpoint for one invoice, once there are enough of them. */
 export async function hear(
-  stage: Stage,
+  context: SuiteContext,
   { path, invoiceId, count }: { path: string; invoiceId: string; count: number },
   withinMs = SOON_MS,
 ): Promise<readonly Heard[]> {
   const isOurs = (heard: Heard) => heard.invoiceId === invoiceId;
-  const all = await stage.receiver.wait(path, (heard) => heard.filter(isOurs).length >= count, withinMs);
+  const all = await context.receiver.wait(path, (heard) => heard.filter(isOurs).length >= count, withinMs);
   return all.filter(isOurs);
 }
 
 /** The one delivery of an event; holds that it came. */
 export async function hearEvent(
-  stage: Stage,
+  context: SuiteContext,
   path: string,
   invoiceId: string,
   eventType: string,
 ): Promise<Heard> {
   const isIt = (heard: Heard) => heard.invoiceId === invoiceId && heard.eventType === eventType;
-  const all = await stage.receiver.wait(path, (heard) => heard.some(isIt), SOON_MS);
+  const all = await context.receiver.wait(path, (heard) => heard.some(isIt), SOON_MS);
   return all.find(isIt) ?? broken(`no ${eventType} came within ${SOON_MS / 1_000} s`);
 }
 
@@ -82,12 +82,12 @@ export interface ApprovedInvoice {
 }
 
 /** A tenant-level invoice that went from DRAFT to APPROVED, and what an endpoint for all events heard of it. */
-export async function approvedInvoice(stage: Stage): Promise<ApprovedInvoice> {
-  const { application } = stage;
-  const { path } = await openEndpoint(stage, { headers: CUSTOM_HEADERS });
+export async function approvedInvoice(context: SuiteContext): Promise<ApprovedInvoice> {
+  const { application } = context;
+  const { path } = await openEndpoint(context, { headers: CUSTOM_HEADERS });
   const [tenant = null] = await application.tenants();
   return approve(
-    stage,
+    context,
     path,
     { shipments: 40, ...(tenant === null ? {} : { tenant: tenant.tenantId }) },
     tenant,
@@ -99,9 +99,9 @@ export interface PartnerInvoice extends ApprovedInvoice {
 }
 
 /** A partner-level invoice that sums tenant-level ones of one currency (spec 2.9). */
-export async function partnerInvoice(stage: Stage): Promise<PartnerInvoice> {
-  const { application } = stage;
-  const { path } = await openEndpoint(stage);
+export async function partnerInvoice(context: SuiteContext): Promise<PartnerInvoice> {
+  const { application } = context;
+  const { path } = await openEndpoint(context);
   const tenants = await application.tenants();
   if (tenants.length === 0) skip('the partner does not use the tenant feature');
   const all: ApplicationInvoice[] = [];
@@ -113,30 +113,32 @@ export async function partnerInvoice(stage: Stage): Promise<PartnerInvoice> {
     await application.approve(invoiceId);
   }
   const wanted = { partnerLevel: true, sources: sources.map(({ invoiceId }) => invoiceId) };
-  return { ...(await approve(stage, path, wanted, null)), sources };
+  return { ...(await approve(context, path, wanted, null)), sources };
 }
 
 /** An approved invoice that was canceled afterwards, and its three events in the order they came. */
-export async function canceledInvoice(stage: Stage): Promise<ApprovedInvoice & { readonly voided: Heard }> {
-  const { path } = await openEndpoint(stage);
-  const approved = await approve(stage, path, { shipments: 2 }, null);
+export async function canceledInvoice(
+  context: SuiteContext,
+): Promise<ApprovedInvoice & { readonly voided: Heard }> {
+  const { path } = await openEndpoint(context);
+  const approved = await approve(context, path, { shipments: 2 }, null);
   const { invoiceId } = approved;
-  await stage.application.cancel(invoiceId);
-  const voided = await hearEvent(stage, path, invoiceId, 'invoice_voided');
-  return { ...approved, voided, heard: await hear(stage, { path, invoiceId, count: 3 }) };
+  await context.application.cancel(invoiceId);
+  const voided = await hearEvent(context, path, invoiceId, 'invoice_voided');
+  return { ...approved, voided, heard: await hear(context, { path, invoiceId, count: 3 }) };
 }
 
 /** An approved invoice whose export failed, and what was heard of it (spec 6, rule 6). */
-export async function unexportedInvoice(stage: Stage) {
-  const { application } = stage;
-  const { path } = await openEndpoint(stage);
+export async function unexportedInvoice(context: SuiteContext) {
+  const { application } = context;
+  const { path } = await openEndpoint(context);
   const { invoiceId } = await application.createInvoice({ shipments: 4 });
   await application.failExport(invoiceId);
   await application.submit(invoiceId);
   await application.approve(invoiceId);
   const fence = await application.createInvoice({ shipments: 1 });
-  await hearEvent(stage, path, fence.invoiceId, 'invoice_created');
-  return { invoiceId, heard: await hear(stage, { path, invoiceId, count: 1 }) };
+  await hearEvent(context, path, fence.invoiceId, 'invoice_created');
+  return { invoiceId, heard: await hear(context, { path, invoiceId, count: 1 }) };
 }
 
 /** A file as it came through a regenerated URL, with the facts that were announced for it. */
@@ -155,10 +157,11 @@ export interface Download {
 }
 
 /** The file of the first invoice that may be read. */
-export async function download(stage: Stage): Promise<Download> {
-  const approved = stage.hasApplication ? await stage.tell(approvedInvoice) : null;
-  const invoiceId = approved?.invoiceId ?? stage.invoiceIds[0] ?? skip('no invoice was given (--invoice ID)');
-  return downloadOf(stage.service, invoiceId, approved);
+export async function download(context: SuiteContext): Promise<Download> {
+  const approved = context.hasApplication ? await context.tell(approvedInvoice) : null;
+  const invoiceId =
+    approved?.invoiceId ?? context.invoiceIds[0] ?? skip('no invoice was given (--invoice ID)');
+  return downloadOf(context.service, invoiceId, approved);
 }
 
 export async function downloadOf(
@@ -204,12 +207,12 @@ export function decimalOf(value: unknown, name: string): Decimal {
   return new Decimal(digits);
 }
 
-async function approve(stage: Stage, path: string, wanted: WantedInvoice, tenant: Tenant | null) {
-  const { application } = stage;
+async function approve(context: SuiteContext, path: string, wanted: WantedInvoice, tenant: Tenant | null) {
+  const { application } = context;
   const { invoiceId } = await application.createInvoice(wanted);
-  const created = await hearEvent(stage, path, invoiceId, 'invoice_created');
+  const created = await hearEvent(context, path, invoiceId, 'invoice_created');
   await application.submit(invoiceId);
   await application.approve(invoiceId);
-  const finalized = await hearEvent(stage, path, invoiceId, 'invoice_finalized');
-  return { invoiceId, tenant, created, finalized, heard: await hear(stage, { path, invoiceId, count: 2 }) };
+  const finalized = await hearEvent(context, path, invoiceId, 'invoice_finalized');
+  return { invoiceId, tenant, created, finalized, heard: await hear(context, { path, invoiceId, count: 2 }) };
 }

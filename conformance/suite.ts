@@ -10,7 +10,7 @@ import { lifecycleRules } from './rules/lifecycle.js';
 import { registrationRules } from './rules/registrations.js';
 import { storageRules } from './rules/storage.js';
 import { RefusedCredentialsError } from './service.js';
-import type { Stage } from './stage.js';
+import type { SuiteContext } from './suite-context.js';
 
 export const RULES: readonly Rule[] = [
   ...authorizationRules,
@@ -36,16 +36,16 @@ export interface SuiteOptions {
  * @throws RefusedCredentialsError, UnreachableError when the service cannot be judged at all
  */
 export async function runSuite(
-  stage: Stage,
+  context: SuiteContext,
   { only = [], onRow = () => {} }: SuiteOptions = {},
 ): Promise<Row[]> {
-  await stage.service.token();
+  await context.service.token();
   const wanted = RULES.filter((rule) => only.length === 0 || only.some((word) => isNamed(rule, word)));
   const rows = new Map<Rule, Row>();
   const queue = [...wanted].sort((one, other) => (other.slow ?? 0) - (one.slow ?? 0));
   const work = async () => {
     for (let rule = queue.shift(); rule !== undefined; rule = queue.shift()) {
-      const row = await judge(rule, stage);
+      const row = await judge(rule, context);
       rows.set(rule, row);
       onRow(row);
     }
@@ -58,9 +58,9 @@ export function isNamed({ section, id }: Rule, word: string): boolean {
   return id === word || section === word || section.startsWith(`${word}.`);
 }
 
-async function judge({ section, id, rule, check }: Rule, stage: Stage): Promise<Row> {
+async function judge({ section, id, rule, check }: Rule, context: SuiteContext): Promise<Row> {
   try {
-    return { section, id, rule, verdict: 'pass', seen: await check(stage) };
+    return { section, id, rule, verdict: 'pass', seen: await check(context) };
   } catch (error) {
     if (error instanceof RefusedCredentialsError || error instanceof UnreachableError) {
       return { section, id, rule, verdict: 'fail', seen: error.message };

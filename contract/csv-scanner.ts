@@ -11,7 +11,7 @@ export const MAX_FINDINGS = 100;
 /** A record longer than this is refused: DuckDB's own limit is 2,097,152 bytes (hazard 67). */
 export const MAX_RECORD_BYTES = 2_000_000;
 
-/** Records from one cut to the next: as many as DuckDB keeps in a row group, so that none is filled from two stretches. */
+/** Records from one cut to the next: as many as DuckDB keeps in a row group, so that none is filled from two chunks. */
 export const RECORDS_PER_CUT = 122_880;
 
 /** What the scan can object to. Every one of them means: never load this file. */
@@ -92,7 +92,7 @@ export class CsvScanner {
   #carried: Buffer = Buffer.alloc(0);
 
   #names: readonly string[];
-  readonly #isHeaderJudged: boolean;
+  readonly #isHeaderChecked: boolean;
   readonly #takesLineFeeds: boolean;
 
   /**
@@ -105,7 +105,7 @@ export class CsvScanner {
   ) {
     this.#recordsPerCut = recordsPerCut;
     this.#names = tolerated?.names ?? CSV_HEADERS;
-    this.#isHeaderJudged = tolerated !== undefined;
+    this.#isHeaderChecked = tolerated !== undefined;
     this.#takesLineFeeds = tolerated?.takesLineFeeds === true;
   }
 
@@ -141,7 +141,7 @@ export class CsvScanner {
       findingCount: this.#findingCount,
       endsWithLineEnd: this.#endsWithLineEnd,
       cuts: this.#cuts,
-      ...(this.#isHeaderJudged || this.#names === CSV_EDITIONS[0] ? {} : { columns: this.#names.length }),
+      ...(this.#isHeaderChecked || this.#names === CSV_EDITIONS[0] ? {} : { columns: this.#names.length }),
     };
   }
 
@@ -151,8 +151,8 @@ export class CsvScanner {
     const header = HEADERS.find(({ pattern }) =>
       pattern.test(head.toString('latin1', start, LONGEST_HEADER)),
     );
-    this.#headerIsRight = this.#isHeaderJudged || header !== undefined;
-    if (!this.#isHeaderJudged && header !== undefined) this.#names = header.names;
+    this.#headerIsRight = this.#isHeaderChecked || header !== undefined;
+    if (!this.#isHeaderChecked && header !== undefined) this.#names = header.names;
     if (!this.#headerIsRight) this.#add('header', wrongHeader(head.toString('utf8', start, LONGEST_HEADER)));
     this.#offset = start;
     this.#recordOffset = start;

@@ -115,7 +115,7 @@ export async function openInbox(
     let looked = 0;
     for (const key of await readdir(pendingFolder)) {
       if (isKnown(key)) continue;
-      // A long backlog is read in stretches, between which deliveries are answered.
+      // A long backlog is read in chunks, between which deliveries are answered.
       looked += 1;
       if (looked % 100 === 0) await setImmediate();
       const bytes = namedBy(key) === null ? null : readOrNull(pendingPath(key));

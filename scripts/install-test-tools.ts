@@ -4,10 +4,10 @@
  */
 
 import { installS3Server } from '../test/archive/s3-server.js';
-import { findChromium } from '../test/support/chromium.js';
-import { installDuckDbExtensions } from '../test/support/duckdb-extensions.js';
-import { installDuckDbTools } from '../test/support/duckdb-tools.js';
-import { installEvidence } from '../test/support/evidence-source.js';
+import { findChromium } from '../test/support/tools/chromium.js';
+import { installDuckDbExtensions } from '../test/support/tools/duckdb-extensions.js';
+import { installDuckDbTools } from '../test/support/tools/duckdb-tools.js';
+import { installEvidence } from '../test/support/tools/evidence-source.js';
 
 const tools = [
   { name: 'chromium', install: () => findChromium() },

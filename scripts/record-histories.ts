@@ -17,8 +17,8 @@ import { pino } from 'pino';
 import { openConnection } from '../temporal/connect.js';
 import { startEmbeddedTemporal } from '../temporal/embedded.js';
 import { HISTORY_SCENES } from '../test/histories/scenes.js';
-import { anInvoiceRoute } from '../test/support/quick-route.js';
-import { createTheatre } from '../test/workflows/theatre.js';
+import { anInvoiceRoute } from '../test/support/temporal/quick-route.js';
+import { createScenes } from '../test/workflows/invoice-scenes.js';
 import { createWorkers } from '../worker/create-workers.js';
 import { installRuntime } from '../worker/runtime.js';
 import { workflowBundle } from '../worker/workflow-bundle.js';
@@ -67,19 +67,19 @@ const connection = await openConnection({ address: server.address });
 const native = await NativeConnection.connect({ address: server.address });
 const client = new Client({ connection });
 const route = anInvoiceRoute();
-const theatre = createTheatre();
-theatre.open(client, route);
+const scenes = createScenes();
+scenes.open(client, route);
 const workers = await createWorkers({
   ...{ connection: native, namespace: 'default', queues: route.queues, dataConverter: {} },
   bundle: await workflowBundle(),
-  billing: theatre.billing,
-  warehouse: theatre.warehouse,
+  billing: scenes.billing,
+  warehouse: scenes.warehouse,
 });
 const runs = workers.map((worker) => worker.run());
 try {
   for (const [name, scene] of Object.entries(HISTORY_SCENES)) {
     if (!selected.includes(name)) continue;
-    const workflowIds = await scene({ theatre, client, route });
+    const workflowIds = await scene({ scenes, client, route });
     let part = 0;
     for (const workflowId of workflowIds) {
       for await (const { runId } of client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) {

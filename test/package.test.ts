@@ -7,7 +7,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { temporalExecutable } from '../temporal/server-executable.js';
-import { billsync } from './support/billsync.js';
+import { billsync } from './support/processes/billsync.js';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');

@@ -5,16 +5,16 @@
 
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { NoRoomError } from './errors.js';
+import { NoDiskSpaceError } from './errors.js';
 
 /** Above what a checkpoint writes at once, which DuckDB makes when its log has 16 MB. */
 export const RESERVED_BYTES = 32 * 1024 * 1024;
 
-/** @throws NoRoomError fewer bytes are free */
+/** @throws NoDiskSpaceError fewer bytes are free */
 export async function requireRoom(database: string, needBytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(dirname(database));
   const freeBytes = bavail * bsize;
-  if (freeBytes < needBytes) throw new NoRoomError(dirname(database), { freeBytes, needBytes });
+  if (freeBytes < needBytes) throw new NoDiskSpaceError(dirname(database), { freeBytes, needBytes });
 }
 
 /** What a copy of the database takes, its log folded in. */

@@ -104,8 +104,8 @@ export class PublicationError extends WarehouseError {
 }
 
 /** The disk has too little room for what was about to be written; nothing was. Goes on by itself once there is some. */
-export class NoRoomError extends WarehouseError {
-  override readonly name = 'NoRoomError';
+export class NoDiskSpaceError extends WarehouseError {
+  override readonly name = 'NoDiskSpaceError';
   readonly code = 'no_room';
 
   constructor(folder: string, bytes: { readonly freeBytes: number; readonly needBytes: number }) {

@@ -66,7 +66,7 @@ export type LoadOutcome =
   /** `countingVersion`: of all versions the one that totals see; another than this when the file is an older one. */
   | ({ readonly outcome: 'already_loaded'; readonly countingVersion: number } & LoadedRows);
 
-export interface FileToJudge {
+export interface FileToCheck {
   /** In lower case. */
   readonly invoiceId: string;
   readonly file: ArchivedFile;
@@ -82,7 +82,7 @@ export interface FileToJudge {
 }
 
 /** What would come of loading it; `checked`: it would be loaded, with this to show for it. */
-export type JudgedOutcome =
+export type CheckOutcome =
   | LoadOutcome
   | ({ readonly outcome: 'checked' } & Omit<LoadedRows, 'loadId' | 'version'>);
 
@@ -237,7 +237,7 @@ export interface Warehouse {
   }): Promise<void>;
   load(request: LoadRequest): Promise<LoadOutcome>;
   /** What `load` would answer of a file that need not lie in the archive. Writes nothing. */
-  judge(file: Omit<FileToJudge, 'at'>): Promise<JudgedOutcome>;
+  judge(file: Omit<FileToCheck, 'at'>): Promise<CheckOutcome>;
   /** Rows stay, totals no longer see them. Idempotent. */
   voidInvoice(invoiceId: string): Promise<{ readonly hadRows: boolean }>;
   parkInvoice(request: {

@@ -16,7 +16,7 @@ import { FsyncError, systemCode } from '../ops/durable-files.js';
 import type { Health } from '../ops/health.js';
 import { isOpen } from './authorize.js';
 import { guardConnections } from './connection-guard.js';
-import { createDoors, pathnameOf } from './doors.js';
+import { createDoors, pathnameOf } from './endpoint-authentication.js';
 import { createFailedLogins } from './failed-logins.js';
 import { answerBrokenRequest, createServer, LIMITS, type WebhookLimits } from './http-server.js';
 import { createReceiver, type ReceiveDeps } from './receive-delivery.js';

@@ -14,7 +14,7 @@ import {
   statusQuery,
 } from './messages.js';
 
-export interface Wishes {
+export interface Requests {
   readonly isLookUpWanted: boolean;
   readonly isRecheckWanted: boolean;
   readonly isFileInDoubt: boolean;
@@ -62,12 +62,12 @@ export class InvoiceMailbox {
   }
 
   /** Whom a continued run still owes an answer. */
-  get debts(): readonly string[] {
+  get pendingReplies(): readonly string[] {
     return [...this.replyTo];
   }
 
   /** Marks every wish as granted and says what they were; what is wished for from here on counts again. */
-  takeRequests(): Wishes {
+  takeRequests(): Requests {
     const { isLookUpWanted, isRecheckWanted, isFileInDoubt } = this;
     this.isRetryWanted = false;
     this.isLookUpWanted = false;
@@ -76,8 +76,8 @@ export class InvoiceMailbox {
     return { isLookUpWanted, isRecheckWanted, isFileInDoubt };
   }
 
-  /** Nobody could be asked: the wishes stand, and so does the need for an answer. */
-  wishAgain({ isRecheckWanted, isFileInDoubt }: Wishes): void {
+  /** Nobody could be asked: the requests stand, and so does the need for an answer. */
+  requestAgain({ isRecheckWanted, isFileInDoubt }: Requests): void {
     this.isLookUpWanted = true;
     this.isRecheckWanted ||= isRecheckWanted;
     this.isFileInDoubt ||= isFileInDoubt;

@@ -270,7 +270,7 @@ class InvoiceRun {
   /** @returns false when the service could not be asked; the pause that follows grows with each time */
   private async ask(): Promise<false | { readonly isKnown: boolean }> {
     this.doing = 'asking the service';
-    const wishes = this.mailbox.takeRequests();
+    const requests = this.mailbox.takeRequests();
     try {
       const answer = await askService(this.activities, this.input.invoiceId);
       this.failedSeries = 0;
@@ -283,7 +283,7 @@ class InvoiceRun {
       const failure = failureOf(error);
       this.fail(failure);
       this.failedSeries += 1;
-      this.mailbox.wishAgain(wishes);
+      this.mailbox.requestAgain(requests);
       const isUnknown = this.knowledge.rank === 'nothing';
       if (!isUnknown && this.knowledge.loadedSha256 === null) {
         await this.note({ code: failure.code, reason: `${failure.message} ${TRIED_AGAIN}` });
@@ -484,7 +484,7 @@ class InvoiceRun {
     await condition(allHandlersFinished);
     const { knowledge, asked, failedSeries, pausedMs, notedFailure, denials, refusedSha256, repairAsks } =
       this;
-    const owed = this.mailbox.debts;
+    const owed = this.mailbox.pendingReplies;
     const repair = { refusedSha256, repairAsks };
     const carried = { knowledge, asked, failedSeries, pausedMs, owed, notedFailure, denials, ...repair };
     const { lookUp: _, ...input } = this.input;

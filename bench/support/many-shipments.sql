@@ -13,7 +13,7 @@ select
     roll(n, 3) % 7 as day,
     1 + (70 * pow(roll(n, 4) / 1e6, 3))::integer as lb,
     2 + roll(n, 5) % 7 as zone_no,
-    roll(n, 6) as fate,
+    roll(n, 6) as fault,
     pick(n, 7, ['UPS', 'UPS', 'UPS', 'FedEx', 'FedEx', 'USPS', 'DHL']) as carrier,
     pick(n, 8, ['Ground', 'Ground', 'Ground', '2nd Day Air', 'Next Day Air']) as service
 from range(getvariable('shipments')) as r(n);
@@ -51,25 +51,25 @@ select
     case when b.level = 'partner' then 'The partner' else 'Tenant ' || lpad((p.tenant_no + 1)::varchar, 2, '0') end,
     b.start + 9,
     p.ship_date,
-    case when p.fate % 100 > 1 then lpad((roll(p.tenant_no, 9) % 99999)::varchar, 5, '0') end,
+    case when p.fault % 100 > 1 then lpad((roll(p.tenant_no, 9) % 99999)::varchar, 5, '0') end,
     case when p.tenant_no % 10 = 9 then 'EUR' else 'USD' end,
     case
-        when p.fate < 8000 then -round(p.price, 2)
-        when p.fate < 60000 then round(p.price, 2) + 4.5
+        when p.fault < 8000 then -round(p.price, 2)
+        when p.fault < 60000 then round(p.price, 2) + 4.5
         else round(p.price, 2)
     end,
-    case when p.fate % 50 > 0 then case when p.tenant_no % 10 = 9 then round(p.lb * 0.4535, 3) else p.lb end end,
-    case when p.fate % 50 > 0 then case when p.tenant_no % 10 = 9 then 'KG' else 'LB' end end,
-    '1Z' || lpad((case when p.fate % 1000 = 7 then p.n - p.n % 2000 else p.n end)::varchar, 12, '0'),
+    case when p.fault % 50 > 0 then case when p.tenant_no % 10 = 9 then round(p.lb * 0.4535, 3) else p.lb end end,
+    case when p.fault % 50 > 0 then case when p.tenant_no % 10 = 9 then 'KG' else 'LB' end end,
+    '1Z' || lpad((case when p.fault % 1000 = 7 then p.n - p.n % 2000 else p.n end)::varchar, 12, '0'),
     p.carrier,
     case
-        when p.fate % 70 = 0 then null
+        when p.fault % 70 = 0 then null
         when p.carrier = 'FedEx' then 'Zone ' || p.zone_no
         when p.carrier = 'DHL' then '0' || p.zone_no
         else p.zone_no::varchar
     end,
-    case when p.fate % 30 > 0 then p.ship_date + 2 + p.fate % 6 end,
-    case when p.fate % 200 > 0 then p.service end,
+    case when p.fault % 30 > 0 then p.ship_date + 2 + p.fault % 6 end,
+    case when p.fault % 200 > 0 then p.service end,
     null
 from priced as p
 join billed as b on b.week = p.week and (b.tenant_no = p.tenant_no or b.level = 'partner')

@@ -7,10 +7,10 @@ import { naming } from '../../config/system-error.js';
 import type { BackfillHandle, BackfillOutcome } from '../../temporal/backfill-client.js';
 import { withTemporal } from '../ask-temporal.js';
 import { CliError, EXIT } from '../errors.js';
-import { idsOf, type NamedInvoice, readInvoices } from '../invoice-ids.js';
-import { counted, type Output } from '../output.js';
-import { printable } from '../terminal-text.js';
+import { counted, type Output } from '../terminal/output.js';
+import { printable } from '../terminal/terminal-text.js';
 import { contextOf, positiveInteger, verb, withJson } from '../verb.js';
+import { idsOf, type NamedInvoice, readInvoices } from './invoices/invoice-ids.js';
 
 interface BackfillFlags {
   readonly ids?: string;

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { demoFolder } from '../demo/demo-folder.js';
-import { FEWEST_INVOICES } from '../demo/fates.js';
+import { FEWEST_INVOICES } from '../demo/faults.js';
 import { CliError, EXIT } from '../errors.js';
 import { positiveInteger, verb } from '../verb.js';
 

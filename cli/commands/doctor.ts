@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import type { Diagnosis } from '../doctor/diagnose.js';
-import { paint } from '../terminal-text.js';
+import { paint } from '../terminal/terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
 
 export function doctorCommand(): Command {

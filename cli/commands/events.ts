@@ -7,8 +7,8 @@ import type { ReportRow } from '../../reports/report-result.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT, nothingIs } from '../errors.js';
 import type { PublishedReader } from '../published.js';
-import type { Column } from '../render-table.js';
-import { printable } from '../terminal-text.js';
+import type { Column } from '../terminal/render-table.js';
+import { printable } from '../terminal/terminal-text.js';
 import { contextOf, group, instant, verb, withJson } from '../verb.js';
 
 export function eventsCommand(): Command {

@@ -7,7 +7,7 @@ import { NotPublishedError } from '../../reports/errors.js';
 import type { Explanation } from '../../warehouse/trace/explain.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
-import { paint, printable } from '../terminal-text.js';
+import { paint, printable } from '../terminal/terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
 
 export function explainCommand(): Command {

@@ -14,8 +14,8 @@ import type { Imported, ImportRequest } from '../../warehouse/import/import-file
 import { type CopyBegun, takeCopy } from '../../warehouse/import/take-copy.js';
 import type { Rejection, Warehouse } from '../../warehouse/warehouse.js';
 import { CliError, EXIT } from '../errors.js';
-import { counted, type Output } from '../output.js';
-import { printable } from '../terminal-text.js';
+import { counted, type Output } from '../terminal/output.js';
+import { printable } from '../terminal/terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
 import { withWriter } from '../writer.js';
 

@@ -4,12 +4,12 @@ import { type Command, Option } from 'commander';
 import { INVOICE_STATES } from '../../contract/names.js';
 import type { ReportRow } from '../../reports/report-result.js';
 import { CliError, EXIT, nothingIs } from '../errors.js';
-import { restoreCommand, useVersionCommand } from '../invoice-decisions.js';
-import { invoiceName, renderInvoice } from '../invoice-page.js';
 import type { PublishedReader } from '../published.js';
-import type { Column } from '../render-table.js';
-import { printable } from '../terminal-text.js';
+import type { Column } from '../terminal/render-table.js';
+import { printable } from '../terminal/terminal-text.js';
 import { collect, contextOf, group, instant, verb, withJson } from '../verb.js';
+import { restoreCommand, useVersionCommand } from './invoices/invoice-decisions.js';
+import { invoiceName, renderInvoice } from './invoices/invoice-page.js';
 
 export function invoicesCommand(): Command {
   return group('invoices', 'Where each invoice stands, and why.', [
@@ -105,7 +105,7 @@ function showCommand(): Command {
         const invoice = await findInvoice(published, wanted);
         const id = { invoice: String(invoice.invoice_id) };
         if (flags.diff === true) {
-          const { printDiff } = await import('../invoice-diff.js');
+          const { printDiff } = await import('./invoices/invoice-diff.js');
           return await printDiff({ settings, output, invoice });
         }
         const events = await published.ask('invoice-events', id);

@@ -6,11 +6,11 @@ import { openArchive } from '../../archive/open-archive.js';
 import type { Settings } from '../../config/settings.js';
 import type { Quarantine, QuarantinedThing } from '../../contract/quarantine.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { confirm } from '../confirm.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
-import { type Column, renderTable } from '../render-table.js';
-import { paint, printable } from '../terminal-text.js';
+import { confirm } from '../terminal/confirm.js';
+import { type Column, renderTable } from '../terminal/render-table.js';
+import { paint, printable } from '../terminal/terminal-text.js';
 import { contextOf, group, verb, withJson } from '../verb.js';
 
 export function quarantineCommand(): Command {

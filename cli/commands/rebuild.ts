@@ -5,8 +5,8 @@ import { openArchive } from '../../archive/open-archive.js';
 import type { Made, Rebuilt } from '../../warehouse/opening.js';
 import { commandLog } from '../ask-temporal.js';
 import { EXIT } from '../errors.js';
-import { counted, type Output } from '../output.js';
-import { printable } from '../terminal-text.js';
+import { counted, type Output } from '../terminal/output.js';
+import { printable } from '../terminal/terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
 
 interface RebuildFlags {

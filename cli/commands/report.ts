@@ -12,12 +12,12 @@ import type { ReportResult } from '../../reports/report-result.js';
 import { runReport } from '../../reports/run-report.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT, nothingIs } from '../errors.js';
-import { counted, type Output } from '../output.js';
 import { publishedPath } from '../published.js';
-import { helpOfReport } from '../report-help.js';
-import type { ScheduleWord } from '../report-schedule.js';
+import { counted, type Output } from '../terminal/output.js';
 import { collect, contextOf, positiveInteger, verb, withJson } from '../verb.js';
 import { writeWhole } from '../write-whole.js';
+import { helpOfReport } from './reports/report-help.js';
+import type { ScheduleWord } from './reports/report-schedule.js';
 
 interface ReportFlags extends OptionalTables {
   readonly from?: string;
@@ -103,7 +103,7 @@ export function reportCommand(): Command {
     async (name: string | undefined, flags: ReportFlags, command: Command) => {
       const { settings, output } = contextOf(command);
       if (flags.schedule !== undefined) {
-        const { scheduleReport } = await import('../report-schedule.js');
+        const { scheduleReport } = await import('./reports/report-schedule.js');
         const wanted = {
           word: flags.schedule,
           report: name ?? null,

@@ -1,8 +1,8 @@
 /** `billsync snapshot`: publishes what readers open, now, with everything in it that was committed before. */
 
 import type { Command } from 'commander';
-import { counted } from '../output.js';
-import { printable } from '../terminal-text.js';
+import { counted } from '../terminal/output.js';
+import { printable } from '../terminal/terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
 import { withWriter } from '../writer.js';
 

@@ -1,4 +1,4 @@
-/** The demo from curtain to curtain: sets the stage, plays the story, shows the reports and proves them. */
+/** The demo: starts the services, plays the story, shows the reports and proves them. */
 
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,11 +10,11 @@ import { pause } from '../../temporal/connect.js';
 import { retryOne } from '../ask-temporal.js';
 import { CliError, EXIT } from '../errors.js';
 import { openPublished, publishedPath } from '../published.js';
-import { type Happening, tellHappenings } from './happenings.js';
-import { createNarrator, type Narrator, renderHappenings, renderProof, renderReports } from './present.js';
+import { type DemoServices, openDemoServices } from './demo-services.js';
+import { type Outcome, tellOutcomes } from './outcomes.js';
+import { createNarrator, type Narrator, renderOutcomes, renderProof, renderReports } from './present.js';
 import { type ProvedReport, proveReports } from './proof.js';
-import { playStory, type Stage, type Story, settled } from './story.js';
-import { openTheatre, type Theatre } from './theatre.js';
+import { type DemoContext, playStory, type Story, settled } from './story.js';
 
 export interface DemoOptions {
   readonly invoices: number;
@@ -45,21 +45,21 @@ export async function playDemo(options: DemoOptions): Promise<void> {
 async function play(options: DemoOptions, narrator: Narrator, stopping: AbortSignal): Promise<void> {
   narrator.chapter('billsync demo: from a webhook to a cost report, with the faults of real life');
   const began = performance.now();
-  const theatre = await openTheatre({ ...options, stopping }, narrator);
+  const services = await openDemoServices({ ...options, stopping }, narrator);
   try {
-    const tenants = theatre.sandbox.tenants().length;
+    const tenants = services.sandbox.tenants().length;
     narrator.chapter(
       `Billing ${options.invoices} invoices of ${tenants} tenants, and letting things go wrong`,
     );
-    const stage = stageOf(theatre, narrator, stopping);
-    const story = await playStory(stage, options);
-    const happenings = await proveHappenings(stage, theatre, story);
+    const context = stageOf(services, narrator, stopping);
+    const story = await playStory(context, options);
+    const outcomes = await proveOutcomes(context, services, story);
     const seconds = Math.round((performance.now() - began) / 1000);
     narrator.done('settled', `${options.invoices + 1} invoices in ${seconds} seconds, nothing is left to do`);
-    await show(theatre, happenings);
-    if (options.keep) await keepUp(theatre, narrator, stopping);
+    await show(services, outcomes);
+    if (options.keep) await keepUp(services, narrator, stopping);
   } finally {
-    await theatre.close();
+    await services.close();
   }
 }
 
@@ -81,10 +81,10 @@ function untilSignal() {
 }
 
 function stageOf(
-  { settings, sandbox, registrationId }: Theatre,
+  { settings, sandbox, registrationId }: DemoServices,
   narrator: Narrator,
   stopping: AbortSignal,
-): Stage {
+): DemoContext {
   return {
     sandbox,
     registrationId,
@@ -133,40 +133,40 @@ async function statesOf(settings: Settings): Promise<ReadonlyMap<string, string>
  * An event that overtook nothing comes last, and is published a moment after it was received: evidence that is not
  * there yet is waited for. What never comes is told as it is, and fails the demo.
  */
-async function proveHappenings(
-  stage: Stage,
-  { settings, sandbox }: Theatre,
+async function proveOutcomes(
+  context: DemoContext,
+  { settings, sandbox }: DemoServices,
   story: Story,
-): Promise<readonly Happening[]> {
-  let happenings: readonly Happening[] = [];
+): Promise<readonly Outcome[]> {
+  let outcomes: readonly Outcome[] = [];
   const ask = async () => {
     const published = await openPublished(settings);
-    happenings = await tellHappenings({ sandbox, story, published }).finally(() => published.close());
-    const open = happenings.filter(({ isProved }) => !isProved).map(({ kind }) => kind);
-    return { answer: happenings, open };
+    outcomes = await tellOutcomes({ sandbox, story, published }).finally(() => published.close());
+    const open = outcomes.filter(({ isProved }) => !isProved).map(({ kind }) => kind);
+    return { answer: outcomes, open };
   };
   try {
-    return await settled({ ...stage, patienceMs: 20_000 }, ask);
+    return await settled({ ...context, patienceMs: 20_000 }, ask);
   } catch (error) {
-    if (error instanceof CliError) return happenings;
+    if (error instanceof CliError) return outcomes;
     throw error;
   }
 }
 
 /** @throws CliError (exit 1) */
-async function show({ settings, sandbox }: Theatre, happenings: readonly Happening[]): Promise<void> {
+async function show({ settings, sandbox }: DemoServices, outcomes: readonly Outcome[]): Promise<void> {
   const billed: BilledRow[] = [];
   for await (const row of sandbox.billedShipments()) billed.push(row);
   const proved = await proveReports(publishedPath(settings), billed);
   const pages = await writePages(settings, proved);
 
   process.stdout.write(
-    `\n${renderHappenings(happenings)}\n\n${await renderReports(proved)}\n\n${renderProof(proved)}\n\n`,
+    `\n${renderOutcomes(outcomes)}\n\n${await renderReports(proved)}\n\n${renderProof(proved)}\n\n`,
   );
   process.stdout.write(`Reports as a page:   ${pages.join('\n                     ')}\n`);
   process.stdout.write(`For any DuckDB tool: ${publishedPath(settings)}\n`);
   const failed = [
-    ...happenings.filter(({ isProved }) => !isProved).map(({ kind }) => kind),
+    ...outcomes.filter(({ isProved }) => !isProved).map(({ kind }) => kind),
     ...proved.filter(({ differences }) => differences.length > 0).map(({ name }) => `report ${name}`),
   ];
   if (failed.length > 0)
@@ -189,7 +189,7 @@ async function writePages(settings: Settings, proved: readonly ProvedReport[]): 
 }
 
 async function keepUp(
-  { running, sandbox, settings }: Theatre,
+  { running, sandbox, settings }: DemoServices,
   narrator: Narrator,
   stopping: AbortSignal,
 ): Promise<void> {

@@ -1,8 +1,8 @@
 /** How the demo looks: the first thing of billsync that most people see. */
 
 import { renderReport } from '../../reports/render/render-report.js';
-import { paint } from '../terminal-text.js';
-import type { Happening } from './happenings.js';
+import { paint } from '../terminal/terminal-text.js';
+import type { Outcome } from './outcomes.js';
 import type { ProvedReport } from './proof.js';
 
 const isTerminal = process.stderr.isTTY === true;
@@ -48,9 +48,9 @@ export function createNarrator(options: { readonly quiet: boolean }): Narrator {
   };
 }
 
-export function renderHappenings(happenings: readonly Happening[]): string {
-  const width = Math.max(...happenings.map(({ kind }) => kind.length));
-  const lines = happenings.map(({ kind, told, isProved }) => {
+export function renderOutcomes(outcomes: readonly Outcome[]): string {
+  const width = Math.max(...outcomes.map(({ kind }) => kind.length));
+  const lines = outcomes.map(({ kind, told, isProved }) => {
     const [first = '', ...more] = wrapped(told, textWidth(width));
     const rest = more.map((line) => `${' '.repeat(width + 6)}${line}`);
     return [`  ${mark(isProved)} ${paint('bold', kind.padEnd(width))}  ${first}`, ...rest].join('\n');

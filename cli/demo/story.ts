@@ -4,18 +4,18 @@ import type { QuarantinedThing } from '../../contract/quarantine.js';
 import type { Sandbox } from '../../sandbox/service.js';
 import { pause } from '../../temporal/connect.js';
 import { CliError, EXIT } from '../errors.js';
-import { arrangeCreation, arrangeFate, type Fate, fatesOf } from './fates.js';
+import { arrangeCreation, arrangeFault, type Fault, faultsOf } from './faults.js';
 
 export interface PlayedInvoice {
   readonly invoiceId: string;
   readonly invoiceNumber: string;
-  readonly fate: Fate;
+  readonly fault: Fault;
 }
 
 /** Where billsync says each invoice stands; from the published file. */
 export type States = () => Promise<ReadonlyMap<string, string>>;
 
-export interface Stage {
+export interface DemoContext {
   readonly sandbox: Sandbox;
   readonly registrationId: string;
   readonly states: States;
@@ -38,106 +38,113 @@ export interface Story {
 }
 
 /** @throws CliError (exit 1) naming the invoices that do not settle */
-export async function playStory(stage: Stage, wanted: { readonly invoices: number }): Promise<Story> {
-  const { sandbox, progress } = stage;
+export async function playStory(context: DemoContext, wanted: { readonly invoices: number }): Promise<Story> {
+  const { sandbox, progress } = context;
   sandbox.faults.add({ name: 'duplicate', rate: 0.3, params: { times: 2, delayMs: 150 } });
-  await sandbox.testEvent(stage.registrationId);
+  await sandbox.testEvent(context.registrationId);
 
   const played: PlayedInvoice[] = [];
-  for (const [index, fate] of fatesOf(wanted.invoices).entries()) {
-    stage.stopping.throwIfAborted();
-    played.push(await bill(stage, fate, played, index));
+  for (const [index, fault] of faultsOf(wanted.invoices).entries()) {
+    context.stopping.throwIfAborted();
+    played.push(await bill(context, fault, played, index));
     progress(`billed ${played.length} of ${wanted.invoices} invoices`);
   }
   await settle(
-    stage,
-    played.filter(({ fate }) => fate !== 'missed-finalized'),
+    context,
+    played.filter(({ fault }) => fault !== 'missed-finalized'),
     expectedAtFirst,
   );
 
   const refused = await refusedFiles(
-    stage,
-    played.filter(({ fate }) => fate === 'poisoned'),
+    context,
+    played.filter(({ fault }) => fault === 'poisoned'),
   );
 
   // Every token that was given out is dead from here on: the next call is refused and needs a new one.
   sandbox.revokeTokens();
   progress('tokens revoked; voiding what is loaded, mending what is broken');
-  for (const { fate, invoiceId } of played) {
-    if (fate === 'void-loaded') sandbox.cancel(invoiceId);
-    if (fate === 'poisoned') {
+  for (const { fault, invoiceId } of played) {
+    if (fault === 'void-loaded') sandbox.cancel(invoiceId);
+    if (fault === 'poisoned') {
       await sandbox.repair(invoiceId);
-      await stage.retry(invoiceId);
+      await context.retry(invoiceId);
     }
   }
-  const partnerInvoice = await billPartner(stage, played);
-  await settle(stage, [...played, partnerInvoice], expectedAtLast);
+  const partnerInvoice = await billPartner(context, played);
+  await settle(context, [...played, partnerInvoice], expectedAtLast);
   await sandbox.idle();
   return { invoices: played, partnerInvoice, refused };
 }
 
 async function bill(
-  { sandbox }: Stage,
-  fate: Fate,
+  { sandbox }: DemoContext,
+  fault: Fault,
   before: readonly PlayedInvoice[],
   index: number,
 ): Promise<PlayedInvoice> {
-  arrangeCreation(sandbox.faults, fate);
+  arrangeCreation(sandbox.faults, fault);
   const { invoiceId, invoiceNumber } = await sandbox.createInvoice({ shipments: 12 + ((index * 7) % 29) });
-  arrangeFate(sandbox.faults, { invoiceId, fate, nth: before.filter((other) => other.fate === fate).length });
-  if (fate === 'void-unloaded') sandbox.cancel(invoiceId);
-  else if (fate !== 'draft') await sandbox.finalize(invoiceId);
-  if (fate === 'void-overtakes') sandbox.cancel(invoiceId);
-  return { invoiceId, invoiceNumber, fate };
+  arrangeFault(sandbox.faults, {
+    invoiceId,
+    fault,
+    nth: before.filter((other) => other.fault === fault).length,
+  });
+  if (fault === 'void-unloaded') sandbox.cancel(invoiceId);
+  else if (fault !== 'draft') await sandbox.finalize(invoiceId);
+  if (fault === 'void-overtakes') sandbox.cancel(invoiceId);
+  return { invoiceId, invoiceNumber, fault };
 }
 
 /** A partner-level invoice sums shipments that the tenants' invoices have too; reports must not add both. */
-async function billPartner({ sandbox }: Stage, played: readonly PlayedInvoice[]): Promise<PlayedInvoice> {
+async function billPartner(
+  { sandbox }: DemoContext,
+  played: readonly PlayedInvoice[],
+): Promise<PlayedInvoice> {
   const usd = (id: string): boolean => sandbox.invoice(id).currencyCode === 'USD';
-  const sources = played.filter(({ fate, invoiceId }) => fate === 'plain' && usd(invoiceId)).slice(0, 4);
+  const sources = played.filter(({ fault, invoiceId }) => fault === 'plain' && usd(invoiceId)).slice(0, 4);
   const { invoiceId, invoiceNumber } = await sandbox.createInvoice({
     partnerLevel: true,
     sources: sources.map((source) => source.invoiceId),
   });
   await sandbox.finalize(invoiceId);
-  return { invoiceId, invoiceNumber, fate: 'plain' };
+  return { invoiceId, invoiceNumber, fault: 'plain' };
 }
 
-function expectedAtFirst(fate: Fate): string {
-  if (fate === 'poisoned') return 'needs_attention';
-  if (fate === 'void-loaded') return 'loaded';
-  return expectedAtLast(fate);
+function expectedAtFirst(fault: Fault): string {
+  if (fault === 'poisoned') return 'needs_attention';
+  if (fault === 'void-loaded') return 'loaded';
+  return expectedAtLast(fault);
 }
 
-export function expectedAtLast(fate: Fate): string {
-  if (fate === 'draft') return 'draft';
-  return fate.startsWith('void') ? 'voided' : 'loaded';
+export function expectedAtLast(fault: Fault): string {
+  if (fault === 'draft') return 'draft';
+  return fault.startsWith('void') ? 'voided' : 'loaded';
 }
 
 /** The state of an invoice can be published a moment before its file lies in quarantine. */
 async function refusedFiles(
-  stage: Stage,
+  context: DemoContext,
   poisoned: readonly PlayedInvoice[],
 ): Promise<readonly QuarantinedThing[]> {
-  return settled(stage, async () => {
-    const things = (await stage.quarantined()).filter(({ findingCount }) => findingCount > 0);
+  return settled(context, async () => {
+    const things = (await context.quarantined()).filter(({ findingCount }) => findingCount > 0);
     const open = poisoned.filter(({ invoiceId }) => !things.some((thing) => thing.invoiceId === invoiceId));
     return { answer: things, open: open.map(({ invoiceNumber }) => `${invoiceNumber} is not in quarantine`) };
   });
 }
 
 async function settle(
-  stage: Stage,
+  context: DemoContext,
   invoices: readonly PlayedInvoice[],
-  expected: (fate: Fate) => string,
+  expected: (fault: Fault) => string,
 ): Promise<void> {
-  await settled(stage, async () => {
-    const now = await stage.states();
-    const open = invoices.filter(({ invoiceId, fate }) => now.get(invoiceId) !== expected(fate));
-    stage.progress(`settled ${invoices.length - open.length} of ${invoices.length} invoices`);
+  await settled(context, async () => {
+    const now = await context.states();
+    const open = invoices.filter(({ invoiceId, fault }) => now.get(invoiceId) !== expected(fault));
+    context.progress(`settled ${invoices.length - open.length} of ${invoices.length} invoices`);
     const told = open.map(
-      ({ invoiceId, invoiceNumber, fate }) =>
-        `${invoiceNumber} (${fate}) is ${now.get(invoiceId) ?? 'unheard of'}`,
+      ({ invoiceId, invoiceNumber, fault }) =>
+        `${invoiceNumber} (${fault}) is ${now.get(invoiceId) ?? 'unheard of'}`,
     );
     return { answer: undefined, open: told };
   });
@@ -149,7 +156,7 @@ async function settle(
  * @throws CliError (exit 1) naming what is still open
  */
 export async function settled<T>(
-  { patienceMs, stopping }: Pick<Stage, 'patienceMs' | 'stopping'>,
+  { patienceMs, stopping }: Pick<DemoContext, 'patienceMs' | 'stopping'>,
   ask: () => Promise<{ readonly answer: T; readonly open: readonly string[] }>,
 ): Promise<T> {
   let before = '';

@@ -4,7 +4,7 @@ import type { ComponentHealth } from '../../ops/health.js';
 import { createHealth } from '../../ops/health.js';
 import { NAMES, type UpProcess } from './child-process.js';
 import type { RoleContext } from './run-role.js';
-import { type DoorState, tellOfDoor, watchDoor } from './watch-door.js';
+import { type EndpointState, reportEndpoint, watchEndpoint } from './watch-endpoint.js';
 
 const LOOK_EVERY_MS = 1_000;
 /** Each says every second how it is. */
@@ -21,9 +21,9 @@ export interface WatchOptions {
 export function watchProcesses({ endpoint, worker, context }: WatchOptions): { close(): void } {
   const { log, alerts, metrics } = context;
   const health = createHealth();
-  let door: DoorState = { isHealthy: true, detail: '' };
-  const tell = tellOfDoor({ health, alerts });
-  const doorWatch = watchDoor({
+  let door: EndpointState = { isHealthy: true, detail: '' };
+  const tell = reportEndpoint({ health, alerts });
+  const endpointWatch = watchEndpoint({
     url: () => (endpoint.state() === null ? null : (endpoint.addresses().webhook ?? null)),
     onState(state) {
       door = state;
@@ -49,7 +49,7 @@ export function watchProcesses({ endpoint, worker, context }: WatchOptions): { c
       log.error({ process: NAMES[role] }, 'a process stands still and is ended');
       child.kill();
     }
-    health.set('endpoint', doorNow());
+    health.set('endpoint', endpointNow());
     const state = endpoint.state()?.state;
     const components: Record<string, ComponentHealth> = {
       ...state?.components,
@@ -60,7 +60,7 @@ export function watchProcesses({ endpoint, worker, context }: WatchOptions): { c
     worker.tell({ kind: 'neighbour', name: 'up', state: own });
   }
 
-  function doorNow(): DoorState {
+  function endpointNow(): EndpointState {
     if (endpoint.state() === null) return { isHealthy: false, detail: 'Its process is being started again.' };
     if (silenceOf(endpoint) >= SILENT_AFTER_MS)
       return { isHealthy: false, detail: 'Its process stands still.' };
@@ -70,7 +70,7 @@ export function watchProcesses({ endpoint, worker, context }: WatchOptions): { c
   return {
     close() {
       clearInterval(timer);
-      doorWatch.close();
+      endpointWatch.close();
     },
   };
 }

@@ -3,7 +3,7 @@
 import { startParts } from './parts.js';
 import { startProbesRole } from './probes-role.js';
 import type { RoleContext, RunningRole } from './run-role.js';
-import { tellOfDoor, watchDoor } from './watch-door.js';
+import { reportEndpoint, watchEndpoint } from './watch-endpoint.js';
 import { startWebhookRole } from './webhook-role.js';
 
 /** The endpoint first: what cannot be heard is lost, who asks how we are asks again. */
@@ -11,7 +11,10 @@ export function startWebhookAloneRole(context: RoleContext): Promise<RunningRole
   return startParts(context.log, async (parts) => {
     const webhook = await startWebhookRole(context);
     parts.add('webhook', () => webhook.close());
-    const door = watchDoor({ url: () => webhook.addresses.webhook ?? null, onState: tellOfDoor(context) });
+    const door = watchEndpoint({
+      url: () => webhook.addresses.webhook ?? null,
+      onState: reportEndpoint(context),
+    });
     parts.add('watch', async () => door.close());
     const probes = await startProbesRole(context);
     parts.add('probes', () => probes.close());

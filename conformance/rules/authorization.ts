@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, digitsOf, glimpse, jsonObject, textOf } from '../http.js';
 import { broken, hold, holdAll, type Rule } from '../rule.js';
 import { basic, type Service } from '../service.js';
-import { type Stage, skip } from '../stage.js';
+import { type SuiteContext, skip } from '../suite-context.js';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const UNKNOWN_INVOICE = '00000000-0000-4000-8000-000000000000';
@@ -216,7 +216,7 @@ function refusedBearer(id: string, rule: string, change: (token: string) => stri
     section: '7',
     id,
     rule,
-    check: async ({ service }: Stage) => {
+    check: async ({ service }: SuiteContext) => {
       const answer = await service.ping({ authorization: `Bearer ${change(await service.token())}` });
       const body = jsonObject(answer.body);
       hold(answer.status === 401, String(answer.status));

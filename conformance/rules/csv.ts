@@ -1,7 +1,6 @@
 /** The invoice CSV, byte by byte and row by row (spec 2.8, 2.9). */
 import { HEADERS, type Header, lineEnds } from '../csv.js';
 import { hold, holdAll, type Rule } from '../rule.js';
-import type { Stage } from '../stage.js';
 import {
   approvedInvoice,
   decimalOf,
@@ -11,6 +10,7 @@ import {
   rowsOf,
   sumOf,
 } from '../stories.js';
+import type { SuiteContext } from '../suite-context.js';
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const DECIMAL = /^-?\d+(\.\d+)?$/;
@@ -33,8 +33,8 @@ export const csvRules: readonly Rule[] = [
     section: '2.8',
     id: 'csv-header',
     rule: 'The header row is first and names the fourteen columns in order',
-    check: async (stage) => {
-      const { answer } = await stage.tell(download);
+    check: async (context) => {
+      const { answer } = await context.tell(download);
       const first = answer.body.toString('utf8').split(/\r\n|\r|\n/, 1)[0] ?? '';
       hold(first === HEADERS.join(','), `the first line is "${first}"`);
       return `${HEADERS.length} columns in order`;
@@ -44,8 +44,8 @@ export const csvRules: readonly Rule[] = [
     section: '2.8',
     id: 'csv-utf8',
     rule: 'The file is UTF-8',
-    check: async (stage) => {
-      const { body } = (await stage.tell(download)).answer;
+    check: async (context) => {
+      const { body } = (await context.tell(download)).answer;
       const isUtf8 = Buffer.from(body.toString('utf8'), 'utf8').equals(body);
       hold(isUtf8, 'it has bytes that are no UTF-8');
       return `${body.length} bytes of UTF-8`;
@@ -55,8 +55,8 @@ export const csvRules: readonly Rule[] = [
     section: '2.8',
     id: 'csv-line-endings',
     rule: 'Lines end in CRLF',
-    check: async (stage) => {
-      const { crlf, lf, cr } = lineEnds((await stage.tell(download)).answer.body);
+    check: async (context) => {
+      const { crlf, lf, cr } = lineEnds((await context.tell(download)).answer.body);
       hold(crlf > 0 && lf === 0 && cr === 0, `${crlf} CRLF, ${lf} LF, ${cr} CR`);
       return `${crlf} line ends, all CRLF`;
     },
@@ -65,8 +65,8 @@ export const csvRules: readonly Rule[] = [
     section: '2.8',
     id: 'csv-quoting',
     rule: 'Fields with commas, quotes or line breaks are quoted, so each row has fourteen fields',
-    check: async (stage) => {
-      const rows = rowsOf(await stage.tell(download));
+    check: async (context) => {
+      const rows = rowsOf(await context.tell(download));
       const odd = rows.flatMap((row) => Object.values(row)).filter((cell) => /[",\r\n]/.test(cell)).length;
       return `${rows.length} rows of ${HEADERS.length} fields, ${odd} cells needed quotes`;
     },
@@ -75,8 +75,8 @@ export const csvRules: readonly Rule[] = [
     section: '2.8',
     id: 'csv-types',
     rule: 'Dates, decimals, ids, currency and weight unit have their forms',
-    check: async (stage) => {
-      const rows = rowsOf(await stage.tell(download));
+    check: async (context) => {
+      const rows = rowsOf(await context.tell(download));
       const wrong = rows.flatMap((row, at) =>
         Object.entries(FORMS)
           .filter(([name, form]) => row[name as Header] !== '' && !form.test(row[name as Header]))
@@ -90,8 +90,8 @@ export const csvRules: readonly Rule[] = [
     section: '2.8',
     id: 'csv-invoice-id',
     rule: "Every row carries the invoice's id",
-    check: async (stage) => {
-      const file = await stage.tell(download);
+    check: async (context) => {
+      const file = await context.tell(download);
       const ids = new Set(rowsOf(file).map((row) => row['Invoice ID'].toLowerCase()));
       hold(ids.size === 1 && ids.has(file.invoiceId.toLowerCase()), `the rows name ${[...ids].join(', ')}`);
       return `all rows name ${file.invoiceId}`;
@@ -101,15 +101,15 @@ export const csvRules: readonly Rule[] = [
     section: '2.6',
     id: 'total-is-sum',
     rule: 'invoiceTotalAmount is the sum of Billing Cost, in its currency',
-    check: async (stage) => totalsAgree(stage, await stage.tell(approvedInvoice)),
+    check: async (context) => totalsAgree(context, await context.tell(approvedInvoice)),
   },
   {
     section: '2.6',
     id: 'count-is-rows',
     rule: 'totalTransactionCount is the number of shipments',
-    check: async (stage) => {
-      const { finalized } = await stage.tell(approvedInvoice);
-      const rows = rowsOf(await stage.tell(download));
+    check: async (context) => {
+      const { finalized } = await context.tell(approvedInvoice);
+      const rows = rowsOf(await context.tell(download));
       const stated = decimalOf(finalized.payload.totalTransactionCount, 'totalTransactionCount');
       hold(stated.eq(rows.length), `${stated} stated, ${rows.length} rows`);
       return `${rows.length} shipments`;
@@ -119,9 +119,9 @@ export const csvRules: readonly Rule[] = [
     section: '2.9',
     id: 'tenant-column',
     rule: "A tenant-level invoice's Tenant column is the tenant's name",
-    check: async (stage) => {
-      const { tenant } = await stage.tell(approvedInvoice);
-      const names = [...new Set(rowsOf(await stage.tell(download)).map((row) => row.Tenant))];
+    check: async (context) => {
+      const { tenant } = await context.tell(approvedInvoice);
+      const names = [...new Set(rowsOf(await context.tell(download)).map((row) => row.Tenant))];
       hold(names.length === 1 && names[0] === tenant?.name, `${JSON.stringify(names)} for ${tenant?.name}`);
       return JSON.stringify(names[0]);
     },
@@ -130,11 +130,11 @@ export const csvRules: readonly Rule[] = [
     section: '2.9',
     id: 'partner-column',
     rule: "A partner-level invoice's Tenant column is the partner's name",
-    check: async (stage) => {
-      const partner = await stage.application.partnerName();
-      const { invoiceId } = await stage.tell(partnerInvoice);
+    check: async (context) => {
+      const partner = await context.application.partnerName();
+      const { invoiceId } = await context.tell(partnerInvoice);
       const names = [
-        ...new Set(rowsOf(await downloadOf(stage.service, invoiceId, null)).map((row) => row.Tenant)),
+        ...new Set(rowsOf(await downloadOf(context.service, invoiceId, null)).map((row) => row.Tenant)),
       ];
       hold(names.length === 1 && names[0] === partner, `${JSON.stringify(names)} for ${partner}`);
       return JSON.stringify(names[0]);
@@ -144,12 +144,12 @@ export const csvRules: readonly Rule[] = [
     section: '2.9',
     id: 'partner-sum',
     rule: 'A partner-level invoice aggregates all shipments of its tenants',
-    check: async (stage) => {
-      const invoice = await stage.tell(partnerInvoice);
-      const whole = rowsOf(await downloadOf(stage.service, invoice.invoiceId, null));
+    check: async (context) => {
+      const invoice = await context.tell(partnerInvoice);
+      const whole = rowsOf(await downloadOf(context.service, invoice.invoiceId, null));
       const parts = await Promise.all(
         invoice.sources.map(async ({ invoiceId }) =>
-          rowsOf(await downloadOf(stage.service, invoiceId, null)),
+          rowsOf(await downloadOf(context.service, invoiceId, null)),
         ),
       );
       const tracking = (rows: typeof whole) => rows.map((row) => row['Tracking Number']).sort();
@@ -158,17 +158,17 @@ export const csvRules: readonly Rule[] = [
         tracking(whole).join('\n') === tracking(parts.flat()).join('\n') && sumOf(whole).eq(expected),
         `${whole.length} rows and ${sumOf(whole)}, the tenants have ${parts.flat().length} and ${expected}`,
       );
-      await totalsAgree(stage, invoice);
+      await totalsAgree(context, invoice);
       return `${whole.length} shipments of ${parts.length} tenants, ${expected}`;
     },
   },
 ];
 
 async function totalsAgree(
-  stage: Stage,
+  context: SuiteContext,
   { finalized, invoiceId }: Pick<Awaited<ReturnType<typeof approvedInvoice>>, 'finalized' | 'invoiceId'>,
 ): Promise<string> {
-  const rows = rowsOf(await downloadOf(stage.service, invoiceId, null));
+  const rows = rowsOf(await downloadOf(context.service, invoiceId, null));
   const stated = decimalOf(finalized.payload.invoiceTotalAmount, 'invoiceTotalAmount');
   const currencies = new Set(rows.map((row) => row['Currency Code']));
   const currency = String(finalized.payload.currencyCode);

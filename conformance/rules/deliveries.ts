@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoggedDelivery } from '../application.js';
 import type { Heard, Reply } from '../receiver.js';
 import { broken, hold, type Rule } from '../rule.js';
-import type { Stage } from '../stage.js';
 import { approvedInvoice, hear, openEndpoint, SOON_MS } from '../stories.js';
+import type { SuiteContext } from '../suite-context.js';
 
 const AT_ONCE_MS = 3_000;
 /** How exactly an instant on our side can be told from one on theirs. */
@@ -24,8 +24,8 @@ export const deliveryRules: readonly Rule[] = [
     section: '4.6',
     id: 'delivery-json',
     rule: 'The envelope comes as the body of a request to the payload URL',
-    check: async (stage) => {
-      const { finalized } = await stage.tell(approvedInvoice);
+    check: async (context) => {
+      const { finalized } = await context.tell(approvedInvoice);
       hold(finalized.eventId !== '', 'the body is no JSON envelope');
       return `${finalized.method} ${String(finalized.headers['content-type'])}`;
     },
@@ -35,9 +35,9 @@ export const deliveryRules: readonly Rule[] = [
       section: '4.6',
       id: `accepts-${reply.status}`,
       rule: `An answer of ${reply.status} with ${reply.body === undefined ? 'no' : 'any'} body is taken`,
-      check: async (stage) => {
-        const voided = await voidInvoice(stage, () => reply, 1);
-        const log = await settledLog(stage, voided);
+      check: async (context) => {
+        const voided = await voidInvoice(context, () => reply, 1);
+        const log = await settledLog(context, voided);
         hold(log.state === 'delivered' && log.attempts === 1, `${log.state} after ${log.attempts}`);
         return 'delivered at the first attempt';
       },
@@ -47,8 +47,8 @@ export const deliveryRules: readonly Rule[] = [
     section: '8',
     id: 'at-once',
     rule: 'The initial attempt comes immediately',
-    check: async (stage) => {
-      const { heard, canceledAtMs } = await voidInvoice(stage, () => ({ status: 200 }), 1);
+    check: async (context) => {
+      const { heard, canceledAtMs } = await voidInvoice(context, () => ({ status: 200 }), 1);
       const waitedMs = (heard[0] ?? broken('nothing came')).atMs - canceledAtMs;
       hold(waitedMs < AT_ONCE_MS, `${Math.round(waitedMs)} ms`);
       return `${Math.round(waitedMs)} ms after the invoice was canceled`;
@@ -60,10 +60,10 @@ export const deliveryRules: readonly Rule[] = [
       id: `retries-${status}`,
       rule: `An answer of ${status} triggers a retry`,
       slow: 6,
-      check: async (stage) => {
-        const voided = await voidInvoice(stage, (attempt) => ({ status: attempt === 1 ? status : 200 }), 2);
+      check: async (context) => {
+        const voided = await voidInvoice(context, (attempt) => ({ status: attempt === 1 ? status : 200 }), 2);
         hold(voided.heard.length === 2, `${voided.heard.length} attempts`);
-        const log = await settledLog(stage, voided);
+        const log = await settledLog(context, voided);
         hold(log.state === 'delivered' && log.attempts === 2, `${log.state} after ${log.attempts}`);
         return 'delivered at the second attempt';
       },
@@ -74,10 +74,10 @@ export const deliveryRules: readonly Rule[] = [
     id: 'brief-delay',
     rule: 'The retry comes after a brief delay',
     slow: 6,
-    check: async (stage) => {
-      const { heard } = await stage.tell(refusedTwice);
+    check: async (context) => {
+      const { heard } = await context.tell(refusedTwice);
       const gapMs = gapOf(heard);
-      hold(gapMs > 0 && gapMs <= stage.briefDelayMs, `${Math.round(gapMs)} ms`);
+      hold(gapMs > 0 && gapMs <= context.briefDelayMs, `${Math.round(gapMs)} ms`);
       return `${(gapMs / 1_000).toFixed(1)} s`;
     },
   },
@@ -86,11 +86,11 @@ export const deliveryRules: readonly Rule[] = [
     id: 'no-third-attempt',
     rule: 'There is one retry and no third attempt',
     slow: 12,
-    check: async (stage) => {
-      const { heard } = await stage.tell(refusedTwice);
-      const { path, invoiceId } = await stage.tell(refusedTwice);
+    check: async (context) => {
+      const { heard } = await context.tell(refusedTwice);
+      const { path, invoiceId } = await context.tell(refusedTwice);
       const quietMs = 2 * gapOf(heard) + 500;
-      const more = await hear(stage, { path, invoiceId, count: 3 }, quietMs);
+      const more = await hear(context, { path, invoiceId, count: 3 }, quietMs);
       hold(more.length === 2, `${more.length} attempts`);
       return `2 attempts, then ${(quietMs / 1_000).toFixed(1)} s of silence`;
     },
@@ -100,8 +100,8 @@ export const deliveryRules: readonly Rule[] = [
     id: 'retry-same-event',
     rule: 'The retry carries the same eventId and the same bytes',
     slow: 6,
-    check: async (stage) => {
-      const { heard } = await stage.tell(refusedTwice);
+    check: async (context) => {
+      const { heard } = await context.tell(refusedTwice);
       const [one, other] = heard;
       hold(one !== undefined && other !== undefined, `${heard.length} attempts`);
       hold(
@@ -116,9 +116,9 @@ export const deliveryRules: readonly Rule[] = [
     id: 'logged-not-requeued',
     rule: 'After the retry the delivery is logged as failed and not requeued',
     slow: 6,
-    check: async (stage) => {
-      const voided = await stage.tell(refusedTwice);
-      const log = await settledLog(stage, voided);
+    check: async (context) => {
+      const voided = await context.tell(refusedTwice);
+      const log = await settledLog(context, voided);
       hold(log.state === 'failed' && log.attempts === 2, `${log.state} after ${log.attempts}`);
       return 'failed after 2 attempts, in the log';
     },
@@ -128,11 +128,11 @@ export const deliveryRules: readonly Rule[] = [
     id: 'response-limit',
     rule: 'An endpoint that does not answer in time has failed; the retry follows',
     slow: 40,
-    check: async (stage) => {
-      const { responseLimitMs, briefDelayMs } = stage;
+    check: async (context) => {
+      const { responseLimitMs, briefDelayMs } = context;
       const patience = responseLimitMs + briefDelayMs + SOON_MS;
       const { heard } = await voidInvoice(
-        stage,
+        context,
         (attempt) => reply(attempt === 1 ? 'hang' : 200),
         2,
         patience,
@@ -152,10 +152,10 @@ export const deliveryRules: readonly Rule[] = [
     id: 'slow-but-in-time',
     rule: 'An endpoint that answers late but in time has not failed',
     slow: 30,
-    check: async (stage) => {
-      const afterMs = Math.round(stage.responseLimitMs * 0.5);
-      const voided = await voidInvoice(stage, () => ({ status: 200, afterMs }), 1);
-      const log = await settledLog(stage, voided, afterMs + SOON_MS);
+    check: async (context) => {
+      const afterMs = Math.round(context.responseLimitMs * 0.5);
+      const voided = await voidInvoice(context, () => ({ status: 200, afterMs }), 1);
+      const log = await settledLog(context, voided, afterMs + SOON_MS);
       hold(log.state === 'delivered' && log.attempts === 1, `${log.state} after ${log.attempts}`);
       return `delivered with an answer after ${(afterMs / 1_000).toFixed(1)} s`;
     },
@@ -164,19 +164,19 @@ export const deliveryRules: readonly Rule[] = [
     section: '2.3',
     id: 'side-by-side',
     rule: 'Webhooks do not wait for one another',
-    check: async (stage) => {
-      const { invoiceId } = await stage.application.createInvoice({ shipments: 1 });
+    check: async (context) => {
+      const { invoiceId } = await context.application.createInvoice({ shipments: 1 });
       const only = { eventTypes: ['invoice_voided'] };
       const isOurs = (heard: Heard) => heard.invoiceId === invoiceId;
-      const slow = await openEndpoint(stage, {
+      const slow = await openEndpoint(context, {
         ...only,
         reply: (heard) => reply(isOurs(heard) ? 'hang' : 200),
       });
-      const quick = await openEndpoint(stage, only);
+      const quick = await openEndpoint(context, only);
       const startMs = performance.now();
-      await stage.application.cancel(invoiceId);
-      const [heard] = await hear(stage, { path: quick.path, invoiceId, count: 1 });
-      await stage.application.deleteWebhook(slow.webhookId);
+      await context.application.cancel(invoiceId);
+      const [heard] = await hear(context, { path: quick.path, invoiceId, count: 1 });
+      await context.application.deleteWebhook(slow.webhookId);
       const waitedMs = (heard ?? broken('the second webhook heard nothing')).atMs - startMs;
       hold(waitedMs < AT_ONCE_MS, `${Math.round(waitedMs)} ms beside a webhook that does not answer`);
       return `${Math.round(waitedMs)} ms beside a webhook that does not answer`;
@@ -189,8 +189,8 @@ function reply(status: Reply['status']): Reply {
 }
 
 /** A delivery that is refused each time it is tried. */
-function refusedTwice(stage: Stage): Promise<Voided> {
-  return voidInvoice(stage, () => ({ status: 500 }), 2);
+function refusedTwice(context: SuiteContext): Promise<Voided> {
+  return voidInvoice(context, () => ({ status: 500 }), 2);
 }
 
 /**
@@ -198,19 +198,19 @@ function refusedTwice(stage: Stage): Promise<Voided> {
  * invoice exists before the endpoint, so the endpoint can tell it.
  */
 async function voidInvoice(
-  stage: Stage,
+  context: SuiteContext,
   choose: (attempt: number) => Reply,
   count: number,
-  withinMs = stage.briefDelayMs + SOON_MS,
+  withinMs = context.briefDelayMs + SOON_MS,
 ): Promise<Voided> {
-  const { invoiceId } = await stage.application.createInvoice({ shipments: 1 });
-  const { path, webhookId } = await openEndpoint(stage, {
+  const { invoiceId } = await context.application.createInvoice({ shipments: 1 });
+  const { path, webhookId } = await openEndpoint(context, {
     eventTypes: ['invoice_voided'],
     reply: (heard, attempt) => (heard.invoiceId === invoiceId ? choose(attempt) : { status: 200 }),
   });
   const canceledAtMs = performance.now();
-  await stage.application.cancel(invoiceId);
-  const heard = await hear(stage, { path, invoiceId, count }, withinMs);
+  await context.application.cancel(invoiceId);
+  const heard = await hear(context, { path, invoiceId, count }, withinMs);
   return { invoiceId, path, webhookId, canceledAtMs, heard };
 }
 
@@ -220,13 +220,15 @@ function gapOf([one, other]: readonly Heard[]): number {
 
 /** The log's line of a delivery to an endpoint of ours, once it is over. */
 async function settledLog(
-  stage: Stage,
+  context: SuiteContext,
   { invoiceId, webhookId }: Voided,
   withinMs = SOON_MS,
 ): Promise<LoggedDelivery> {
   const deadline = performance.now() + withinMs;
   for (;;) {
-    const log = (await stage.application.deliveryLog(invoiceId)).filter((one) => one.webhookId === webhookId);
+    const log = (await context.application.deliveryLog(invoiceId)).filter(
+      (one) => one.webhookId === webhookId,
+    );
     const [own] = log;
     if (log.length > 1) broken(`the log has ${log.length} deliveries of one event to one webhook`);
     if (own !== undefined && own.state !== 'pending') return own;

@@ -1,7 +1,6 @@
 /** The three endpoints of an invoice and their errors (spec 4.3 to 4.5, 6, 7). */
 import { digitsOf, glimpse, isObject, jsonObject, textOf } from '../http.js';
 import { hold, holdAll, type Rule } from '../rule.js';
-import { type Stage, skip } from '../stage.js';
 import {
   approvedInvoice,
   type Download,
@@ -11,6 +10,7 @@ import {
   tryCsv,
   unexportedInvoice,
 } from '../stories.js';
+import { type SuiteContext, skip } from '../suite-context.js';
 
 const UNKNOWN_INVOICE = '00000000-0000-4000-8000-000000000000';
 
@@ -19,8 +19,8 @@ export const endpointRules: readonly Rule[] = [
     section: '4.3',
     id: 'regenerate-fields',
     rule: 'Regenerate answers 200 with URL, expiry, hash and size',
-    check: async (stage) => {
-      const { location } = await stage.tell(download);
+    check: async (context) => {
+      const { location } = await context.tell(download);
       const wrong: string[] = [];
       if (!URL.canParse(textOf(location.presignedUrl) ?? '')) wrong.push('presignedUrl');
       if (Number.isNaN(Date.parse(textOf(location.presignedUrlExpiresAt) ?? '')))
@@ -35,21 +35,21 @@ export const endpointRules: readonly Rule[] = [
     section: '4.3',
     id: 'regenerate-hash',
     rule: "The regenerated hash and size are the file's",
-    check: async (stage) =>
-      fileIsAnnounced(await stage.tell(download), (await stage.tell(download)).location),
+    check: async (context) =>
+      fileIsAnnounced(await context.tell(download), (await context.tell(download)).location),
   },
   {
     section: '4.3',
     id: 'regenerate-fresh',
     rule: 'Each call answers a URL that works, whatever became of the one before',
-    check: async (stage) => {
-      const { invoiceId } = await stage.tell(download);
+    check: async (context) => {
+      const { invoiceId } = await context.tell(download);
       const urls: string[] = [];
       for (let turn = 0; turn < 2; turn += 1) {
-        const answer = await stage.service.regenerate(invoiceId);
+        const answer = await context.service.regenerate(invoiceId);
         const url = textOf(jsonObject(answer.body)?.presignedUrl);
         hold(url !== null, `${answer.status} ${glimpse(answer.body)}`);
-        const { status } = await stage.service.plain({ url });
+        const { status } = await context.service.plain({ url });
         hold(status === 200, `the URL answered ${status}`);
         urls.push(url);
       }
@@ -60,9 +60,9 @@ export const endpointRules: readonly Rule[] = [
     section: '4.4',
     id: 'details',
     rule: 'Details are a JSON object with the line items of the invoice',
-    check: async (stage) => {
-      const file = await stage.tell(download);
-      const answer = await stage.service.details(file.invoiceId);
+    check: async (context) => {
+      const file = await context.tell(download);
+      const answer = await context.service.details(file.invoiceId);
       const body = jsonObject(answer.body);
       hold(answer.status === 200 && body !== null, `${answer.status} ${glimpse(answer.body)}`);
       const items = mostObjects(body);
@@ -78,9 +78,9 @@ export const endpointRules: readonly Rule[] = [
     section: '4.5',
     id: 'export-csv',
     rule: 'Export answers the same rows as the exported file',
-    check: async (stage) => {
-      const file = await stage.tell(download);
-      const answer = await stage.service.exportCsv(file.invoiceId);
+    check: async (context) => {
+      const file = await context.tell(download);
+      const answer = await context.service.exportCsv(file.invoiceId);
       hold(answer.status === 200, `${answer.status} ${glimpse(answer.body)}`);
       const exported = rowsOf(tryCsv(answer.body));
       const lines = (rows: typeof exported) =>
@@ -99,18 +99,18 @@ export const endpointRules: readonly Rule[] = [
     section: '6.6',
     id: 'regenerate-unexported',
     rule: 'When the export failed, regenerate is 404',
-    check: async (stage) => {
-      const { invoiceId } = await stage.tell(unexportedInvoice);
-      return statusIs(await stage.service.regenerate(invoiceId), 404);
+    check: async (context) => {
+      const { invoiceId } = await context.tell(unexportedInvoice);
+      return statusIs(await context.service.regenerate(invoiceId), 404);
     },
   },
   {
     section: '6.6',
     id: 'export-csv-unexported',
     rule: 'When the export failed, export-csv is the fallback',
-    check: async (stage) => {
-      const { invoiceId } = await stage.tell(unexportedInvoice);
-      const answer = await stage.service.exportCsv(invoiceId);
+    check: async (context) => {
+      const { invoiceId } = await context.tell(unexportedInvoice);
+      const answer = await context.service.exportCsv(invoiceId);
       hold(answer.status === 200, `${answer.status} ${glimpse(answer.body)}`);
       return `${rowsOf(tryCsv(answer.body)).length} rows without an event`;
     },
@@ -119,12 +119,12 @@ export const endpointRules: readonly Rule[] = [
     section: '6.8',
     id: 'announced-hash',
     rule: 'The SHA-256 and size of invoice_finalized are those of the file behind its URL',
-    check: async (stage) => {
-      const { finalized } = await stage.tell(approvedInvoice);
+    check: async (context) => {
+      const { finalized } = await context.tell(approvedInvoice);
       const url = textOf(finalized.payload.presignedUrl) ?? '';
-      const answer = await stage.service.plain({ url });
+      const answer = await context.service.plain({ url });
       hold(answer.status === 200, `the announced URL answered ${answer.status}`);
-      const file = await stage.tell(download);
+      const file = await context.tell(download);
       hold(answer.body.equals(file.answer.body), 'the announced URL and the regenerated one differ in bytes');
       return fileIsAnnounced(file, finalized.payload);
     },
@@ -139,19 +139,19 @@ export const endpointRules: readonly Rule[] = [
     section: '7',
     id: 'regenerate-draft',
     rule: 'Regenerate is 404 when the export of the invoice does not exist',
-    check: async (stage) => {
-      const { invoiceId } = await stage.application.createInvoice({ shipments: 1 });
-      return statusIs(await stage.service.regenerate(invoiceId), 404);
+    check: async (context) => {
+      const { invoiceId } = await context.application.createInvoice({ shipments: 1 });
+      return statusIs(await context.service.regenerate(invoiceId), 404);
     },
   },
   {
     section: '7',
     id: 'regenerate-bad-request',
     rule: 'Regenerate is 400 with error details when no URL could be made',
-    check: async (stage) => {
-      const invoiceId = await approvedId(stage);
-      await stage.application.failRegenerate(invoiceId);
-      const answer = await stage.service.regenerate(invoiceId);
+    check: async (context) => {
+      const invoiceId = await approvedId(context);
+      await context.application.failRegenerate(invoiceId);
+      const answer = await context.service.regenerate(invoiceId);
       hold(answer.status === 400 && answer.body.length > 0, `${answer.status} ${glimpse(answer.body)}`);
       return glimpse(answer.body);
     },
@@ -170,7 +170,7 @@ function fileIsAnnounced(file: Download, location: Readonly<Record<string, unkno
 }
 
 /** An invoice of its own, so that a failure aimed at it strikes no other rule. */
-async function approvedId({ application }: Stage): Promise<string> {
+async function approvedId({ application }: SuiteContext): Promise<string> {
   const { invoiceId } = await application.createInvoice({ shipments: 1 });
   await application.submit(invoiceId);
   const { status } = await application.approve(invoiceId);

@@ -2,8 +2,8 @@
 import { digitsOf, jsonObject, textOf } from '../http.js';
 import { type Heard, invoiceIdOf } from '../receiver.js';
 import { broken, hold, holdAll, type Rule } from '../rule.js';
-import type { Stage } from '../stage.js';
 import { approvedInvoice, canceledInvoice, hearEvent, openEndpoint, partnerInvoice } from '../stories.js';
+import type { SuiteContext } from '../suite-context.js';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
@@ -55,8 +55,8 @@ export const envelopeRules: readonly Rule[] = [
     section: '2.4',
     id: 'envelope',
     rule: 'Every delivery is an envelope of metadata and payload',
-    check: async (stage) => {
-      const { heard } = await stage.tell(canceledInvoice);
+    check: async (context) => {
+      const { heard } = await context.tell(canceledInvoice);
       const keys = heard.map(({ body }) =>
         Object.keys(jsonObject(body) ?? {})
           .sort()
@@ -73,8 +73,8 @@ export const envelopeRules: readonly Rule[] = [
     section: '2.5',
     id: 'metadata-fields',
     rule: 'Metadata has its six fields, identical for all event types',
-    check: async (stage) => {
-      const { heard } = await stage.tell(canceledInvoice);
+    check: async (context) => {
+      const { heard } = await context.tell(canceledInvoice);
       holdAll(
         heard.flatMap((one) => complaints(one.metadata, METADATA).map((text) => `${one.eventType}: ${text}`)),
       );
@@ -85,8 +85,8 @@ export const envelopeRules: readonly Rule[] = [
     section: '2.5',
     id: 'event-id-unique',
     rule: 'eventId is unique per event',
-    check: async (stage) => {
-      const { heard } = await stage.tell(canceledInvoice);
+    check: async (context) => {
+      const { heard } = await context.tell(canceledInvoice);
       const ids = new Set(heard.map(({ eventId }) => eventId));
       hold(ids.size === heard.length, `${heard.length} deliveries with ${ids.size} ids`);
       return `${ids.size} events, ${ids.size} ids`;
@@ -96,9 +96,9 @@ export const envelopeRules: readonly Rule[] = [
     section: '2.5',
     id: 'partner-id',
     rule: "partnerId is the token's partner",
-    check: async (stage) => {
-      const { finalized } = await stage.tell(approvedInvoice);
-      const token = jsonObject((await stage.service.requestToken()).body);
+    check: async (context) => {
+      const { finalized } = await context.tell(approvedInvoice);
+      const token = jsonObject((await context.service.requestToken()).body);
       hold(
         finalized.metadata.partnerId === token?.partnerId,
         `${finalized.metadata.partnerId}, not ${token?.partnerId}`,
@@ -110,8 +110,8 @@ export const envelopeRules: readonly Rule[] = [
     section: '2.6',
     id: 'payload-fields',
     rule: 'The invoice payload has its fields, each of its type, for all event types',
-    check: async (stage) => {
-      const { heard } = await stage.tell(canceledInvoice);
+    check: async (context) => {
+      const { heard } = await context.tell(canceledInvoice);
       holdAll(
         heard.flatMap((one) => complaints(one.payload, PAYLOAD).map((text) => `${one.eventType}: ${text}`)),
       );
@@ -124,8 +124,8 @@ export const envelopeRules: readonly Rule[] = [
     section: '2.6',
     id: 'maker-prefix',
     rule: "Both id fields carry the maker's prefix, one and the same",
-    check: async (stage) => {
-      const { finalized } = await stage.tell(approvedInvoice);
+    check: async (context) => {
+      const { finalized } = await context.tell(approvedInvoice);
       const { invoice, tenant } = prefixesOf(finalized);
       hold(invoice !== null && invoice === tenant, `prefixes ${invoice} and ${tenant}`);
       return `${invoice}InvoiceId, ${tenant}TenantId`;
@@ -135,8 +135,8 @@ export const envelopeRules: readonly Rule[] = [
     section: '2.6',
     id: 'neutral-spelling',
     rule: 'The neutral spelling of the same names exists as well',
-    check: async (stage) => {
-      const heard = await stage.tell(hastyFinalized);
+    check: async (context) => {
+      const heard = await context.tell(hastyFinalized);
       const { invoice, tenant } = prefixesOf(heard);
       hold(invoice === 'service' && tenant === 'service', `prefixes ${invoice} and ${tenant}`);
       return 'serviceInvoiceId, serviceTenantId';
@@ -146,8 +146,8 @@ export const envelopeRules: readonly Rule[] = [
     section: '2.6',
     id: 'due-date',
     rule: 'invoiceDueDate is the invoice date plus 15 days',
-    check: async (stage) => {
-      const { created, finalized } = await stage.tell(approvedInvoice);
+    check: async (context) => {
+      const { created, finalized } = await context.tell(approvedInvoice);
       for (const { payload } of [created, finalized]) {
         const days =
           (Date.parse(String(payload.invoiceDueDate)) - Date.parse(String(payload.invoiceDate))) / DAY_MS;
@@ -160,8 +160,8 @@ export const envelopeRules: readonly Rule[] = [
     section: '2.7',
     id: 'finalized-fields',
     rule: 'invoice_finalized adds the URL, its expiry, hash and size',
-    check: async (stage) => {
-      const { finalized } = await stage.tell(approvedInvoice);
+    check: async (context) => {
+      const { finalized } = await context.tell(approvedInvoice);
       holdAll(complaints(finalized.payload, LOCATION));
       return Object.keys(LOCATION).join(', ');
     },
@@ -170,8 +170,8 @@ export const envelopeRules: readonly Rule[] = [
     section: '2.7',
     id: 'no-file-elsewhere',
     rule: 'invoice_created and invoice_voided carry the fields of 2.6 only',
-    check: async (stage) => {
-      const { created, voided } = await stage.tell(canceledInvoice);
+    check: async (context) => {
+      const { created, voided } = await context.tell(canceledInvoice);
       const known = (name: string) => name in PAYLOAD || /^[a-z]+(Invoice|Tenant)Id$/.test(name);
       const extra = [created, voided].flatMap(({ payload }) =>
         Object.keys(payload).filter((name) => !known(name)),
@@ -184,8 +184,8 @@ export const envelopeRules: readonly Rule[] = [
     section: '2.9',
     id: 'tenant-level-ids',
     rule: 'A tenant-level event names the tenant by both ids',
-    check: async (stage) => {
-      const { finalized, tenant } = await stage.tell(approvedInvoice);
+    check: async (context) => {
+      const { finalized, tenant } = await context.tell(approvedInvoice);
       const id = tenantIdOf(finalized);
       const own = finalized.payload.partnerTenantId;
       hold(id === tenant?.tenantId && own === tenant?.partnerTenantId, `${id} and ${own}`);
@@ -196,8 +196,8 @@ export const envelopeRules: readonly Rule[] = [
     section: '2.9',
     id: 'partner-level-ids',
     rule: 'A partner-level event has null for both tenant ids',
-    check: async (stage) => {
-      const { finalized } = await stage.tell(partnerInvoice);
+    check: async (context) => {
+      const { finalized } = await context.tell(partnerInvoice);
       const values = [tenantIdOf(finalized), finalized.payload.partnerTenantId];
       hold(
         values.every((value) => value === null),
@@ -213,8 +213,8 @@ export const envelopeRules: readonly Rule[] = [
     section: '6.2',
     id: 'schema-version',
     rule: 'payloadSchemaVersion is v1',
-    check: async (stage) => {
-      const { heard } = await stage.tell(canceledInvoice);
+    check: async (context) => {
+      const { heard } = await context.tell(canceledInvoice);
       const versions = new Set(heard.map(({ metadata }) => metadata.payloadSchemaVersion));
       hold(versions.size === 1 && versions.has('v1'), [...versions].join(', '));
       return 'v1';
@@ -227,8 +227,8 @@ function statusRule(status: string, eventType: string): Rule {
     section: '6',
     id: `status-${status}`,
     rule: `${eventType} carries invoiceStatus ${status}`,
-    check: async (stage) => {
-      const { heard } = await stage.tell(canceledInvoice);
+    check: async (context) => {
+      const { heard } = await context.tell(canceledInvoice);
       const one =
         heard.find((candidate) => candidate.eventType === eventType) ?? broken(`no ${eventType} came`);
       hold(one.payload.invoiceStatus === status, String(one.payload.invoiceStatus));
@@ -238,13 +238,13 @@ function statusRule(status: string, eventType: string): Rule {
 }
 
 /** A finalized event of the partner without tenants, whose service spells neutrally. */
-async function hastyFinalized(stage: Stage): Promise<Heard> {
-  const { application } = stage.hasty;
-  const { path } = await openEndpoint(stage, { at: application });
+async function hastyFinalized(context: SuiteContext): Promise<Heard> {
+  const { application } = context.hasty;
+  const { path } = await openEndpoint(context, { at: application });
   const { invoiceId } = await application.createInvoice({ shipments: 1 });
   await application.submit(invoiceId);
   await application.approve(invoiceId);
-  return hearEvent(stage, path, invoiceId, 'invoice_finalized');
+  return hearEvent(context, path, invoiceId, 'invoice_finalized');
 }
 
 function complaints(

@@ -1,8 +1,8 @@
 /** States, moves, the events of each, and schedules that approve by themselves (spec 3, 6). */
 import { type Application, type ApplicationInvoice, RefusalError, type Status } from '../application.js';
 import { broken, hold, type Rule } from '../rule.js';
-import { skip } from '../stage.js';
 import { approvedInvoice, canceledInvoice, hearEvent, openEndpoint, unexportedInvoice } from '../stories.js';
+import { skip } from '../suite-context.js';
 
 type Move = 'submit' | 'approve' | 'cancel';
 
@@ -35,8 +35,8 @@ export const lifecycleRules: readonly Rule[] = [
     section: '3',
     id: 'event-order',
     rule: 'The events of an invoice follow its life: created, finalized, voided',
-    check: async (stage) => {
-      const { heard } = await stage.tell(canceledInvoice);
+    check: async (context) => {
+      const { heard } = await context.tell(canceledInvoice);
       const types = heard.map(({ eventType }) => eventType);
       const instants = heard.map(({ metadata }) => Date.parse(String(metadata.eventTimestamp)));
       hold(types.join() === 'invoice_created,invoice_finalized,invoice_voided', types.join(', '));
@@ -51,18 +51,18 @@ export const lifecycleRules: readonly Rule[] = [
     section: '3',
     id: 'auto-approve',
     rule: 'Auto-approve takes the invoices of a schedule to APPROVED, with invoice_finalized',
-    check: async (stage) => {
-      const { path } = await openEndpoint(stage);
-      const tenants = (await stage.application.tenants()).slice(0, 2).map(({ tenantId }) => tenantId);
+    check: async (context) => {
+      const { path } = await openEndpoint(context);
+      const tenants = (await context.application.tenants()).slice(0, 2).map(({ tenantId }) => tenantId);
       const chosen = tenants.length === 0 ? 'all' : tenants;
-      const invoices = await stage.application.runSchedule({
+      const invoices = await context.application.runSchedule({
         autoApprove: true,
         tenants: chosen,
         overrides: {},
       });
       for (const { invoiceId, status } of invoices) {
         hold(status === 'APPROVED', `an invoice is ${status}`);
-        await hearEvent(stage, path, invoiceId, 'invoice_finalized');
+        await hearEvent(context, path, invoiceId, 'invoice_finalized');
       }
       hold(invoices.length > 0, 'the schedule generated nothing');
       return `${invoices.length} invoices APPROVED and announced`;
@@ -84,8 +84,8 @@ export const lifecycleRules: readonly Rule[] = [
     section: '6.1',
     id: 'no-pending-event',
     rule: 'No event is emitted for PENDING_APPROVAL',
-    check: async (stage) => {
-      const { heard } = await stage.tell(approvedInvoice);
+    check: async (context) => {
+      const { heard } = await context.tell(approvedInvoice);
       const types = heard.map(({ eventType }) => eventType).join(', ');
       const isSilent = heard.every(({ payload }) => payload.invoiceStatus !== 'pending');
       hold(types === 'invoice_created, invoice_finalized' && isSilent, types);
@@ -96,9 +96,9 @@ export const lifecycleRules: readonly Rule[] = [
     section: '6.6',
     id: 'export-failure-silent',
     rule: 'When the export fails, invoice_finalized is not sent',
-    check: async (stage) => {
-      const { invoiceId, heard } = await stage.tell(unexportedInvoice);
-      const { status } = await stage.application.invoice(invoiceId);
+    check: async (context) => {
+      const { invoiceId, heard } = await context.tell(unexportedInvoice);
+      const { status } = await context.application.invoice(invoiceId);
       const types = heard.map(({ eventType }) => eventType).join(', ');
       hold(status === 'APPROVED' && types === 'invoice_created', `${status}, heard ${types}`);
       return `${status}, heard ${types} only`;

@@ -1,8 +1,8 @@
 /** Webhook registrations and each of their settings (spec 2.3, 5). */
 import type { WebhookSettings } from '../application.js';
 import { broken, hold, type Rule } from '../rule.js';
-import { type Stage, skip } from '../stage.js';
 import { approvedInvoice, CUSTOM_HEADERS, hear, hearEvent, openEndpoint, SOON_MS } from '../stories.js';
+import { type SuiteContext, skip } from '../suite-context.js';
 import { refusalOf } from './lifecycle.js';
 
 const EVENT_TYPES = ['invoice_created', 'invoice_finalized', 'invoice_voided'];
@@ -12,10 +12,10 @@ export const registrationRules: readonly Rule[] = [
     section: '2.3',
     id: 'inactive-at-first',
     rule: 'A new webhook is inactive and hears nothing',
-    check: async (stage) => {
-      const silent = await openEndpoint(stage, { active: false });
-      const { active } = await webhook(stage, silent.webhookId);
-      const heard = await heardUntilFence(stage, silent.path);
+    check: async (context) => {
+      const silent = await openEndpoint(context, { active: false });
+      const { active } = await webhook(context, silent.webhookId);
+      const heard = await heardUntilFence(context, silent.path);
       hold(!active && heard === 0, `active ${active}, heard ${heard}`);
       return 'inactive, heard nothing';
     },
@@ -24,16 +24,16 @@ export const registrationRules: readonly Rule[] = [
     section: '2.3',
     id: 'enable-disable',
     rule: 'A webhook can be enabled and disabled afterwards',
-    check: async (stage) => {
-      const { application } = stage;
-      const { path, webhookId } = await openEndpoint(stage);
+    check: async (context) => {
+      const { application } = context;
+      const { path, webhookId } = await openEndpoint(context);
       const { invoiceId } = await application.createInvoice({ shipments: 1 });
-      await hearEvent(stage, path, invoiceId, 'invoice_created');
+      await hearEvent(context, path, invoiceId, 'invoice_created');
       await application.disableWebhook(webhookId);
-      const before = stage.receiver.heard(path).length;
+      const before = context.receiver.heard(path).length;
       await application.cancel(invoiceId);
-      await heardUntilFence(stage, path);
-      const after = (await hear(stage, { path, invoiceId, count: 1 })).map(({ eventType }) => eventType);
+      await heardUntilFence(context, path);
+      const after = (await hear(context, { path, invoiceId, count: 1 })).map(({ eventType }) => eventType);
       hold(
         after.join() === 'invoice_created',
         `heard ${after.join(', ')} (${before} before it was disabled)`,
@@ -45,13 +45,13 @@ export const registrationRules: readonly Rule[] = [
     section: '2.3',
     id: 'delete',
     rule: 'A webhook can be deleted',
-    check: async (stage) => {
-      const { path, webhookId } = await openEndpoint(stage);
-      await stage.application.deleteWebhook(webhookId);
-      const { invoiceId } = await stage.application.createInvoice({ shipments: 1 });
-      await heardUntilFence(stage, path);
-      const isListed = (await stage.application.webhooks()).some((one) => one.webhookId === webhookId);
-      const heard = stage.receiver.heard(path).some((one) => one.invoiceId === invoiceId);
+    check: async (context) => {
+      const { path, webhookId } = await openEndpoint(context);
+      await context.application.deleteWebhook(webhookId);
+      const { invoiceId } = await context.application.createInvoice({ shipments: 1 });
+      await heardUntilFence(context, path);
+      const isListed = (await context.application.webhooks()).some((one) => one.webhookId === webhookId);
+      const heard = context.receiver.heard(path).some((one) => one.invoiceId === invoiceId);
       hold(!isListed && !heard, `listed ${isListed}, heard ${heard}`);
       return 'gone from the list, hears nothing';
     },
@@ -60,9 +60,9 @@ export const registrationRules: readonly Rule[] = [
     section: '2.3',
     id: 'summary-list',
     rule: 'A summary list shows all registered webhooks',
-    check: async (stage) => {
-      const { path, webhookId } = await openEndpoint(stage, { active: false });
-      const one = await webhook(stage, webhookId);
+    check: async (context) => {
+      const { path, webhookId } = await openEndpoint(context, { active: false });
+      const one = await webhook(context, webhookId);
       hold(one.url.endsWith(`/${path}`) && one.name.endsWith(path), `${one.name} ${one.url}`);
       return `"${one.name}" is listed`;
     },
@@ -71,35 +71,35 @@ export const registrationRules: readonly Rule[] = [
     section: '2.3',
     id: 'https-only',
     rule: 'The payload URL is HTTPS; HTTP is unsupported',
-    check: (stage) => refusedSettings(stage, { url: 'http://127.0.0.1:9/plain' }),
+    check: (context) => refusedSettings(context, { url: 'http://127.0.0.1:9/plain' }),
   },
   {
     section: '2.3',
     id: 'event-type-known',
     rule: 'Event types are those three only',
-    check: (stage) => refusedSettings(stage, { eventTypes: ['invoice_paid'] }),
+    check: (context) => refusedSettings(context, { eventTypes: ['invoice_paid'] }),
   },
   {
     section: '2.3',
     id: 'event-type-required',
     rule: 'One or more event types are chosen',
-    check: (stage) => refusedSettings(stage, { eventTypes: [] }),
+    check: (context) => refusedSettings(context, { eventTypes: [] }),
   },
   ...EVENT_TYPES.map(
     (eventType): Rule => ({
       section: '2.3',
       id: `only-${eventType.replace('_', '-')}`,
       rule: `A webhook for ${eventType} hears of nothing else`,
-      check: async (stage) => {
-        const { application } = stage;
-        const { path } = await openEndpoint(stage, { eventTypes: [eventType] });
+      check: async (context) => {
+        const { application } = context;
+        const { path } = await openEndpoint(context, { eventTypes: [eventType] });
         const { invoiceId } = await application.createInvoice({ shipments: 1 });
         await application.submit(invoiceId);
         await application.approve(invoiceId);
         await application.cancel(invoiceId);
-        await hearEvent(stage, path, invoiceId, eventType);
-        await heardUntilFence(stage, path);
-        const types = (await hear(stage, { path, invoiceId, count: 1 })).map((one) => one.eventType);
+        await hearEvent(context, path, invoiceId, eventType);
+        await heardUntilFence(context, path);
+        const types = (await hear(context, { path, invoiceId, count: 1 })).map((one) => one.eventType);
         hold(types.join() === eventType, types.join(', '));
         return types.join();
       },
@@ -109,16 +109,16 @@ export const registrationRules: readonly Rule[] = [
     section: '2.3',
     id: 'selected-tenants',
     rule: 'A webhook for selected tenants hears of them only',
-    check: async (stage) => {
-      const { application } = stage;
+    check: async (context) => {
+      const { application } = context;
       const [one, other] = await application.tenants();
       if (one === undefined || other === undefined) return skip('the partner has no two tenants');
-      const { path } = await openEndpoint(stage, { tenants: [one.tenantId] });
+      const { path } = await openEndpoint(context, { tenants: [one.tenantId] });
       const foreign = await application.createInvoice({ tenant: other.tenantId, shipments: 1 });
       const own = await application.createInvoice({ tenant: one.tenantId, shipments: 1 });
-      await hearEvent(stage, path, own.invoiceId, 'invoice_created');
-      await heardUntilFence(stage, path);
-      const isHeard = stage.receiver.heard(path).some(({ invoiceId }) => invoiceId === foreign.invoiceId);
+      await hearEvent(context, path, own.invoiceId, 'invoice_created');
+      await heardUntilFence(context, path);
+      const isHeard = context.receiver.heard(path).some(({ invoiceId }) => invoiceId === foreign.invoiceId);
       hold(!isHeard, `it hears of "${other.name}" as well`);
       return `hears of "${one.name}", not of "${other.name}"`;
     },
@@ -127,11 +127,11 @@ export const registrationRules: readonly Rule[] = [
     section: '2.3',
     id: 'tenants-need-feature',
     rule: 'Tenants are a setting only of partners that use the tenant feature',
-    check: async (stage) => {
-      const { application } = stage.hasty;
-      const [tenant] = await stage.application.tenants();
+    check: async (context) => {
+      const { application } = context.hasty;
+      const [tenant] = await context.application.tenants();
       const refusal = await refusalOf(
-        openEndpoint(stage, { at: application, tenants: [tenant?.tenantId ?? 'any'], active: false }),
+        openEndpoint(context, { at: application, tenants: [tenant?.tenantId ?? 'any'], active: false }),
       );
       hold(refusal !== null, 'a partner without tenants may choose some');
       return `refused with ${refusal}`;
@@ -141,8 +141,8 @@ export const registrationRules: readonly Rule[] = [
     section: '2.3',
     id: 'custom-headers',
     rule: 'Custom headers are sent with every request, HTTP Basic among them',
-    check: async (stage) => {
-      const { heard } = await stage.tell(approvedInvoice);
+    check: async (context) => {
+      const { heard } = await context.tell(approvedInvoice);
       for (const { headers, eventType } of heard) {
         for (const [name, value] of Object.entries(CUSTOM_HEADERS)) {
           hold(headers[name] === value, `${eventType} has ${name}: ${headers[name] ?? 'nothing'}`);
@@ -155,10 +155,10 @@ export const registrationRules: readonly Rule[] = [
     section: '2.3',
     id: 'test-payload',
     rule: 'A test payload can be sent before activation',
-    check: async (stage) => {
-      const { path, webhookId } = await openEndpoint(stage, { active: false, headers: CUSTOM_HEADERS });
-      await stage.application.sendTest(webhookId);
-      const [heard] = await stage.receiver.wait(path, (all) => all.length > 0, SOON_MS);
+    check: async (context) => {
+      const { path, webhookId } = await openEndpoint(context, { active: false, headers: CUSTOM_HEADERS });
+      await context.application.sendTest(webhookId);
+      const [heard] = await context.receiver.wait(path, (all) => all.length > 0, SOON_MS);
       const { headers, eventType } = heard ?? broken('no test payload came');
       hold(headers['x-partner-system'] === CUSTOM_HEADERS['x-partner-system'], 'it lacks the custom headers');
       return `${eventType} came while the webhook was inactive`;
@@ -168,11 +168,11 @@ export const registrationRules: readonly Rule[] = [
     section: '6.4',
     id: 'test-event-flag',
     rule: 'A test payload has testEvent true, a real one false',
-    check: async (stage) => {
-      const { path, webhookId } = await openEndpoint(stage, { active: false });
-      await stage.application.sendTest(webhookId);
-      const [test] = await stage.receiver.wait(path, (all) => all.length > 0, SOON_MS);
-      const { finalized } = await stage.tell(approvedInvoice);
+    check: async (context) => {
+      const { path, webhookId } = await openEndpoint(context, { active: false });
+      await context.application.sendTest(webhookId);
+      const [test] = await context.receiver.wait(path, (all) => all.length > 0, SOON_MS);
+      const { finalized } = await context.tell(approvedInvoice);
       const flags = [test?.metadata.testEvent, finalized.metadata.testEvent];
       hold(flags[0] === true && flags[1] === false, JSON.stringify(flags));
       return 'true for the test, false for the real event';
@@ -180,14 +180,14 @@ export const registrationRules: readonly Rule[] = [
   },
 ];
 
-async function webhook(stage: Stage, webhookId: string) {
-  const all = await stage.application.webhooks();
+async function webhook(context: SuiteContext, webhookId: string) {
+  const all = await context.application.webhooks();
   return all.find((one) => one.webhookId === webhookId) ?? broken('the list does not have it');
 }
 
-async function refusedSettings(stage: Stage, settings: Partial<WebhookSettings>): Promise<string> {
-  const url = stage.receiver.at('refused');
-  const refusal = await refusalOf(stage.application.addWebhook({ name: 'Refused', url, ...settings }));
+async function refusedSettings(context: SuiteContext, settings: Partial<WebhookSettings>): Promise<string> {
+  const url = context.receiver.at('refused');
+  const refusal = await refusalOf(context.application.addWebhook({ name: 'Refused', url, ...settings }));
   hold(refusal !== null, 'it was accepted');
   return `refused with ${refusal}`;
 }
@@ -196,10 +196,10 @@ async function refusedSettings(stage: Stage, settings: Partial<WebhookSettings>)
  * Lets an event pass through the service that a watching endpoint of its own hears, so that what the silent one
  * was to hear would have come by then; answers how much that one heard.
  */
-async function heardUntilFence(stage: Stage, silentPath: string): Promise<number> {
-  const { path, webhookId } = await openEndpoint(stage, { eventTypes: ['invoice_created'] });
-  const { invoiceId } = await stage.application.createInvoice({ shipments: 1 });
-  await hearEvent(stage, path, invoiceId, 'invoice_created');
-  await stage.application.deleteWebhook(webhookId);
-  return stage.receiver.heard(silentPath).length;
+async function heardUntilFence(context: SuiteContext, silentPath: string): Promise<number> {
+  const { path, webhookId } = await openEndpoint(context, { eventTypes: ['invoice_created'] });
+  const { invoiceId } = await context.application.createInvoice({ shipments: 1 });
+  await hearEvent(context, path, invoiceId, 'invoice_created');
+  await context.application.deleteWebhook(webhookId);
+  return context.receiver.heard(silentPath).length;
 }

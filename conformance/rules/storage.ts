@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { glimpse, jsonObject, textOf } from '../http.js';
 import { hold, type Rule } from '../rule.js';
-import { type Stage, skip } from '../stage.js';
 import { approvedInvoice, download } from '../stories.js';
+import { type SuiteContext, skip } from '../suite-context.js';
 
 const DAY_MS = 86_400_000;
 const TOLERANCE_MS = 120_000;
@@ -13,9 +13,9 @@ export const storageRules: readonly Rule[] = [
     section: '8',
     id: 'url-lifetime',
     rule: 'A presigned URL lives for 24 hours after generation',
-    check: async (stage) => {
-      const { invoiceId } = await stage.tell(download);
-      const answer = await stage.service.regenerate(invoiceId);
+    check: async (context) => {
+      const { invoiceId } = await context.tell(download);
+      const answer = await context.service.regenerate(invoiceId);
       const expiresAt = textOf(jsonObject(answer.body)?.presignedUrlExpiresAt) ?? '';
       return livesADay(expiresAt, answer.headers.date ?? '');
     },
@@ -24,8 +24,8 @@ export const storageRules: readonly Rule[] = [
     section: '8',
     id: 'announced-lifetime',
     rule: 'So does the URL of invoice_finalized',
-    check: async (stage) => {
-      const { finalized } = await stage.tell(approvedInvoice);
+    check: async (context) => {
+      const { finalized } = await context.tell(approvedInvoice);
       return livesADay(
         String(finalized.payload.presignedUrlExpiresAt),
         String(finalized.metadata.eventTimestamp),
@@ -37,18 +37,18 @@ export const storageRules: readonly Rule[] = [
     id: 'url-expires',
     rule: 'An expired URL is refused; a regenerated one works',
     slow: 3,
-    check: async (stage) => {
-      const { service, application } = stage.hasty;
+    check: async (context) => {
+      const { service, application } = context.hasty;
       const { invoiceId } = await application.createInvoice({ shipments: 1 });
       await application.submit(invoiceId);
       await application.approve(invoiceId);
-      const { url, expiresAt } = await freshUrl(stage.hasty, invoiceId);
+      const { url, expiresAt } = await freshUrl(context.hasty, invoiceId);
       const early = await service.plain({ url });
       hold(early.status === 200, `${early.status} before expiry`);
       await sleep(Math.max(0, Date.parse(expiresAt) - Date.now()) + 100);
       const late = await service.plain({ url });
       hold(late.status >= 400 && late.status < 500, `${late.status} after expiry`);
-      const again = await service.plain({ url: (await freshUrl(stage.hasty, invoiceId)).url });
+      const again = await service.plain({ url: (await freshUrl(context.hasty, invoiceId)).url });
       hold(again.status === 200, `${again.status} for the regenerated URL`);
       return `200, then ${late.status}, then 200 for the regenerated URL`;
     },
@@ -57,8 +57,8 @@ export const storageRules: readonly Rule[] = [
     section: '2.7',
     id: 'url-signed',
     rule: 'A URL that was changed is refused',
-    check: async (stage) => {
-      const { url } = await stage.tell(download);
+    check: async (context) => {
+      const { url } = await context.tell(download);
       const bare = new URL(url);
       bare.search = '';
       const later = new URL(url);
@@ -72,7 +72,7 @@ export const storageRules: readonly Rule[] = [
       }
       const statuses: number[] = [];
       for (const changed of [bare, later])
-        statuses.push((await stage.service.plain({ url: changed.href })).status);
+        statuses.push((await context.service.plain({ url: changed.href })).status);
       hold(
         statuses.every((status) => status >= 400 && status < 500),
         statuses.join(', '),
@@ -84,8 +84,8 @@ export const storageRules: readonly Rule[] = [
     section: '2.7',
     id: 'url-needs-no-token',
     rule: 'The URL alone downloads the file',
-    check: async (stage) => {
-      const { answer } = await stage.tell(download);
+    check: async (context) => {
+      const { answer } = await context.tell(download);
       return `${answer.status} ${answer.headers['content-type'] ?? ''}, ${answer.body.length} bytes`;
     },
   },
@@ -93,10 +93,10 @@ export const storageRules: readonly Rule[] = [
     section: '2.7',
     id: 'range',
     rule: 'Object storage answers a range of bytes',
-    check: async (stage) => {
-      const { url, answer } = await stage.tell(download);
-      const part = await stage.service.plain({ url, headers: { range: 'bytes=5-14' } });
-      if (part.status === 200) notAsked(stage, 'answered 200 with the whole file');
+    check: async (context) => {
+      const { url, answer } = await context.tell(download);
+      const part = await context.service.plain({ url, headers: { range: 'bytes=5-14' } });
+      if (part.status === 200) notAsked(context, 'answered 200 with the whole file');
       hold(
         part.status === 206 && part.body.equals(answer.body.subarray(5, 15)),
         `${part.status} ${glimpse(part.body)}`,
@@ -108,11 +108,11 @@ export const storageRules: readonly Rule[] = [
     section: '2.7',
     id: 'etag',
     rule: 'Object storage names the version of the file by an ETag',
-    check: async (stage) => {
-      const { url, answer } = await stage.tell(download);
-      const again = await stage.service.plain({ url });
+    check: async (context) => {
+      const { url, answer } = await context.tell(download);
+      const again = await context.service.plain({ url });
       const [one, other] = [answer.headers.etag, again.headers.etag];
-      if (one === undefined) notAsked(stage, 'no ETag');
+      if (one === undefined) notAsked(context, 'no ETag');
       hold(one !== undefined && one === other, `${one ?? 'none'}, then ${other ?? 'none'}`);
       return one;
     },
@@ -120,11 +120,11 @@ export const storageRules: readonly Rule[] = [
 ];
 
 /** What stores do and the document does not ask for: the sandbox has to, a real account may do without. */
-function notAsked(stage: Stage, seen: string): void {
-  if (!stage.hasApplication) skip(`${seen}; the document does not ask for it`);
+function notAsked(context: SuiteContext, seen: string): void {
+  if (!context.hasApplication) skip(`${seen}; the document does not ask for it`);
 }
 
-async function freshUrl({ service }: Stage['hasty'], invoiceId: string) {
+async function freshUrl({ service }: SuiteContext['hasty'], invoiceId: string) {
   const { body } = await service.regenerate(invoiceId);
   const object = jsonObject(body);
   const url = textOf(object?.presignedUrl);

@@ -55,7 +55,7 @@ export function categoryAxis(names: readonly string[]): EChartsCoreOption {
 }
 
 /** Pixels that the names beside an axis take; without a screen ECharts measures them too small. */
-export function roomFor(names: readonly string[]): number {
+export function reserveDiskSpace(names: readonly string[]): number {
   return 16 + Math.max(0, ...names.map((name) => stringWidth(name))) * LETTER_WIDTH;
 }
 

@@ -11,7 +11,7 @@ import {
   INK,
   LETTER_WIDTH,
   PALETTE,
-  roomFor,
+  reserveDiskSpace,
   short,
   valueAxis,
 } from './chart-look.js';
@@ -53,7 +53,13 @@ function barOption({ points, unit, width, mostBars }: Drawing): [EChartsCoreOpti
   const amounts = shown.map((point) => amountLabel(point.value ?? ''));
   const option = {
     ...frame(),
-    grid: { left: roomFor(names), right: roomFor(amounts), top: 10, bottom: 50, outerBoundsMode: 'none' },
+    grid: {
+      left: reserveDiskSpace(names),
+      right: reserveDiskSpace(amounts),
+      top: 10,
+      bottom: 50,
+      outerBoundsMode: 'none',
+    },
     xAxis: {
       ...valueAxis(unit),
       splitNumber: Math.max(2, Math.floor(width / 150)),
@@ -158,10 +164,10 @@ function heatmapOption({ spec, points, unit, width }: Drawing): [EChartsCoreOpti
   const least = Math.min(...(spec.roles.combine === undefined ? sizes : [0, ...sizes]));
   const most = Math.max(...sizes);
   const names = lines.map((line) => cut(line, width));
-  const cellWidth = (width - roomFor(names) - 20) / columns.length;
+  const cellWidth = (width - reserveDiskSpace(names) - 20) / columns.length;
   const option = {
     ...frame(),
-    grid: { left: roomFor(names), right: 20, top: 10, bottom: 80, outerBoundsMode: 'none' },
+    grid: { left: reserveDiskSpace(names), right: 20, top: 10, bottom: 80, outerBoundsMode: 'none' },
     xAxis: categoryAxis(columns.map((column) => cut(column, width))),
     yAxis: { ...categoryAxis(names), inverse: true },
     visualMap: {

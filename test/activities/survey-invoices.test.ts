@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, test } from 'vitest';
-import { type Finding, judgeDetails, judgeLedger } from '../../activities/judge-standing.js';
+import { checkDetails, checkLedger, type Finding } from '../../activities/check-standing.js';
 import { surveyInvoices } from '../../activities/survey-invoices.js';
 import type { BillingService, InvoiceDetails } from '../../billing/billing-service.js';
 import {
@@ -28,7 +28,7 @@ const details = (
   header,
 });
 
-describe('judgeLedger', () => {
+describe('checkLedger', () => {
   test.each<[InvoiceStanding | null, Finding | null]>([
     [null, null],
     [standing(), null],
@@ -37,11 +37,11 @@ describe('judgeLedger', () => {
     [standing({ state: 'finalized' }), 'work'],
     [standing({ state: 'needs_attention' }), 'work'],
   ])('asks the service only about what is unheard of or loaded (%#)', (known, finding) => {
-    expect(judgeLedger(known)).toBe(finding);
+    expect(checkLedger(known)).toBe(finding);
   });
 });
 
-describe('judgeDetails', () => {
+describe('checkDetails', () => {
   test.each<[string, InvoiceStanding | null, InvoiceDetails | null, Finding]>([
     ['neither of us knows it', null, null, 'unknown'],
     ['only the service knows it', null, details('finalized'), 'work'],
@@ -66,7 +66,7 @@ describe('judgeDetails', () => {
       'loaded',
     ],
   ])('%s', (_, known, answer, finding) => {
-    expect(judgeDetails(known, answer)).toBe(finding);
+    expect(checkDetails(known, answer)).toBe(finding);
   });
 });
 

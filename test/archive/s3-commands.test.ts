@@ -9,7 +9,7 @@ import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openS3Client } from '../../archive/s3-client.js';
 import { EXIT } from '../../cli/errors.js';
-import { billsync, type Finished } from '../support/billsync.js';
+import { billsync, type Finished } from '../support/processes/billsync.js';
 import { aCsv, INVOICE, sha256 } from '../warehouse/support.js';
 import { type S3Proxy, startS3Proxy } from './s3-proxy.js';
 import { startS3Server } from './s3-server.js';

@@ -9,7 +9,7 @@ import { openFolderArchive } from '../../archive/folder-archive.js';
 import type { BillingService } from '../../billing/billing-service.js';
 import { createBillingService } from '../../billing/client.js';
 import { parseDelivery } from '../../contract/parse-delivery.js';
-import { type ForeignService, startForeignService } from '../support/foreign-service.js';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
 import { serviceSettings } from './service-settings.js';
 
 let service: ForeignService;

@@ -9,7 +9,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.js';
 import type { BillingService } from '../../billing/billing-service.js';
 import { createBillingService } from '../../billing/client.js';
-import { type ForeignAsk, type ForeignService, startForeignService } from '../support/foreign-service.js';
+import {
+  type ForeignAsk,
+  type ForeignService,
+  startForeignService,
+} from '../support/foreign-service/foreign-service.js';
 import { serviceSettings } from './service-settings.js';
 
 const SHIPMENTS = 300_000;

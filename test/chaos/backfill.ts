@@ -11,9 +11,9 @@ import { createInterface } from 'node:readline';
 import type { Client } from '@temporalio/client';
 import { startSandbox } from '../../sandbox/service.js';
 import { KINDS, type Kind, type MixedInvoice, makeMix, seedWarehouse } from '../support/backfill-mix.js';
-import { freePort } from '../support/free-port.js';
-import { createProduct, type Product } from '../support/product.js';
-import { withTemporalBeside } from '../support/temporal-beside.js';
+import { freePort } from '../support/processes/free-port.js';
+import { createProduct, type Product } from '../support/processes/product.js';
+import { withTemporalBeside } from '../support/temporal/temporal-beside.js';
 import { ask } from '../warehouse/support.js';
 
 export const summary =

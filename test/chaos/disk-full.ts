@@ -10,10 +10,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
-import { type ForeignService, startForeignService } from '../support/foreign-service.js';
-import { settled } from '../support/foreign-story.js';
-import { checkInvariants, type Violation } from '../support/invariants.js';
-import { createProduct, type Product } from '../support/product.js';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
+import { settled } from '../support/foreign-service/foreign-story.js';
+import { checkInvariants, type Violation } from '../support/invariants/invariants.js';
+import { createProduct, type Product } from '../support/processes/product.js';
 import { deliver } from '../webhook/a-delivery.js';
 
 export interface Fullness {
@@ -47,22 +47,22 @@ export async function runDiskFull(
   const service = await startForeignService();
   const product = await createProduct({ service, settings: { BILLSYNC_DATA_DIR: join(disk, 'data') } });
   const acknowledged: string[] = [];
-  const stage = { disk, service, product, acknowledged };
+  const underTest = { disk, service, product, acknowledged };
   let isSound = false;
   try {
     await product.start('up');
-    for (let nth = 0; nth < 3; nth += 1) await bring(stage, 20);
-    await settled(product.dataDir, truthOf(stage), RECOVERED_WITHIN_MS);
+    for (let nth = 0; nth < 3; nth += 1) await bring(underTest, 20);
+    await settled(product.dataDir, truthOf(underTest), RECOVERED_WITHIN_MS);
     const fullness: Fullness[] = [];
     // Not a byte; room for deliveries; room for what loads would leave alone, and downloads do not.
     for (const freeKib of [0, 6_000, 48_000]) {
-      fullness.push(await playFull(stage, freeKib));
+      fullness.push(await playFull(underTest, freeKib));
       progress(JSON.stringify(fullness.at(-1)));
     }
     await product.stop('up');
     const { dataDir, logFolder, password } = product;
     const secrets = [...service.secrets, password];
-    const truth = truthOf(stage);
+    const truth = truthOf(underTest);
     const violations = await checkInvariants({ dataDir, logFolder, truth, secrets, client: null });
     isSound = violations.length === 0;
     return { fullness, violations, complaints: [...service.complaints] };
@@ -75,15 +75,15 @@ export async function runDiskFull(
   }
 }
 
-interface Stage {
+interface InvoiceUnderTest {
   readonly disk: string;
   readonly service: ForeignService;
   readonly product: Product;
   readonly acknowledged: string[];
 }
 
-async function playFull(stage: Stage, leaveKib: number): Promise<Fullness> {
-  const { disk, product } = stage;
+async function playFull(underTest: InvoiceUnderTest, leaveKib: number): Promise<Fullness> {
+  const { disk, product } = underTest;
   const ballast = join(disk, 'ballast');
   await fill(disk, ballast, leaveKib);
   const freeKib = await freeOf(disk);
@@ -93,8 +93,8 @@ async function playFull(stage: Stage, leaveKib: number): Promise<Fullness> {
   let readyz: number | null = null;
   const untilMs = Date.now() + FULL_FOR_MS;
   while (Date.now() < untilMs) {
-    for (const text of await anInvoice(stage, leaveKib === 0 ? 5 : 2_000)) {
-      const answer = await say(stage, text);
+    for (const text of await anInvoice(underTest, leaveKib === 0 ? 5 : 2_000)) {
+      const answer = await say(underTest, text);
       answers[answer] = (answers[answer] ?? 0) + 1;
       if (answer !== '200') unheard.push(text);
     }
@@ -106,40 +106,40 @@ async function playFull(stage: Stage, leaveKib: number): Promise<Fullness> {
   const roomMs = Date.now();
   restarts += await startAgain(product);
   // What the service was told to try again, it tries again.
-  for (const text of unheard) while ((await say(stage, text)) !== '200') await sleep(500);
+  for (const text of unheard) while ((await say(underTest, text)) !== '200') await sleep(500);
   const deadline = roomMs + RECOVERED_WITHIN_MS;
   while (Date.now() < deadline) {
     restarts += await startAgain(product);
-    const isSettled = await settled(product.dataDir, truthOf(stage), 2_000).then(
+    const isSettled = await settled(product.dataDir, truthOf(underTest), 2_000).then(
       () => true,
       () => false,
     );
     if (isSettled) break;
   }
-  await settled(product.dataDir, truthOf(stage), 1);
+  await settled(product.dataDir, truthOf(underTest), 1);
   const recoveredAfterSeconds = Math.round((Date.now() - roomMs) / 100) / 10;
   return { freeKib, answers, readyz, restarts, recoveredAfterSeconds };
 }
 
-function truthOf({ service, acknowledged }: Stage) {
+function truthOf({ service, acknowledged }: InvoiceUnderTest) {
   return { billed: service.billedRows(), voided: [], acknowledged };
 }
 
-async function bring(stage: Stage, rows: number): Promise<void> {
-  for (const text of await anInvoice(stage, rows)) {
-    const answer = await say(stage, text);
+async function bring(underTest: InvoiceUnderTest, rows: number): Promise<void> {
+  for (const text of await anInvoice(underTest, rows)) {
+    const answer = await say(underTest, text);
     if (answer !== '200') throw new Error(`The endpoint answered ${answer}.`);
   }
 }
 
-async function anInvoice({ service }: Stage, rows: number): Promise<readonly string[]> {
+async function anInvoice({ service }: InvoiceUnderTest, rows: number): Promise<readonly string[]> {
   const from = service.events.length;
   const { invoiceId } = await service.createInvoice({ rows });
   await service.finalize(invoiceId);
   return service.events.slice(from);
 }
 
-async function say({ product, acknowledged }: Stage, text: string): Promise<string> {
+async function say({ product, acknowledged }: InvoiceUnderTest, text: string): Promise<string> {
   const reply = await deliver(product.webhookUrl, text).catch(() => null);
   if (reply?.statusCode === 200) acknowledged.push(reply.body.eventId ?? '');
   return reply === null ? 'none' : String(reply.statusCode);

@@ -1,6 +1,6 @@
 /** The service never sends three in ten of its finalized events: every invoice is loaded all the same, without a hand. */
 
-import { createStory } from '../support/foreign-story.js';
+import { createStory } from '../support/foreign-service/foreign-story.js';
 import { demandSound, playQuietly } from './quiet-story.js';
 
 export const summary = '30 % of finalized events are never sent (dropped-events [invoices] [seed])';

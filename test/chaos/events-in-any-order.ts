@@ -1,9 +1,9 @@
 /** 500 events, each sent one to five times, shuffled, three in ten of them at once: equal to the service's books. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ForeignService } from '../support/foreign-service.js';
-import { createRandom } from '../support/foreign-story.js';
-import type { Truth } from '../support/invariants.js';
+import type { ForeignService } from '../support/foreign-service/foreign-service.js';
+import { createRandom } from '../support/foreign-service/foreign-story.js';
+import type { Truth } from '../support/invariants/invariants.js';
 import { deliver } from '../webhook/a-delivery.js';
 import { demandSound, playQuietly } from './quiet-story.js';
 

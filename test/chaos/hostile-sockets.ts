@@ -66,7 +66,7 @@ export async function runHostileSockets(options: {
   const url = endpoint.url() ?? '';
   // Known from before: a sender that delivered once.
   await deliverFrom('127.0.0.2', url);
-  const program = fileURLToPath(new URL('../support/hostile-sockets.ts', import.meta.url));
+  const program = fileURLToPath(new URL('../support/hostile/hostile-sockets.ts', import.meta.url));
   const attacker = spawn(
     process.execPath,
     ['--import', 'tsx', program, new URL(url).port, String(options.sockets), SOURCES.join(',')],

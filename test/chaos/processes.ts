@@ -5,16 +5,21 @@
  */
 
 import { processesNaming } from '../../temporal/processes.js';
-import { billsync } from '../support/billsync.js';
-import { startForeignService } from '../support/foreign-service.js';
-import { createRandom, createStory, type StoryFigures, settled } from '../support/foreign-story.js';
-import { freePort } from '../support/free-port.js';
-import { checkInvariants, type Violation } from '../support/invariants.js';
-import { openToOthers } from '../support/open-to-others.js';
-import { createProduct, type Product, type Role } from '../support/product.js';
-import { compareReports } from '../support/report-check.js';
-import { withTemporalBeside } from '../support/temporal-beside.js';
-import { doViolence } from '../support/violence.js';
+import { startForeignService } from '../support/foreign-service/foreign-service.js';
+import {
+  createRandom,
+  createStory,
+  type StoryFigures,
+  settled,
+} from '../support/foreign-service/foreign-story.js';
+import { openToOthers } from '../support/hostile/open-to-others.js';
+import { checkInvariants, type Violation } from '../support/invariants/invariants.js';
+import { compareReports } from '../support/invariants/report-check.js';
+import { billsync } from '../support/processes/billsync.js';
+import { freePort } from '../support/processes/free-port.js';
+import { doViolence } from '../support/processes/kill-and-check.js';
+import { createProduct, type Product, type Role } from '../support/processes/product.js';
+import { withTemporalBeside } from '../support/temporal/temporal-beside.js';
 
 export interface ProcessesOptions {
   readonly invoices: number;

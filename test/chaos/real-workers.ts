@@ -12,7 +12,7 @@ import { registerSearchAttributes } from '../../temporal/search-attributes.js';
 import { createWorkers } from '../../worker/create-workers.js';
 import { installRuntime } from '../../worker/runtime.js';
 import { workflowBundle } from '../../worker/workflow-bundle.js';
-import { anInvoiceRoute } from '../support/quick-route.js';
+import { anInvoiceRoute } from '../support/temporal/quick-route.js';
 
 type Activities = Pick<Parameters<typeof createWorkers>[0], 'billing' | 'warehouse'>;
 

@@ -1,8 +1,8 @@
 /** 1,000 workflows, six signals around the end of each: all are processed and no handler is left unfinished. */
 
 import { pino } from 'pino';
+import { createScenes } from '../workflows/invoice-scenes.js';
 import { sendSignalsAroundTheEnd } from '../workflows/signals-at-the-end.js';
-import { createTheatre } from '../workflows/theatre.js';
 import { startRealWorkers } from './real-workers.js';
 
 export const summary = '1,000 workflows with six signals around their end (signals-at-the-end [workflows])';
@@ -10,14 +10,14 @@ export const summary = '1,000 workflows with six signals around their end (signa
 export async function main([count = '1000']: readonly string[]): Promise<void> {
   const lines: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
-  const theatre = createTheatre();
-  const { billing, warehouse } = theatre;
+  const scenes = createScenes();
+  const { billing, warehouse } = scenes;
   const workers = await startRealWorkers(log, { billing, warehouse });
   const { client, route } = workers;
   try {
     const began = performance.now();
     const workflows = Number(count);
-    const figures = await sendSignalsAroundTheEnd(theatre, { client, route, workflows });
+    const figures = await sendSignalsAroundTheEnd(scenes, { client, route, workflows });
     const warnings = lines.filter((line) => /unfinished|TMPRL1102/i.test(line));
     const seconds = ((performance.now() - began) / 1_000).toFixed(1);
     console.log(

@@ -5,10 +5,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { processesNaming } from '../../temporal/processes.js';
-import { type ForeignService, startForeignService } from '../support/foreign-service.js';
-import { createStory, settled } from '../support/foreign-story.js';
-import { checkInvariants, type Violation } from '../support/invariants.js';
-import { createProduct, type Product, type Role } from '../support/product.js';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
+import { createStory, settled } from '../support/foreign-service/foreign-story.js';
+import { checkInvariants, type Violation } from '../support/invariants/invariants.js';
+import { createProduct, type Product, type Role } from '../support/processes/product.js';
 
 export interface Stop {
   readonly name: string;
@@ -80,13 +80,16 @@ export async function runStops(
   return results;
 }
 
-interface Stage {
+interface InvoiceUnderTest {
   readonly service: ForeignService;
   readonly product: Product;
   readonly progress: (text: string) => void;
 }
 
-async function stopAll({ service, product, progress }: Stage, stops: readonly Stop[]): Promise<StopsResult> {
+async function stopAll(
+  { service, product, progress }: InvoiceUnderTest,
+  stops: readonly Stop[],
+): Promise<StopsResult> {
   const [{ roles } = { roles: [] }] = stops;
   const done: Stopped[] = [];
   const truth = { voided: [] as string[], acknowledged: [] as string[] };

@@ -6,10 +6,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { processesNaming } from '../../temporal/processes.js';
-import { type ForeignService, startForeignService } from '../support/foreign-service.js';
-import { settled } from '../support/foreign-story.js';
-import { checkInvariants, type Violation } from '../support/invariants.js';
-import { createProduct, type Product } from '../support/product.js';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
+import { settled } from '../support/foreign-service/foreign-story.js';
+import { checkInvariants, type Violation } from '../support/invariants/invariants.js';
+import { createProduct, type Product } from '../support/processes/product.js';
 import { deliver } from '../webhook/a-delivery.js';
 
 export interface Absence {
@@ -61,7 +61,7 @@ export async function runTemporalAway(seconds: number): Promise<TemporalAwayResu
   }
 }
 
-interface Stage {
+interface InvoiceUnderTest {
   readonly service: ForeignService;
   readonly product: Product;
   readonly acknowledged: string[];
@@ -69,8 +69,8 @@ interface Stage {
   readonly seconds: number;
 }
 
-async function playAbsence(stage: Stage): Promise<Absence> {
-  const { product, temporal, seconds } = stage;
+async function playAbsence(underTest: InvoiceUnderTest): Promise<Absence> {
+  const { product, temporal, seconds } = underTest;
   if (temporal === 'gone') {
     await product.kill('temporal');
     signalServer(product, 'SIGKILL');
@@ -80,12 +80,12 @@ async function playAbsence(stage: Stage): Promise<Absence> {
   const latencies: number[] = [];
   let [deliveries, failed, largestBacklog] = [0, 0, 0];
   while (Date.now() < untilMs) {
-    for (const text of await anInvoice(stage.service)) {
+    for (const text of await anInvoice(underTest.service)) {
       deliveries += 1;
       const sentMs = performance.now();
       const reply = await deliver(product.webhookUrl, text).catch(() => null);
       latencies.push(performance.now() - sentMs);
-      if (reply?.statusCode === 200) stage.acknowledged.push(reply.body.eventId ?? '');
+      if (reply?.statusCode === 200) underTest.acknowledged.push(reply.body.eventId ?? '');
       else failed += 1;
     }
     largestBacklog = Math.max(largestBacklog, await backlog(product));

@@ -8,12 +8,12 @@ import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aWorkshop, isSound, type Judgement, judge, kill, startWriter } from '../warehouse/chaos.js';
+import { aWorkshop, type Findings, isSound, judge, kill, startWriter } from '../warehouse/chaos.js';
 
 export const summary =
   'a small tmpfs gets full during loads [times] [seed]: nothing partial or lost, work resumes';
 
-export interface DiskResult extends Judgement {
+export interface DiskResult extends Findings {
   /** Rounds in which the disk was full and the writer ended because of it. */
   readonly timesFull: number;
   readonly promised: number;
@@ -50,10 +50,10 @@ export async function runFullDisk(options: {
       );
       if (!isSound(found)) throw new Error(`A promise broke: ${JSON.stringify(found)}`);
     }
-    const judgement = await judge(workshop);
+    const findings = await judge(workshop);
     const promised = workshop.promised.loads.size;
     return {
-      ...judgement,
+      ...findings,
       timesFull,
       promised,
       rebuilds: workshop.rebuilds.length,

@@ -1,11 +1,11 @@
-/** kill -9 of the writer in the middle of loads, voids and publications, again and again, then the judgement. */
+/** kill -9 of the writer in the middle of loads, voids and publications, again and again, then the findings. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aWorkshop, isSound, type Judgement, judge, kill, startWriter } from '../warehouse/chaos.js';
+import { aWorkshop, type Findings, isSound, judge, kill, startWriter } from '../warehouse/chaos.js';
 
 export const summary = 'kill -9 in the middle of loads [kills] [seed]: nothing lost, halved or doubled';
 
-export interface KillsResult extends Judgement {
+export interface KillsResult extends Findings {
   readonly kills: number;
   readonly promised: number;
   /** Kills while a large file was loaded, at least. */
@@ -39,11 +39,11 @@ export async function runKills(options: {
     );
     if (round % 20 === 19) await expectSound(workshop);
   }
-  const judgement = await judge(workshop);
+  const findings = await judge(workshop);
   const promised = workshop.promised.loads.size;
   workshop.remove();
   return {
-    ...judgement,
+    ...findings,
     kills: options.kills,
     promised,
     largeCutShort: workshop.large.begun - workshop.large.answered,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { aWorkshop, judgeFile, kill, startWriter } from '../warehouse/chaos.js';
+import { aWorkshop, checkFile, kill, startWriter } from '../warehouse/chaos.js';
 import { ask } from '../warehouse/support.js';
 
 export const summary =
@@ -49,7 +49,7 @@ export async function runSnapshots(options: {
     // A name of its own: the published one may be replaced between two questions.
     const held = join(workshop.dataDir, 'judged.duckdb');
     linkSync(published, held);
-    const judged = await judgeFile(held, null);
+    const judged = await checkFile(held, null);
     const [line] = await ask(held, 'select sequence from publication');
     rmSync(held);
     if (judged.partial + judged.doubled + judged.voidedInReports > 0)

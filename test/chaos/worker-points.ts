@@ -5,12 +5,12 @@
 
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startForeignService } from '../support/foreign-service.js';
-import { settled } from '../support/foreign-story.js';
-import { checkInvariants, type Truth, type Violation } from '../support/invariants.js';
-import { createProduct, type Product } from '../support/product.js';
-import { withTemporalBeside } from '../support/temporal-beside.js';
-import { WORKER_POINTS, type WorkerPoint } from '../support/worker-points.js';
+import { startForeignService } from '../support/foreign-service/foreign-service.js';
+import { settled } from '../support/foreign-service/foreign-story.js';
+import { checkInvariants, type Truth, type Violation } from '../support/invariants/invariants.js';
+import { createProduct, type Product } from '../support/processes/product.js';
+import { WORKER_POINTS, type WorkerPoint } from '../support/processes/worker-points.js';
+import { withTemporalBeside } from '../support/temporal/temporal-beside.js';
 import { deliver } from '../webhook/a-delivery.js';
 
 export type AnyPoint = WorkerPoint | 'reported after';

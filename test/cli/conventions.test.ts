@@ -8,7 +8,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { VERBS } from '../../cli/verbs.js';
 import { CSV_HEADERS } from '../../contract/columns.js';
 import { takeLock } from '../../warehouse/duckdb/lock-file.js';
-import { BILLSYNC, billsync, cleanEnvironment } from '../support/billsync.js';
+import { BILLSYNC, billsync, cleanEnvironment } from '../support/processes/billsync.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-cli-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

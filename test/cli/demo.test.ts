@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { totalsOf } from '../../cli/demo/billed.js';
 import { demoFolder } from '../../cli/demo/demo-folder.js';
-import { FEWEST_INVOICES, fatesOf } from '../../cli/demo/fates.js';
+import { FEWEST_INVOICES, faultsOf } from '../../cli/demo/faults.js';
 import { settled } from '../../cli/demo/story.js';
 import type { BilledRow } from '../../sandbox/service.js';
 
@@ -63,13 +63,13 @@ describe('totalsOf', () => {
   });
 });
 
-describe('fatesOf', () => {
-  test('gives every fate an invoice, and leaves plain ones, however few there are', () => {
-    const fates = fatesOf(FEWEST_INVOICES);
-    expect(fates).toHaveLength(FEWEST_INVOICES);
-    expect(new Set(fates).size).toBe(13);
-    expect(fatesOf(200).filter((fate) => fate !== 'plain')).toHaveLength(
-      fates.filter((fate) => fate !== 'plain').length,
+describe('faultsOf', () => {
+  test('gives every fault an invoice, and leaves plain ones, however few there are', () => {
+    const faults = faultsOf(FEWEST_INVOICES);
+    expect(faults).toHaveLength(FEWEST_INVOICES);
+    expect(new Set(faults).size).toBe(13);
+    expect(faultsOf(200).filter((fault) => fault !== 'plain')).toHaveLength(
+      faults.filter((fault) => fault !== 'plain').length,
     );
   });
 });

@@ -18,8 +18,8 @@ import { describeError } from '../../cli/errors.js';
 import { sandboxOfUp } from '../../cli/find-sandbox.js';
 import { writeRunFile } from '../../cli/roles/run-file.js';
 import { loadSettings } from '../../config/load-settings.js';
-import { type ForeignService, startForeignService } from '../support/foreign-service.js';
-import { serviceSettings } from '../support/service-settings.js';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
+import { serviceSettings } from '../support/foreign-service/service-settings.js';
 
 const HOLD = `
 import { DuckDBInstance } from '@duckdb/node-api';

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dashboardOver } from '../dashboard/support.js';
-import { billsync } from '../support/billsync.js';
+import { billsync } from '../support/processes/billsync.js';
 import { aCsv, anEvent, aWarehouse, loadCsv, type TestWarehouse } from '../warehouse/support.js';
 
 const VOIDED_BY_SERVICE = '22222222-2222-4222-8222-222222222222';

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { billsync } from '../support/billsync.js';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.js';
+import { billsync } from '../support/processes/billsync.js';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
 import { aCsv, INVOICE } from '../warehouse/support.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-invoices-'));

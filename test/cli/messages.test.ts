@@ -9,8 +9,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BILLSYNC, billsync, cleanEnvironment } from '../support/billsync.js';
-import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+import { BILLSYNC, billsync, cleanEnvironment } from '../support/processes/billsync.js';
+import {
+  anInvoice,
+  aShipment,
+  type ReportsFixture,
+  reportsFixture,
+} from '../support/reports/reports-fixture.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-messages-'));
 const named = (name: string): string => join(folder, name);

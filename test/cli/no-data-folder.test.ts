@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { billsync } from '../support/billsync.js';
+import { billsync } from '../support/processes/billsync.js';
 import { aCsv } from '../warehouse/support.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-no-folder-'));

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { billsync } from '../support/billsync.js';
+import { billsync } from '../support/processes/billsync.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-starts-'));
 const service = {

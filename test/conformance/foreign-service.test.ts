@@ -1,13 +1,13 @@
 /** Holds the suite against a service that nobody of the sandbox wrote, as against a real account: it only looks. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { collectFindings, type Finding } from '../../conformance/findings.js';
-import { type OpenStage, openStage } from '../../conformance/open-stage.js';
+import { type OpenSuiteContext, openSuiteContext } from '../../conformance/open-suite-context.js';
 import type { Row } from '../../conformance/rule.js';
 import { runSuite } from '../../conformance/suite.js';
-import { type ForeignService, startForeignService } from '../support/foreign-service.js';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
 
 let foreign: ForeignService;
-let open: OpenStage;
+let open: OpenSuiteContext;
 let rows: readonly Row[];
 let findings: readonly Finding[];
 let before: string;
@@ -18,12 +18,12 @@ beforeAll(async () => {
   await foreign.finalize(invoiceId);
   before = everything();
   const { baseUrl, authUrl, clientId, clientSecret, caPem } = foreign;
-  open = await openStage({
+  open = await openSuiteContext({
     target: { baseUrl, authUrl, clientId, clientSecret, caPem, apiKey: null, adminUrl: null },
     invoiceIds: [invoiceId],
   });
-  rows = await runSuite(open.stage);
-  findings = await collectFindings(open.stage);
+  rows = await runSuite(open.context);
+  findings = await collectFindings(open.context);
 }, 60_000);
 
 afterAll(async () => {

@@ -1,7 +1,11 @@
 /** Proves the suite both ways: a right service keeps every rule, and each broken one is found out by the right rule. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { collectFindings } from '../../conformance/findings.js';
-import { type OpenStageOptions, openStage, type Target } from '../../conformance/open-stage.js';
+import {
+  type OpenContextOptions,
+  openSuiteContext,
+  type Target,
+} from '../../conformance/open-suite-context.js';
 import type { Row } from '../../conformance/rule.js';
 import { RULES, runSuite } from '../../conformance/suite.js';
 import type { NewFault } from '../../sandbox/faults/faults.js';
@@ -23,17 +27,17 @@ describe('the conformance suite', () => {
     const sandbox = await start({ ...QUICK, deliveryTimeoutMs: responseLimitMs });
     const hasty = await start({ ...HASTY, tokenLifetimeSeconds: 2, urlLifetimeSeconds: 2 });
     const { production } = sandbox;
-    const stage = await open({
+    const context = await open({
       target: targetOf(sandbox),
       hasty: targetOf(hasty),
       otherEnvironment: { baseUrl: production.baseUrl, authUrl: production.authUrl },
       responseLimitMs,
       briefDelayMs: 10_000,
     });
-    const rows = await runSuite(stage);
+    const rows = await runSuite(context);
     expect(rows.filter(({ verdict }) => verdict !== 'pass')).toEqual([]);
     expect(rows).toHaveLength(RULES.length);
-    const findings = await collectFindings(stage);
+    const findings = await collectFindings(context);
     expect(findings.filter(({ found }) => found === null)).toEqual([]);
   });
 
@@ -177,8 +181,8 @@ describe('a real account', () => {
       sandbox.events(),
       sandbox.faults.list(),
     ]);
-    const stage = await open({ target: { ...targetOf(sandbox), adminUrl: null }, invoiceIds: [invoiceId] });
-    const rows = await runSuite(stage);
+    const context = await open({ target: { ...targetOf(sandbox), adminUrl: null }, invoiceIds: [invoiceId] });
+    const rows = await runSuite(context);
     const after = JSON.stringify([
       sandbox.webhooks(),
       sandbox.invoices(),
@@ -208,8 +212,8 @@ describe('a real account', () => {
     const sandbox = await start(QUICK);
     const { invoiceId, invoiceNumber } = await sandbox.createInvoice({ shipments: 5 });
     await sandbox.finalize(invoiceId);
-    const stage = await open({ target: { ...targetOf(sandbox), adminUrl: null }, invoiceIds: [invoiceId] });
-    const findings = await collectFindings(stage);
+    const context = await open({ target: { ...targetOf(sandbox), adminUrl: null }, invoiceIds: [invoiceId] });
+    const findings = await collectFindings(context);
     const details = findings.find(({ section }) => section === '4.4')?.found ?? '';
     expect(details).toMatch(/lineItems: \[\{ shipDate: date, .*billingCost: decimal/);
     expect(details).not.toContain(invoiceNumber);
@@ -240,19 +244,23 @@ function targetOf(sandbox: Sandbox): Target {
   return { baseUrl, authUrl, clientId, clientSecret, apiKey, caPem, adminUrl };
 }
 
-async function open(options: OpenStageOptions) {
-  const { stage, close } = await openStage({ responseLimitMs: 800, briefDelayMs: 3_000, ...options });
+async function open(options: OpenContextOptions) {
+  const { context, close } = await openSuiteContext({
+    responseLimitMs: 800,
+    briefDelayMs: 3_000,
+    ...options,
+  });
   closers.push(close);
-  return stage;
+  return context;
 }
 
-async function judge(options: OpenStageOptions, ...only: string[]): Promise<Row[]> {
+async function judge(options: OpenContextOptions, ...only: string[]): Promise<Row[]> {
   return runSuite(await open(options), { only });
 }
 
 async function judgeToken(target: Target): Promise<string> {
-  const stage = await open({ target });
-  return runSuite(stage, { only: ['token-call'] }).then(
+  const context = await open({ target });
+  return runSuite(context, { only: ['token-call'] }).then(
     () => 'judged',
     () => 'refused',
   );

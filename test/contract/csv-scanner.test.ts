@@ -47,9 +47,9 @@ describe('CsvScanner', () => {
     const file = Buffer.from(`\ufeff${[HEADER, ...records].join('\r\n')}${end}`);
     for (const chunkBytes of [1, 7, 65_536]) {
       const { cuts = [] } = scan(file, chunkBytes, 2);
-      const stretches = cuts.map((cut, index) => file.subarray(cut, cuts[index + 1]).toString());
+      const chunks = cuts.map((cut, index) => file.subarray(cut, cuts[index + 1]).toString());
       const pair = (first: number): string => records.slice(first, first + 2).join('\r\n');
-      expect(stretches).toEqual([`${pair(0)}\r\n`, `${pair(2)}\r\n`, `${pair(4)}${end}`]);
+      expect(chunks).toEqual([`${pair(0)}\r\n`, `${pair(2)}\r\n`, `${pair(4)}${end}`]);
       expect(file.subarray(0, cuts[0]).toString()).toBe(`\ufeff${HEADER}\r\n`);
     }
   });

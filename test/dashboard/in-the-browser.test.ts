@@ -11,9 +11,14 @@ import type { RunningDashboard } from '../../dashboard/server.js';
 import { listReports } from '../../reports/catalogue.js';
 import { renderReport } from '../../reports/render/render-report.js';
 import { runReport } from '../../reports/run-report.js';
-import { launchChromium } from '../support/chromium.js';
-import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
-import { seededInvoices } from '../support/seeded-invoices.js';
+import {
+  anInvoice,
+  aShipment,
+  type ReportsFixture,
+  reportsFixture,
+} from '../support/reports/reports-fixture.js';
+import { seededInvoices } from '../support/reports/seeded-invoices.js';
+import { launchChromium } from '../support/tools/chromium.js';
 import { dashboardOver } from './support.js';
 
 const reports = await listReports();

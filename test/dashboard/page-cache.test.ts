@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createPageCache } from '../../dashboard/page-cache.js';
 import { startWarmUp } from '../../dashboard/warm-up.js';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.js';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
 import { dashboardOver } from './support.js';
 
 let folder: string;

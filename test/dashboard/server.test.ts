@@ -11,9 +11,14 @@ import type { RunningDashboard } from '../../dashboard/server.js';
 import { createHealth } from '../../ops/health.js';
 import { createTurns } from '../../ops/turns.js';
 import { listReports } from '../../reports/catalogue.js';
-import { INJECTIONS } from '../support/injections.js';
-import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
-import { seededInvoices } from '../support/seeded-invoices.js';
+import { INJECTIONS } from '../support/hostile/injections.js';
+import {
+  anInvoice,
+  aShipment,
+  type ReportsFixture,
+  reportsFixture,
+} from '../support/reports/reports-fixture.js';
+import { seededInvoices } from '../support/reports/seeded-invoices.js';
 import { dashboardOver } from './support.js';
 
 let fixture: ReportsFixture;

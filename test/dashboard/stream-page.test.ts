@@ -3,8 +3,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
-import { seededInvoices } from '../support/seeded-invoices.js';
+import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
+import { seededInvoices } from '../support/reports/seeded-invoices.js';
 import { dashboardOver } from './support.js';
 
 let fixture: ReportsFixture;

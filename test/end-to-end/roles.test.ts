@@ -4,10 +4,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { billsync, eventually, type RunningRole, startRole } from '../support/billsync.js';
-import { type ForeignService, startForeignService } from '../support/foreign-service.js';
-import { freePort } from '../support/free-port.js';
-import { serviceSettings } from '../support/service-settings.js';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
+import { serviceSettings } from '../support/foreign-service/service-settings.js';
+import { billsync, eventually, type RunningRole, startRole } from '../support/processes/billsync.js';
+import { freePort } from '../support/processes/free-port.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-roles-'));
 const dataDir = join(folder, 'data');

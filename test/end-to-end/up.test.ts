@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { processesNaming } from '../../temporal/processes.js';
-import { billsync, eventually, type RunningRole, startRole } from '../support/billsync.js';
-import { differences } from '../support/exact-sums.js';
-import { type ForeignService, startForeignService } from '../support/foreign-service.js';
-import { freePort } from '../support/free-port.js';
-import { askJson, billedSums, reportedSums } from '../support/reported-sums.js';
-import { serviceSettings } from '../support/service-settings.js';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
+import { serviceSettings } from '../support/foreign-service/service-settings.js';
+import { differences } from '../support/invariants/exact-sums.js';
+import { askJson, billedSums, reportedSums } from '../support/invariants/reported-sums.js';
+import { billsync, eventually, type RunningRole, startRole } from '../support/processes/billsync.js';
+import { freePort } from '../support/processes/free-port.js';
 
 const PASSWORD = 'p:a+s/s=wörd';
 const folder = mkdtempSync(join(tmpdir(), 'billsync-up-'));

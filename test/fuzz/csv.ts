@@ -5,9 +5,9 @@
 
 import { CSV_HEADERS } from '../../contract/columns.js';
 import type { Dice } from '../simulation/dice.js';
-import type { FuzzRun } from '../support/fuzz.js';
-import { damaged } from '../support/hostile-json.js';
-import { INVOICE, openReaders } from '../warehouse/two-readers.js';
+import type { FuzzRun } from '../support/hostile/fuzz.js';
+import { damaged } from '../support/hostile/hostile-json.js';
+import { INVOICE, openReaders } from '../warehouse/load/two-readers.js';
 
 export const summary = 'CSV files at the byte scan and the load behind it';
 export const quickCases = 100;

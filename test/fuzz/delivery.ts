@@ -4,8 +4,8 @@ import { parseDelivery } from '../../contract/parse-delivery.js';
 import { wellFormedJson } from '../../contract/well-formed.js';
 import { decodeEntry, encodeEntry, keyOf } from '../../inbox/inbox-entry.js';
 import type { Dice } from '../simulation/dice.js';
-import type { FuzzRun } from '../support/fuzz.js';
-import { damaged, hostileJson } from '../support/hostile-json.js';
+import type { FuzzRun } from '../support/hostile/fuzz.js';
+import { damaged, hostileJson } from '../support/hostile/hostile-json.js';
 
 export const summary = 'webhook deliveries at the parser';
 

@@ -4,8 +4,8 @@ import { MalformedAnswerError } from '../../contract/answer-json.js';
 import { DetailsReader } from '../../contract/parse-details.js';
 import { wellFormedJson } from '../../contract/well-formed.js';
 import type { Dice } from '../simulation/dice.js';
-import type { FuzzRun } from '../support/fuzz.js';
-import { damaged, hostileJson } from '../support/hostile-json.js';
+import type { FuzzRun } from '../support/hostile/fuzz.js';
+import { damaged, hostileJson } from '../support/hostile/hostile-json.js';
 
 export const summary = 'details answers at their parser';
 

@@ -1,8 +1,8 @@
 /** The first cases of every fuzz target; `npm run fuzz` plays a million. A hang ends with the time limit of a test. */
 
 import { expect, test } from 'vitest';
-import { attack } from '../support/attack.js';
-import { fuzzTargets, playCase } from '../support/fuzz.js';
+import { attack } from '../support/hostile/attack.js';
+import { fuzzTargets, playCase } from '../support/hostile/fuzz.js';
 
 const targets = await fuzzTargets();
 

@@ -2,7 +2,7 @@
 
 import { mayDial } from '../../billing/address-guard.js';
 import type { Dice } from '../simulation/dice.js';
-import type { FuzzRun } from '../support/fuzz.js';
+import type { FuzzRun } from '../support/hostile/fuzz.js';
 
 export const summary = 'addresses at the guard of the client';
 

@@ -5,8 +5,8 @@
 
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { type Crash, type FuzzTarget, fuzzTargets, playCase } from '../support/fuzz.js';
-import type { FuzzThreadData } from '../support/fuzz-thread.js';
+import { type Crash, type FuzzTarget, fuzzTargets, playCase } from '../support/hostile/fuzz.js';
+import type { FuzzThreadData } from '../support/hostile/fuzz-thread.js';
 
 /** Every case of every target takes milliseconds; a busy machine may make a thread wait for seconds. */
 const HANG_MS = 20_000;
@@ -14,7 +14,7 @@ const MOST_SHOWN = 10;
 /** A thread does not inherit the loader that compiles TypeScript; it is given one. */
 const THREAD = `import(${JSON.stringify(import.meta.resolve('tsx/esm/api'))}).then(({ register }) => {
   register();
-  return import(${JSON.stringify(new URL('../support/fuzz-thread.ts', import.meta.url).href)});
+  return import(${JSON.stringify(new URL('../support/hostile/fuzz-thread.ts', import.meta.url).href)});
 });`;
 
 interface Wanted {

@@ -8,8 +8,8 @@ import { loadSettings } from '../../config/load-settings.js';
 import { SETTING_DEFINITIONS } from '../../config/setting-definitions.js';
 import { SettingsError } from '../../config/settings-error.js';
 import type { Dice } from '../simulation/dice.js';
-import type { FuzzRun } from '../support/fuzz.js';
-import { damaged, hostileJson, hostileText } from '../support/hostile-json.js';
+import type { FuzzRun } from '../support/hostile/fuzz.js';
+import { damaged, hostileJson, hostileText } from '../support/hostile/hostile-json.js';
 
 export const summary = 'settings files and environments';
 export const quickCases = 200;

@@ -9,11 +9,11 @@ import { askReconcile, askSnapshot, askVerify } from '../../temporal/writer-clie
 import type { InvoiceActivities } from '../../workflows/options.js';
 import { eventually } from '../support/eventually.js';
 import { aLocation, anEvent, PARTNER_ID } from '../workflows/invoice-builders.js';
+import { aFinalizedWorld, type createScenes, type Scene } from '../workflows/invoice-scenes.js';
 import { aWorld, inTurn, unreachable, untilCancelled, type World } from '../workflows/scripted-world.js';
-import { aFinalizedWorld, type createTheatre, type Scene } from '../workflows/theatre.js';
 
 export interface Recording {
-  readonly theatre: ReturnType<typeof createTheatre>;
+  readonly scenes: ReturnType<typeof createScenes>;
   readonly client: Client;
   readonly route: InvoiceRoute;
 }
@@ -41,22 +41,22 @@ const details = (status: 'draft' | 'finalized' | 'voided' | null) => ({
 
 /** One invoice in its world, to its end. */
 function played(world: () => World, scene: Scene): HistoryScene {
-  return async ({ theatre }) => [await theatre.play(world(), scene)];
+  return async ({ scenes }) => [await scenes.play(world(), scene)];
 }
 
 /** Sends, then waits for the end. */
 function told(world: () => World, ...events: readonly (() => ReturnType<typeof created>)[]): HistoryScene {
-  return played(world, async (stage) => {
-    await stage.send(...events.map((event) => event()));
-    await stage.result();
+  return played(world, async (underTest) => {
+    await underTest.send(...events.map((event) => event()));
+    await underTest.result();
   });
 }
 
 /** Sends, then waits until a person is needed. */
 function stuck(world: () => World, event: () => ReturnType<typeof created>): HistoryScene {
-  return played(world, async (stage) => {
-    await stage.send(event());
-    await stage.until('needs_attention');
+  return played(world, async (underTest) => {
+    await underTest.send(event());
+    await underTest.until('needs_attention');
   });
 }
 
@@ -64,27 +64,27 @@ export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
   'created-then-finalized': told(aWorld, created, finalized),
   'finalized-before-created': told(aWorld, finalized, created),
   'finalized-alone': told(aWorld, finalized),
-  duplicates: played(aWorld, async (stage) => {
+  duplicates: played(aWorld, async (underTest) => {
     const [one, two] = [created(), finalized()];
-    await stage.send(one, one, two, two, one);
-    await stage.result();
+    await underTest.send(one, one, two, two, one);
+    await underTest.result();
   }),
   'voided-alone': told(aWorld, voided),
   'voided-before-finalized': told(aWorld, voided, finalized),
   'created-then-voided': told(aWorld, created, voided),
-  'voided-after-load': played(aWorld, async (stage) => {
-    await stage.send(finalized());
-    await stage.result();
-    await stage.send(voided());
-    await stage.result();
+  'voided-after-load': played(aWorld, async (underTest) => {
+    await underTest.send(finalized());
+    await underTest.result();
+    await underTest.send(voided());
+    await underTest.result();
   }),
   'voided-during-download': played(
     () => aWorld({ downloadCsv: untilCancelled }),
-    async (stage) => {
-      await stage.send(finalized());
-      await eventually(() => stage.world.calls.includes('downloadCsv'));
-      await stage.send(voided());
-      await stage.result();
+    async (underTest) => {
+      await underTest.send(finalized());
+      await eventually(() => underTest.world.calls.includes('downloadCsv'));
+      await underTest.send(voided());
+      await underTest.result();
     },
   ),
   'voided-during-load': played(
@@ -95,29 +95,29 @@ export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
           return loaded;
         },
       }),
-    async (stage) => {
-      await stage.send(finalized());
-      await eventually(() => stage.world.calls.includes('loadInvoice'));
-      await stage.send(voided());
-      await stage.result();
+    async (underTest) => {
+      await underTest.send(finalized());
+      await eventually(() => underTest.world.calls.includes('loadInvoice'));
+      await underTest.send(voided());
+      await underTest.result();
     },
   ),
   'load-finds-a-void': told(() => aWorld({ loadInvoice: async () => ({ outcome: 'voided' }) }), finalized),
   'void-confirmed': told(() => aWorld(details('voided')), voided),
   'void-contradicted-then-restored': played(
     () => aWorld(details('finalized')),
-    async (stage) => {
-      await stage.send(finalized());
-      await stage.result();
-      await stage.send(voided());
-      await stage.until('needs_attention');
+    async (underTest) => {
+      await underTest.send(finalized());
+      await underTest.result();
+      await underTest.send(voided());
+      await underTest.until('needs_attention');
       const loadedSha256 = 'a'.repeat(64);
-      stage.world.ledger.set(stage.invoiceId, { state: 'loaded', loadedSha256 });
-      stage.world.activities.recallInvoice = async () => ({
+      underTest.world.ledger.set(underTest.invoiceId, { state: 'loaded', loadedSha256 });
+      underTest.world.activities.recallInvoice = async () => ({
         ...{ state: 'loaded', loadedSha256, voidWord: null, isRestored: true },
       });
-      await stage.lookUp();
-      await stage.result();
+      await underTest.lookUp();
+      await underTest.result();
     },
   ),
   'exported-when-storage-redirects': told(
@@ -144,12 +144,12 @@ export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
         loadInvoice: async ({ sha256 }) => (sha256.startsWith('c') ? rejected : loaded),
       });
     },
-    async (stage) => {
-      await stage.send(finalized(aLocation({ fileHashSha256: 'c'.repeat(64) })));
-      await eventually(() => stage.world.calls.filter((name) => name === 'loadInvoice').length > 1, {
+    async (underTest) => {
+      await underTest.send(finalized(aLocation({ fileHashSha256: 'c'.repeat(64) })));
+      await eventually(() => underTest.world.calls.filter((name) => name === 'loadInvoice').length > 1, {
         within: 30_000,
       });
-      await stage.result();
+      await underTest.result();
     },
   ),
   'finalized-after-expired-url': told(aWorld, expired),
@@ -219,42 +219,42 @@ export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
   'void-event-lost': told(() => aWorld(details('voided')), created),
   'void-lost-after-load': played(
     () => aWorld(details('voided')),
-    async (stage) => {
-      await stage.send(finalized());
-      await stage.result();
-      await stage.lookUp();
-      await stage.result();
+    async (underTest) => {
+      await underTest.send(finalized());
+      await underTest.result();
+      await underTest.lookUp();
+      await underTest.result();
     },
   ),
   'unknown-id': played(
     () => aWorld({ lookUpInvoice: async () => notFound, regenerateUrl: async () => notExported }),
-    async (stage) => {
-      await stage.lookUp();
-      await stage.result();
+    async (underTest) => {
+      await underTest.lookUp();
+      await underTest.result();
     },
   ),
-  'watched-without-event': played(aFinalizedWorld, async (stage) => {
-    await stage.watch();
-    await stage.result();
+  'watched-without-event': played(aFinalizedWorld, async (underTest) => {
+    await underTest.watch();
+    await underTest.result();
   }),
   'rejected-then-retried': played(
     () => aWorld({ loadInvoice: inTurn<Answer<'loadInvoice'>>(rejected, loaded) }),
-    async (stage) => {
-      await stage.send(finalized());
-      await stage.until('needs_attention');
-      await stage.retry();
-      await stage.result();
+    async (underTest) => {
+      await underTest.send(finalized());
+      await underTest.until('needs_attention');
+      await underTest.retry();
+      await underTest.result();
     },
   ),
   'rejected-then-new-file-then-voided': played(
     () => aWorld({ loadInvoice: async () => rejected }),
-    async (stage) => {
-      await stage.send(finalized());
-      await stage.until('needs_attention');
-      await stage.send(finalized());
-      await eventually(() => stage.world.parked.length === 2);
-      await stage.send(voided());
-      await stage.result();
+    async (underTest) => {
+      await underTest.send(finalized());
+      await underTest.until('needs_attention');
+      await underTest.send(finalized());
+      await eventually(() => underTest.world.parked.length === 2);
+      await underTest.send(voided());
+      await underTest.result();
     },
   ),
   'service-away': played(
@@ -267,9 +267,9 @@ export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
         },
       });
     },
-    async (stage) => {
-      await stage.send(finalized());
-      await stage.result();
+    async (underTest) => {
+      await underTest.send(finalized());
+      await underTest.result();
     },
   ),
   'new-file-during-load': played(
@@ -283,33 +283,33 @@ export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
         },
       });
     },
-    async (stage) => {
-      await stage.send(finalized());
-      await eventually(() => stage.world.calls.includes('loadInvoice'));
-      await stage.send(anEvent('invoice_finalized', { at: '2026-03-10T00:00:00Z' }));
-      await stage.result();
+    async (underTest) => {
+      await underTest.send(finalized());
+      await eventually(() => underTest.world.calls.includes('loadInvoice'));
+      await underTest.send(anEvent('invoice_finalized', { at: '2026-03-10T00:00:00Z' }));
+      await underTest.result();
     },
   ),
-  'junk-signals': played(aWorld, async (stage) => {
-    await stage.send(created());
+  'junk-signals': played(aWorld, async (underTest) => {
+    await underTest.send(created());
     for (const junk of [null, 7, {}, { eventId: 'x', eventType: 'invoice_exploded' }]) {
-      await stage.handle().signal('invoiceEvent', junk);
+      await underTest.handle().signal('invoiceEvent', junk);
     }
-    await stage.send(finalized());
-    await stage.result();
+    await underTest.send(finalized());
+    await underTest.result();
   }),
-  'draft-continues-as-new': played(aWorld, async (stage) => {
-    await stage.send(created());
-    await eventually(() => stage.world.calls.filter((name) => name === 'lookUpInvoice').length > 6, {
+  'draft-continues-as-new': played(aWorld, async (underTest) => {
+    await underTest.send(created());
+    await eventually(() => underTest.world.calls.filter((name) => name === 'lookUpInvoice').length > 6, {
       within: 30_000,
     });
-    await stage.send(finalized());
-    await stage.result();
+    await underTest.send(finalized());
+    await underTest.result();
   }),
-  backfill: async ({ theatre, client, route }) => {
+  backfill: async ({ scenes, client, route }) => {
     const [unknown = '', ...rest] = Array.from({ length: 5 }, () => randomUUID());
     const answers = { lookUpInvoice: async () => notFound, regenerateUrl: async () => notExported };
-    theatre.worlds.set(unknown, aWorld(answers));
+    scenes.worlds.set(unknown, aWorld(answers));
     const invoiceIds = [unknown, ...rest];
     const backfill = await startBackfill(client, route, {
       partnerId: PARTNER_ID,

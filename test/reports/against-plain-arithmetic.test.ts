@@ -9,8 +9,8 @@ import {
   reportsFixture,
   roundedQuotient,
   tenThousandths,
-} from '../support/reports-fixture.js';
-import { countedShipments, seededInvoices } from '../support/seeded-invoices.js';
+} from '../support/reports/reports-fixture.js';
+import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.js';
 
 const invoices = seededInvoices(11, 60);
 const rows = countedShipments(invoices);

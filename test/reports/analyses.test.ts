@@ -1,8 +1,8 @@
 /** Small cases worked out by hand for the reports that do more than group and sum. */
 
 import { describe, expect, test } from 'vitest';
-import { askReport, cells } from '../support/ask-report.js';
-import { anInvoice, aShipment, type FixtureShipment } from '../support/reports-fixture.js';
+import { askReport, cells } from '../support/reports/ask-report.js';
+import { anInvoice, aShipment, type FixtureShipment } from '../support/reports/reports-fixture.js';
 
 const many = (count: number, stated: Partial<FixtureShipment>): FixtureShipment[] =>
   Array.from({ length: count }, () => aShipment(stated));

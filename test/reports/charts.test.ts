@@ -10,8 +10,8 @@ import {
   type ReportsFixture,
   reportsFixture,
   tenThousandths,
-} from '../support/reports-fixture.js';
-import { seededInvoices } from '../support/seeded-invoices.js';
+} from '../support/reports/reports-fixture.js';
+import { seededInvoices } from '../support/reports/seeded-invoices.js';
 
 const reports = await listReports();
 let fixture: ReportsFixture;

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.js';
 import { runReport } from '../../reports/run-report.js';
-import { askReport, cells } from '../support/ask-report.js';
-import { anInvoice, aShipment, type FixtureShipment, reportsFixture } from '../support/reports-fixture.js';
+import { askReport, cells } from '../support/reports/ask-report.js';
+import { anInvoice, aShipment, type FixtureShipment, reportsFixture } from '../support/reports/reports-fixture.js';
 
 const table = async (name: string, ...lines: string[]): Promise<string> => {
   const path = join(tmpdir(), `billsync-${process.pid}-${name}.csv`);

@@ -6,9 +6,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.js';
 import { openReportSession, type SessionRequest } from '../../reports/report-session.js';
 import { runReport } from '../../reports/run-report.js';
-import { askReport, cells } from '../support/ask-report.js';
-import { INJECTIONS } from '../support/injections.js';
-import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+import { INJECTIONS } from '../support/hostile/injections.js';
+import { askReport, cells } from '../support/reports/ask-report.js';
+import {
+  anInvoice,
+  aShipment,
+  type ReportsFixture,
+  reportsFixture,
+} from '../support/reports/reports-fixture.js';
 
 const reports = await listReports();
 

@@ -11,8 +11,8 @@ import {
   type ReportsFixture,
   reportsFixture,
   tenThousandths,
-} from '../support/reports-fixture.js';
-import { countedShipments, seededInvoices } from '../support/seeded-invoices.js';
+} from '../support/reports/reports-fixture.js';
+import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.js';
 
 const invoices = seededInvoices(23, 40);
 let fixture: ReportsFixture;

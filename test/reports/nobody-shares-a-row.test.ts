@@ -11,7 +11,7 @@ import {
   type FixtureInvoice,
   type ReportsFixture,
   reportsFixture,
-} from '../support/reports-fixture.js';
+} from '../support/reports/reports-fixture.js';
 
 const reports = await listReports();
 

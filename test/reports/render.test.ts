@@ -11,8 +11,13 @@ import { listReports } from '../../reports/catalogue.js';
 import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
 import type { ReportResult } from '../../reports/report-result.js';
 import { runReport } from '../../reports/run-report.js';
-import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
-import { seededInvoices } from '../support/seeded-invoices.js';
+import {
+  anInvoice,
+  aShipment,
+  type ReportsFixture,
+  reportsFixture,
+} from '../support/reports/reports-fixture.js';
+import { seededInvoices } from '../support/reports/seeded-invoices.js';
 
 let fixture: ReportsFixture;
 let tenants: ReportResult;

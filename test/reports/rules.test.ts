@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openPublishedFile, type PublishedFile } from '../../reports/published-file.js';
-import { type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
 
 let fixture: ReportsFixture;
 let file: PublishedFile;

@@ -15,8 +15,8 @@ import {
 import { openPublishedFile } from '../../reports/published-file.js';
 import { drawCharts } from '../../reports/render/chart-svg.js';
 import { runReport } from '../../reports/run-report.js';
-import { type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
-import { seededInvoices } from '../support/seeded-invoices.js';
+import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
+import { seededInvoices } from '../support/reports/seeded-invoices.js';
 
 const reports = await listReports();
 let fixture: ReportsFixture;

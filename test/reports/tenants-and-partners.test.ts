@@ -5,14 +5,14 @@ import { listReports } from '../../reports/catalogue.js';
 import type { ReportFilters } from '../../reports/report-filters.js';
 import type { ReportResult } from '../../reports/report-result.js';
 import { runReport } from '../../reports/run-report.js';
-import { cells } from '../support/ask-report.js';
+import { cells } from '../support/reports/ask-report.js';
 import {
   anInvoice,
   aShipment,
   type FixtureInvoice,
   type ReportsFixture,
   reportsFixture,
-} from '../support/reports-fixture.js';
+} from '../support/reports/reports-fixture.js';
 
 /** An invoice of one line. */
 function billed(tenant: string, cost: string, stated: Partial<FixtureInvoice> = {}): FixtureInvoice {

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runReport } from '../../reports/run-report.js';
-import { BILLSYNC } from '../support/billsync.js';
-import { installDuckDbTools, runHarlequin, runPython, runShell } from '../support/duckdb-tools.js';
-import { installEvidence, runEvidenceSource } from '../support/evidence-source.js';
-import { type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
-import { seededInvoices } from '../support/seeded-invoices.js';
+import { BILLSYNC } from '../support/processes/billsync.js';
+import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
+import { seededInvoices } from '../support/reports/seeded-invoices.js';
+import { installDuckDbTools, runHarlequin, runPython, runShell } from '../support/tools/duckdb-tools.js';
+import { installEvidence, runEvidenceSource } from '../support/tools/evidence-source.js';
 
 const page = await readFile(new URL('../../docs/your-own-tools.md', import.meta.url), 'utf8');
 const examples = (language: string): string[] =>

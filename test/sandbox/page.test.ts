@@ -7,7 +7,7 @@ import { Agent, request } from 'undici';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTlsMaterial } from '../../sandbox/security/tls.js';
 import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { launchChromium } from '../support/chromium.js';
+import { launchChromium } from '../support/tools/chromium.js';
 
 const HOSTILE = '<img src=x onerror=alert(1)>"\'&';
 

@@ -10,8 +10,8 @@ import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttp, type Http } from '../../billing/http.js';
 import { serviceSettings } from '../billing/service-settings.js';
-import { attack } from '../support/attack.js';
-import { makeCertificates, stop } from '../support/foreign-wire.js';
+import { makeCertificates, stop } from '../support/foreign-service/foreign-wire.js';
+import { attack } from '../support/hostile/attack.js';
 
 const LIMITS = { deadlineMs: 10_000, maxBodyBytes: 10_000 };
 

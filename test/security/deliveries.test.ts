@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Alert, Alerts } from '../../ops/alerts.js';
 import { startWebhook, type Webhook } from '../../webhook/server.js';
-import { attack } from '../support/attack.js';
+import { attack } from '../support/hostile/attack.js';
 import { aDelivery, deliver, openParts } from '../webhook/a-delivery.js';
 
 const raised: string[] = [];

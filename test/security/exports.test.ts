@@ -5,9 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { attack } from '../support/attack.js';
-import { billsync } from '../support/billsync.js';
-import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+import { attack } from '../support/hostile/attack.js';
+import { billsync } from '../support/processes/billsync.js';
+import {
+  anInvoice,
+  aShipment,
+  type ReportsFixture,
+  reportsFixture,
+} from '../support/reports/reports-fixture.js';
 
 const FORMULAS = ['=1+1', '+cmd|calc', '-2+3', '@SUM(A1)', ' =hyperlink("x")', '\t=1', '\u200b=1', '%0A'];
 const folder = mkdtempSync(join(tmpdir(), 'billsync-export-'));

@@ -12,7 +12,7 @@ import { readBounded } from '../../warehouse/csv/read-in-thread.js';
 import { rejection } from '../../warehouse/import/refused-files.js';
 import { LoadAttempts, MOST_CRASHES } from '../../warehouse/load/load-attempts.js';
 import { refusedByScan } from '../../warehouse/load/refusal.js';
-import { attack } from '../support/attack.js';
+import { attack } from '../support/hostile/attack.js';
 import { aCsv, archiveCsv, aWarehouse, INVOICE, loadArchived, manyRecords } from '../warehouse/support.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-hostile-'));

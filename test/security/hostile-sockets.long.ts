@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { runHostileSockets } from '../chaos/hostile-sockets.js';
-import { attack } from '../support/attack.js';
+import { attack } from '../support/hostile/attack.js';
 
 test('beside 2,000 hostile connections, renewed for two minutes, deliveries are accepted within a second', {
   timeout: 300_000,

@@ -6,8 +6,8 @@ import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.js';
 import { deliverFrom } from '../chaos/hostile-sockets.js';
-import { attack } from '../support/attack.js';
-import { openHostileSockets } from '../support/hostile-sockets.js';
+import { attack } from '../support/hostile/attack.js';
+import { openHostileSockets } from '../support/hostile/hostile-sockets.js';
 import { aDelivery, deliver, openParts } from '../webhook/a-delivery.js';
 
 const open: Webhook[] = [];

@@ -4,7 +4,7 @@ import { request as httpsRequest } from 'node:https';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { attack } from '../support/attack.js';
+import { attack } from '../support/hostile/attack.js';
 
 let sandbox: Sandbox;
 beforeAll(async () => {

@@ -12,9 +12,9 @@ import { openFolderArchive } from '../../archive/folder-archive.js';
 import { createBillingService } from '../../billing/client.js';
 import { createScrub } from '../../ops/scrub.js';
 import { serviceSettings } from '../billing/service-settings.js';
-import { attack } from '../support/attack.js';
-import { billsync } from '../support/billsync.js';
-import { findSecrets } from '../support/find-secrets.js';
+import { attack } from '../support/hostile/attack.js';
+import { findSecrets } from '../support/hostile/find-secrets.js';
+import { billsync } from '../support/processes/billsync.js';
 import { testSettings } from '../webhook/a-delivery.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-secrets-'));

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import base from '../../vitest.config.js';
-import { AttackReporter } from '../support/attack-reporter.js';
+import { AttackReporter } from '../support/hostile/attack-reporter.js';
 
 /** `npm run test:security`: the tests of safety that `npm test` has as well, and the long ones, which it has not. */
 // biome-ignore lint/style/noDefaultExport: vitest reads its settings from the default export.
@@ -11,7 +11,7 @@ export default defineConfig({
     testTimeout: base.test?.testTimeout ?? 120_000,
     hookTimeout: base.test?.hookTimeout ?? 120_000,
     include: ['test/security/**/*.test.ts', 'test/security/**/*.long.ts', 'test/fuzz/*.test.ts'],
-    globalSetup: ['test/support/build-program.ts', 'test/support/global-setup.ts'],
+    globalSetup: ['test/support/processes/build-program.ts', 'test/support/processes/global-setup.ts'],
     reporters: ['default', new AttackReporter()],
   },
 });

@@ -5,7 +5,7 @@ import type { Alert, Alerts } from '../../ops/alerts.js';
 import { createLogger } from '../../ops/log.js';
 import { createFailedLogins, type FailedLogins } from '../../webhook/failed-logins.js';
 import { startWebhook } from '../../webhook/server.js';
-import { attack } from '../support/attack.js';
+import { attack } from '../support/hostile/attack.js';
 import { aDelivery, basic, deliver, eventually, openParts, testSettings } from '../webhook/a-delivery.js';
 
 interface Watched {

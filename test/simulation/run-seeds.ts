@@ -4,10 +4,10 @@
  */
 
 import { workflowBundle } from '../../worker/workflow-bundle.js';
-import { checkInvariants, type Truth } from '../support/invariants.js';
-import { type House, openHouse } from './house.js';
+import { checkInvariants, type Truth } from '../support/invariants/invariants.js';
 import { type MutantName, mutated } from './mutants.js';
 import { type Story, simulate } from './simulate.js';
+import { openSimulatedProduct, type SimulatedProduct } from './simulated-product.js';
 import { createWorkflowSandbox } from './workflow-sandbox.js';
 
 export interface SeedRange {
@@ -46,14 +46,14 @@ export async function runSeeds(range: SeedRange): Promise<Verdict> {
   let [seeds, invoices, acknowledged, replays] = [0, 0, 0, 0];
   const isOver = (): boolean => range.isFirstEnough === true && failures.length > 0;
   for (let from = range.from; from < end && !isOver(); from += SEEDS_PER_HOUSE) {
-    const house = await openHouse();
-    const activityNames = Object.keys(house.activities());
+    const product = await openSimulatedProduct();
+    const activityNames = Object.keys(product.activities());
     const mutate = (code: string): string => (mutant === undefined ? code : mutated(code, mutant));
     const sandbox = await createWorkflowSandbox({ codePath, activityNames, mutate });
     const truths: Truth[] = [];
     try {
       for (let seed = from; seed < Math.min(from + SEEDS_PER_HOUSE, end) && !isOver(); seed += 1) {
-        const story = await play(seed, { house, sandbox });
+        const story = await play(seed, { product, sandbox });
         range.onStory?.(story);
         seeds += 1;
         invoices += new Set(story.truth.billed.map(({ invoiceId }) => invoiceId)).size;
@@ -63,36 +63,36 @@ export async function runSeeds(range: SeedRange): Promise<Verdict> {
         if (story.wrong.length > 0) failures.push({ seed, wrong: story.wrong });
       }
       // A story that went wrong breaks the folder's sums, too; that says nothing new.
-      if (failures.length === 0) failures.push(...(await judge(house, truths)));
+      if (failures.length === 0) failures.push(...(await judge(product, truths)));
     } finally {
       await sandbox.close();
-      await house.close();
+      await product.close();
     }
   }
   return { seeds, invoices, acknowledged, replays, failures };
 }
 
 /** Code that cannot go on, as a workflow that throws or answers differently when replayed, is a failure of its seed. */
-async function play(seed: number, stage: Parameters<typeof simulate>[1]): Promise<Story> {
+async function play(seed: number, underTest: Parameters<typeof simulate>[1]): Promise<Story> {
   try {
-    return await simulate(seed, stage);
+    return await simulate(seed, underTest);
   } catch (error) {
     const truth = { billed: [], voided: [], acknowledged: [] };
     const wrong = [error instanceof Error ? `${error.name}: ${error.message}` : String(error)];
     return { seed, wrong, truth, told: [], replays: 0 };
   } finally {
-    await stage.sandbox.evictAll();
+    await underTest.sandbox.evictAll();
   }
 }
 
-async function judge(house: House, truths: readonly Truth[]): Promise<readonly Failure[]> {
-  await house.warehouse().publish();
+async function judge(product: SimulatedProduct, truths: readonly Truth[]): Promise<readonly Failure[]> {
+  await product.warehouse().publish();
   const truth: Truth = {
     billed: truths.flatMap(({ billed }) => billed),
     voided: truths.flatMap(({ voided }) => voided),
     acknowledged: truths.flatMap(({ acknowledged }) => acknowledged),
   };
-  const { dataDir } = house;
+  const { dataDir } = product;
   const secrets = ['signature='];
   const violations = await checkInvariants({ dataDir, truth, client: null, secrets });
   if (violations.length === 0) return [];

@@ -11,11 +11,11 @@ import { createMetrics } from '../../ops/metrics.js';
 import { lookUpInvoice, retryInvoice, sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { forwardEntry } from '../../webhook/forward-entry.js';
 import { createReceiver } from '../../webhook/receive-delivery.js';
-import { exact } from '../support/exact-sums.js';
-import type { Truth } from '../support/invariants.js';
+import { exact } from '../support/invariants/exact-sums.js';
+import type { Truth } from '../support/invariants/invariants.js';
 import { type Agenda, createAgenda } from './agenda.js';
 import { createDice, type Dice } from './dice.js';
-import { type House, PARTNER_ID } from './house.js';
+import { PARTNER_ID, type SimulatedProduct } from './simulated-product.js';
 import { clientOf } from './virtual-client.js';
 import {
   type BookedInvoice,
@@ -49,14 +49,14 @@ const log = pino({ level: 'silent' });
 
 export async function simulate(
   seed: number,
-  stage: { readonly house: House; readonly sandbox: WorkflowSandbox },
+  underTest: { readonly product: SimulatedProduct; readonly sandbox: WorkflowSandbox },
 ): Promise<Story> {
-  return new Simulation(seed, stage.house, stage.sandbox).play();
+  return new Simulation(seed, underTest.product, underTest.sandbox).play();
 }
 
 class Simulation {
   private readonly seed: number;
-  private readonly house: House;
+  private readonly product: SimulatedProduct;
   private readonly agenda: Agenda;
   private readonly dice: Dice;
   private readonly service: VirtualService;
@@ -67,26 +67,26 @@ class Simulation {
   private readonly heardOf = new Set<string>();
   private readonly told: string[] = [];
 
-  constructor(seed: number, house: House, sandbox: WorkflowSandbox) {
+  constructor(seed: number, product: SimulatedProduct, sandbox: WorkflowSandbox) {
     this.seed = seed;
-    this.house = house;
+    this.product = product;
     this.agenda = createAgenda(START);
     this.dice = createDice(seed);
     const { agenda, dice } = this;
     this.service = createVirtualService({
-      ...{ agenda, dice, folder: house.dataDir, partnerId: PARTNER_ID, archive: () => house.archive },
+      ...{ agenda, dice, folder: product.dataDir, partnerId: PARTNER_ID, archive: () => product.archive },
     });
     this.temporal = createVirtualTemporal({
-      ...{ agenda, dice, sandbox, activities: house.activities, client: () => this.client },
+      ...{ agenda, dice, sandbox, activities: product.activities, client: () => this.client },
       continueAsNewAfter: dice.pick([30, 80, 4_000]),
     });
     this.client = clientOf(this.temporal);
-    const { inbox, archive, quarantine, settings } = house;
+    const { inbox, archive, quarantine, settings } = product;
     this.receiver = createReceiver({
       ...{ settings, inbox, archive, quarantine, partnerIds: () => [PARTNER_ID], log, now: agenda.now },
       metrics: createMetrics('webhook'),
     });
-    house.letTo({
+    product.letTo({
       ...{ now: agenda.now, service: this.service.billing },
       isOurs: (invoiceId) => this.service.invoices.has(invoiceId),
     });
@@ -115,7 +115,7 @@ class Simulation {
     return { seed, wrong, told, replays: temporal.replays(), truth: this.truth() };
   }
 
-  /** created, then perhaps finalized, corrected, voided or said to be; each told by events that have their own fates. */
+  /** created, then perhaps finalized, corrected, voided or said to be; each told by events that have their own faults. */
   private planInvoice(): void {
     const { dice, agenda, service } = this;
     const invoice = service.create();
@@ -181,7 +181,7 @@ class Simulation {
   /** What a forwarder does, cut off now and then at one of its durable points and begun again. */
   private planForward(afterMs: number): void {
     this.agenda.add(afterMs, 'world', async () => {
-      const { inbox, archive, quarantine, settings } = this.house;
+      const { inbox, archive, quarantine, settings } = this.product;
       const cutAt = this.dice.chance(0.1) ? this.dice.pick(['D4', 'D5']) : null;
       let isDone = true;
       for (const entry of await inbox.pending()) {
@@ -203,7 +203,7 @@ class Simulation {
   }
 
   private planRestart(): void {
-    const { dice, agenda, temporal, house } = this;
+    const { dice, agenda, temporal, product } = this;
     agenda.add(dice.pick([300, 3 * SECOND, HOUR, 3 * HOUR]), 'world', async () => {
       const forMs = dice.pick([100, MINUTE, HOUR]);
       this.tell(`the worker dies for ${forMs} ms`);
@@ -212,7 +212,7 @@ class Simulation {
       agenda.hold('server', forMs);
       await temporal.evictAll();
       // Opening costs more than all else of a story, and is a story of its own: now and then is enough.
-      if (dice.chance(0.2)) await house.restart();
+      if (dice.chance(0.2)) await product.restart();
       const [lost] = temporal.openIds();
       if (lost !== undefined && dice.chance(0.2)) {
         this.tell(`Temporal forgets ${lost}`);
@@ -225,9 +225,9 @@ class Simulation {
   private async reconcile(): Promise<void> {
     this.tell('reconciliation');
     const now = this.agenda.nowMs();
-    // Other seeds live in the house, and theirs come first.
+    // Other seeds live in the product, and theirs come first.
     const request = { until: new Date(now).toISOString(), limit: 1_000_000 };
-    const { findOverdue, lookAfterInvoices, ingestArchive } = this.house.activities();
+    const { findOverdue, lookAfterInvoices, ingestArchive } = this.product.activities();
     const run = <T>(activity: unknown, input: unknown): Promise<T> => {
       const environment = new MockActivityEnvironment({}, { client: this.client as never });
       return environment.run(activity as (input: unknown) => Promise<T>, input);
@@ -245,7 +245,7 @@ class Simulation {
 
   private async settleParked(): Promise<void> {
     for (const invoiceId of this.service.invoices.keys()) {
-      const invoice = await this.house.warehouse().invoice(invoiceId);
+      const invoice = await this.product.warehouse().invoice(invoiceId);
       if (invoice?.state !== 'needs_attention') continue;
       if (invoice.voidWord === 'contradicted') {
         await this.restore(invoiceId);
@@ -260,7 +260,7 @@ class Simulation {
   private async restore(invoiceId: string): Promise<void> {
     this.tell(`a person restores ${invoiceId}`);
     const who = { by: 'ada', reason: 'the service says that it stands', isDryRun: false };
-    const { outcome } = await this.house.warehouse().decide({ kind: 'restore', invoiceId, ...who });
+    const { outcome } = await this.product.warehouse().decide({ kind: 'restore', invoiceId, ...who });
     if (outcome !== 'done') throw new Error(`${invoiceId} could not be restored: ${outcome}`);
     const address = { partnerId: PARTNER_ID, invoiceId };
     await lookUpInvoice(this.client as never, ROUTE, address, { cause: 'person' });
@@ -277,14 +277,14 @@ class Simulation {
     const wrong: string[] = [...this.temporal.warnings()];
     for (const invoice of this.service.invoices.values()) {
       if (!this.heardOf.has(invoice.invoiceId)) continue;
-      const found = await this.house.warehouse().invoice(invoice.invoiceId);
+      const found = await this.product.warehouse().invoice(invoice.invoiceId);
       const should = this.shouldBe(invoice);
       const is =
         `${found?.state} ${found?.state === 'loaded' ? `${found.shipments} rows ${exact(found.billingCost ?? '0')}` : ''}`.trim();
       if (is !== should)
         wrong.push(`${invoice.invoiceId} is ${is}, the books say ${should}: ${found?.reason ?? ''}`);
     }
-    const waiting = await this.house.inbox.pending();
+    const waiting = await this.product.inbox.pending();
     if (waiting.length > 0) wrong.push(`${waiting.length} deliveries still wait`);
     return wrong;
   }

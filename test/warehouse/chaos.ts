@@ -1,4 +1,4 @@
-/** What the violent tests of the warehouse share: a folder full of work, a writer to kill, and the judgement after it. */
+/** What the violent tests of the warehouse share: a folder full of work, a writer to kill, and the findings after it. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ export interface Workshop {
 export async function aWorkshop(options: {
   readonly invoices: number;
   readonly rows: number;
-  /** Further invoices, of files that are loaded in stretches. */
+  /** Further invoices, of files that are loaded in chunks. */
   readonly large?: number;
   /** A folder to make it in, else the system's for temporary files. */
   readonly under?: string;
@@ -116,7 +116,7 @@ export async function kill(child: ChildProcess): Promise<void> {
   await new Promise((wake) => setImmediate(wake));
 }
 
-export interface Judgement {
+export interface Findings {
   readonly lost: readonly string[];
   readonly partial: number;
   readonly doubled: number;
@@ -126,7 +126,7 @@ export interface Judgement {
 }
 
 /** Opens the warehouse as the next start would and holds it against what was promised. */
-export async function judge(workshop: Workshop): Promise<Judgement> {
+export async function judge(workshop: Workshop): Promise<Findings> {
   const archive = await openFolderArchive(join(workshop.dataDir, 'archive'));
   const settings = settingsFor(workshop.dataDir);
   const { warehouse, wasDamaged } = await openOrRebuild({ settings, archive, log: silent });
@@ -135,11 +135,11 @@ export async function judge(workshop: Workshop): Promise<Judgement> {
   const { path } = await warehouse.publish();
   await warehouse.close();
   await archive.close();
-  return { ...(await judgeFile(path, workshop)), drift };
+  return { ...(await checkFile(path, workshop)), drift };
 }
 
 /** The same of a published copy by itself. */
-export async function judgeFile(path: string, workshop: Workshop | null): Promise<Omit<Judgement, 'drift'>> {
+export async function checkFile(path: string, workshop: Workshop | null): Promise<Omit<Findings, 'drift'>> {
   const loads = await ask(path, "select invoice_id::varchar || ' ' || file_sha256 as load from loads");
   const here = new Set(loads.map((row) => String(row.load)));
   const lost = [...(workshop?.promised.loads ?? [])].filter((load) => !here.has(load));
@@ -165,7 +165,7 @@ export async function judgeFile(path: string, workshop: Workshop | null): Promis
   };
 }
 
-export function isSound(found: Judgement): boolean {
+export function isSound(found: Findings): boolean {
   return found.lost.length + found.partial + found.doubled + found.voidedInReports + found.drift.length === 0;
 }
 

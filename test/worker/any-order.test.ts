@@ -2,8 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { addTo, differences, exact, type Sum } from '../support/exact-sums.js';
-import { createRandom } from '../support/foreign-story.js';
+import { createRandom } from '../support/foreign-service/foreign-story.js';
+import { addTo, differences, exact, type Sum } from '../support/invariants/exact-sums.js';
 import { aRig, type Rig } from './rig.js';
 
 let rig: Rig;

@@ -14,8 +14,8 @@ import { askReconcile } from '../../temporal/writer-client.js';
 import { createReceiver } from '../../webhook/receive-delivery.js';
 import type { RunningWorker } from '../../worker/start-worker.js';
 import { eventually } from '../support/eventually.js';
-import { csvOf } from '../support/foreign-rows.js';
-import type { ForeignAsk, ForeignQuirk, ForeignRoute } from '../support/foreign-service.js';
+import { csvOf } from '../support/foreign-service/foreign-rows.js';
+import type { ForeignAsk, ForeignQuirk, ForeignRoute } from '../support/foreign-service/foreign-service.js';
 import { aRig, type Envelope, type Rig } from './rig.js';
 
 type Answer = ForeignQuirk;

@@ -18,9 +18,9 @@ import { openTemporalLink, type TemporalLink } from '../../temporal/connect.js';
 import { type EmbeddedTemporal, startEmbeddedTemporal } from '../../temporal/embedded.js';
 import { type InvoiceRoute, sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { type RunningWorker, startWorker } from '../../worker/start-worker.js';
-import { type ForeignService, startForeignService } from '../support/foreign-service.js';
-import { QUICK_PACE } from '../support/quick-route.js';
-import { serviceSettings } from '../support/service-settings.js';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
+import { serviceSettings } from '../support/foreign-service/service-settings.js';
+import { QUICK_PACE } from '../support/temporal/quick-route.js';
 
 export interface Envelope {
   readonly metadata: Record<string, unknown>;

@@ -17,22 +17,22 @@ import {
   backfillControlSignal,
 } from '../../workflows/backfill-messages.js';
 import { eventually } from '../support/eventually.js';
-import { anInvoiceRoute } from '../support/quick-route.js';
-import { openHouse } from './house.js';
+import { anInvoiceRoute } from '../support/temporal/quick-route.js';
 import { PARTNER_ID } from './invoice-builders.js';
+import { openWorkflowFixture } from './workflow-fixture.js';
 
 const route = anInvoiceRoute({ overdueAfter: ['1 h'] });
-const house = openHouse(route);
+const fixture = openWorkflowFixture(route);
 
 const ids = (count: number): string[] => Array.from({ length: count }, () => randomUUID());
 const workflowOf = ({ backfillId }: BackfillHandle, batch?: number) =>
-  house.client.workflow.getHandle(`backfill/test/${backfillId}${batch === undefined ? '' : `/${batch}`}`);
+  fixture.client.workflow.getHandle(`backfill/test/${backfillId}${batch === undefined ? '' : `/${batch}`}`);
 
 /** Hands over the first of two batches and dies. */
 async function startAndDie(request: Omit<BackfillRequest, 'partnerId' | 'invoiceIds'>) {
   let started = '';
   await expect(
-    startBackfill(house.client, route, {
+    startBackfill(fixture.client, route, {
       ...{ partnerId: PARTNER_ID, invoiceIds: ids(4), batchSize: 2, ...request },
       onHandedOver: (_, backfillId) => {
         started = backfillId;
@@ -40,7 +40,7 @@ async function startAndDie(request: Omit<BackfillRequest, 'partnerId' | 'invoice
       },
     }),
   ).rejects.toThrow('killed');
-  return followBackfill(house.client, route, started);
+  return followBackfill(fixture.client, route, started);
 }
 
 describe.concurrent('a backfill whose sender is gone', () => {
@@ -73,7 +73,7 @@ describe.concurrent('a backfill whose sender is gone', () => {
 
 describe.concurrent('a backfill that is cancelled', () => {
   test('ends all of its batches without giving each a turn', async () => {
-    const backfill = await startBackfill(house.client, route, {
+    const backfill = await startBackfill(fixture.client, route, {
       ...{ partnerId: PARTNER_ID, invoiceIds: ids(8), batchSize: 1 },
     });
     await backfill.control('pause');
@@ -91,11 +91,11 @@ describe.concurrent('a backfill that is cancelled', () => {
       ...{ partnerId: PARTNER_ID, invoiceIds: ids(40), batchSize: 1, lookAfter: '500 ms' },
       onHandedOver(count: number, backfillId: string) {
         handedOver.push(count);
-        if (!isCancelled) void followBackfill(house.client, route, backfillId).control('cancel');
+        if (!isCancelled) void followBackfill(fixture.client, route, backfillId).control('cancel');
         isCancelled = true;
       },
     };
-    const backfill = await startBackfill(house.client, route, request);
+    const backfill = await startBackfill(fixture.client, route, request);
     const status = await eventually(async () => {
       const found = await backfill.status();
       return found.isOver ? found : null;
@@ -112,17 +112,17 @@ describe.concurrent('a backfill that is cancelled', () => {
   });
 
   test('takes it that a batch handed over too late has ended by itself', async () => {
-    const { connection } = house.temporal;
-    const { dataConverter, namespace } = house.client.options;
+    const { connection } = fixture.temporal;
+    const { dataConverter, namespace } = fixture.client.options;
     let late = '';
     // Before the second batch is announced, the backfill is cancelled, and over, and the batch found that out.
     const signal: WorkflowClientInterceptor['signal'] = async (input, next) => {
       const [batch] = input.args as [BackfillBatch];
       if (input.signalName === backfillBatchSignal.name && batch.workflowId.endsWith('/2')) {
-        const parent = house.client.workflow.getHandle(input.workflowExecution.workflowId);
+        const parent = fixture.client.workflow.getHandle(input.workflowExecution.workflowId);
         await parent.signal(backfillControlSignal, 'cancel');
         await parent.result();
-        const { counts } = (await house.client.workflow
+        const { counts } = (await fixture.client.workflow
           .getHandle(batch.workflowId)
           .result()) as BackfillBatchResult;
         expect(counts).toMatchObject({ cancelled: 1, loaded: 0 });
@@ -143,7 +143,7 @@ describe.concurrent('a backfill that is cancelled', () => {
 
 describe.concurrent('a batch whose backfill was terminated', () => {
   test('ends by itself when it had no turn', async () => {
-    const backfill = await startBackfill(house.client, route, {
+    const backfill = await startBackfill(fixture.client, route, {
       ...{ partnerId: PARTNER_ID, invoiceIds: ids(3), batchSize: 1, lookAfter: '500 ms' },
     });
     await backfill.control('pause');

@@ -8,14 +8,14 @@ import { invoiceWorkflowId } from '../../contract/names.js';
 import { startBackfill } from '../../temporal/backfill-client.js';
 import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { eventually } from '../support/eventually.js';
-import { anInvoiceRoute } from '../support/quick-route.js';
-import { openHouse } from './house.js';
+import { anInvoiceRoute } from '../support/temporal/quick-route.js';
 import { aLocation, anEvent, PARTNER_ID } from './invoice-builders.js';
 import { aWorld, unreachable } from './scripted-world.js';
+import { openWorkflowFixture } from './workflow-fixture.js';
 
 const route = anInvoiceRoute({ overdueAfter: ['1 h'] });
-const house = openHouse(route);
-const { theatre } = house;
+const fixture = openWorkflowFixture(route);
+const { scenes } = fixture;
 
 type Answers = Parameters<typeof aWorld>[0];
 const STATED = { invoiceTotalAmount: '12.50', totalTransactionCount: 2 };
@@ -38,9 +38,9 @@ async function backfilled({ answers, ledger }: Story) {
   const world = aWorld(answers);
   const loadedSha256 = ledger === 'loaded' ? 'a'.repeat(64) : null;
   if (ledger !== undefined) world.ledger.set(invoiceId, { state: ledger, loadedSha256 });
-  theatre.worlds.set(invoiceId, world);
+  scenes.worlds.set(invoiceId, world);
   const request = { partnerId: PARTNER_ID, invoiceIds: [invoiceId] };
-  const backfill = await startBackfill(house.client, route, request);
+  const backfill = await startBackfill(fixture.client, route, request);
   for await (const { state } of backfill.results({ everyMs: 50 }))
     return { state, hasWorkflow: await hasWorkflow(invoiceId), world };
   throw new Error('No result.');
@@ -49,7 +49,7 @@ async function backfilled({ answers, ledger }: Story) {
 async function hasWorkflow(invoiceId: string): Promise<boolean> {
   const workflowId = invoiceWorkflowId({ environment: 'test', partnerId: PARTNER_ID, invoiceId });
   try {
-    await house.client.workflow.getHandle(workflowId).describe();
+    await fixture.client.workflow.getHandle(workflowId).describe();
     return true;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return false;
@@ -171,13 +171,13 @@ describe.concurrent('a backfill starts a workflow', () => {
     const event = anEvent('invoice_created');
     const { invoiceId } = event.invoice;
     const world = aWorld(found('draft'));
-    theatre.worlds.set(invoiceId, world);
-    await sendInvoiceEvent(house.client, route, event);
+    scenes.worlds.set(invoiceId, world);
+    await sendInvoiceEvent(fixture.client, route, event);
     await eventually(() => world.ledger.get(invoiceId)?.state === 'draft');
     const request = { partnerId: PARTNER_ID, invoiceIds: [invoiceId] };
-    const backfill = await startBackfill(house.client, route, request);
+    const backfill = await startBackfill(fixture.client, route, request);
     for await (const { state } of backfill.results({ everyMs: 50 })) expect(state).toBe('draft');
-    await sendInvoiceEvent(house.client, route, anEvent('invoice_finalized', { invoiceId }));
+    await sendInvoiceEvent(fixture.client, route, anEvent('invoice_finalized', { invoiceId }));
     await eventually(() => world.loads.length === 1);
   });
 });
@@ -195,13 +195,13 @@ describe.concurrent('a pause interrupts the asking', () => {
         return { outcome: 'not-found' };
       },
     };
-    for (const invoiceId of invoiceIds) theatre.worlds.set(invoiceId, aWorld(slow));
+    for (const invoiceId of invoiceIds) scenes.worlds.set(invoiceId, aWorld(slow));
     return { gate, invoiceIds };
   }
 
   test('which begins again when it is resumed, be it in the same moment', async () => {
     const { gate, invoiceIds } = asking(3);
-    const backfill = await startBackfill(house.client, route, { partnerId: PARTNER_ID, invoiceIds });
+    const backfill = await startBackfill(fixture.client, route, { partnerId: PARTNER_ID, invoiceIds });
     await eventually(() => gate.asked === 3);
     await backfill.control('pause');
     await backfill.control('resume');
@@ -213,7 +213,7 @@ describe.concurrent('a pause interrupts the asking', () => {
 
   test('and a cancellation ends it at once, whatever the service does', async () => {
     const { gate, invoiceIds } = asking(2);
-    const backfill = await startBackfill(house.client, route, { partnerId: PARTNER_ID, invoiceIds });
+    const backfill = await startBackfill(fixture.client, route, { partnerId: PARTNER_ID, invoiceIds });
     await eventually(() => gate.asked === 2);
     await backfill.control('cancel');
     for await (const { state } of backfill.results({ everyMs: 50 })) expect(state).toBe('cancelled');

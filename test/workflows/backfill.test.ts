@@ -10,16 +10,16 @@ import {
 } from '../../temporal/backfill-client.js';
 import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { eventually } from '../support/eventually.js';
-import { anInvoiceRoute } from '../support/quick-route.js';
-import { startWorkers } from '../support/temporal.js';
-import { openHouse } from './house.js';
+import { anInvoiceRoute } from '../support/temporal/quick-route.js';
+import { startWorkers } from '../support/temporal/temporal.js';
 import { anEvent, PARTNER_ID } from './invoice-builders.js';
 import { aWorld } from './scripted-world.js';
+import { openWorkflowFixture } from './workflow-fixture.js';
 
 const route = anInvoiceRoute({ overdueAfter: ['1 h'] });
-const house = openHouse(route);
-const { theatre } = house;
-const { worlds } = theatre;
+const fixture = openWorkflowFixture(route);
+const { scenes } = fixture;
+const { worlds } = scenes;
 
 function ids(count: number): string[] {
   return Array.from({ length: count }, () => randomUUID());
@@ -72,7 +72,7 @@ describe('backfill', () => {
       }),
     );
     const invoiceIds = [finalized, voided, draft, unknown, poisoned, finalized];
-    const backfill = await startBackfill(house.client, route, { partnerId: PARTNER_ID, invoiceIds });
+    const backfill = await startBackfill(fixture.client, route, { partnerId: PARTNER_ID, invoiceIds });
     const results = await all(backfill.results({ everyMs: 50 }));
     expect(Object.fromEntries(results.map(({ invoiceId, state }) => [invoiceId, state]))).toEqual({
       [finalized]: 'loaded',
@@ -99,7 +99,7 @@ describe('backfill', () => {
     });
     const invoiceIds = ids(24);
     for (const invoiceId of invoiceIds) worlds.set(invoiceId, slow);
-    const backfill = await startBackfill(house.client, route, {
+    const backfill = await startBackfill(fixture.client, route, {
       partnerId: PARTNER_ID,
       invoiceIds,
       concurrency: 4,
@@ -114,7 +114,7 @@ describe('backfill', () => {
     const held = heldUntil(gate);
     const invoiceIds = ids(6);
     for (const invoiceId of invoiceIds) worlds.set(invoiceId, held);
-    const backfill = await startBackfill(house.client, route, {
+    const backfill = await startBackfill(fixture.client, route, {
       partnerId: PARTNER_ID,
       invoiceIds,
       concurrency: 2,
@@ -140,7 +140,7 @@ describe('backfill', () => {
       },
     });
     for (const invoiceId of invoiceIds) worlds.set(invoiceId, slow);
-    const backfill = await startBackfill(house.client, route, {
+    const backfill = await startBackfill(fixture.client, route, {
       partnerId: PARTNER_ID,
       invoiceIds,
       concurrency: 2,
@@ -156,7 +156,7 @@ describe('backfill', () => {
     const [stuck = ''] = ids(1);
     const gate = { isOpen: false };
     worlds.set(stuck, heldUntil(gate));
-    const backfill = await startBackfill(house.client, route, {
+    const backfill = await startBackfill(fixture.client, route, {
       ...{ partnerId: PARTNER_ID, invoiceIds: [stuck], replyWithin: '300 ms' },
     });
     expect(await all(backfill.results({ everyMs: 50 }))).toMatchObject([
@@ -168,8 +168,8 @@ describe('backfill', () => {
   test('answers for an invoice whose workflow was open already', async () => {
     const event = anEvent('invoice_created');
     const { invoiceId } = event.invoice;
-    await sendInvoiceEvent(house.client, route, event);
-    const backfill = await startBackfill(house.client, route, {
+    await sendInvoiceEvent(fixture.client, route, event);
+    const backfill = await startBackfill(fixture.client, route, {
       partnerId: PARTNER_ID,
       invoiceIds: [invoiceId],
     });
@@ -178,7 +178,7 @@ describe('backfill', () => {
 
   test('goes on where it was after the death of the worker', async () => {
     const own = anInvoiceRoute({ overdueAfter: ['1 h'] });
-    const first = await startWorkers(house.temporal, own.queues, theatre);
+    const first = await startWorkers(fixture.temporal, own.queues, scenes);
     const invoiceIds = ids(12);
     const slow = aWorld({
       lookUpInvoice: async () => {
@@ -188,11 +188,11 @@ describe('backfill', () => {
     });
     for (const invoiceId of invoiceIds) worlds.set(invoiceId, slow);
     const request = { partnerId: PARTNER_ID, invoiceIds, concurrency: 3 };
-    const backfill = await startBackfill(house.client, own, request);
+    const backfill = await startBackfill(fixture.client, own, request);
     await eventually(async () => (await backfill.status()).done >= 3);
     await first.stop();
-    const second = await startWorkers(house.temporal, own.queues, theatre);
-    const results = await all(followBackfill(house.client, own, backfill.backfillId).results());
+    const second = await startWorkers(fixture.temporal, own.queues, scenes);
+    const results = await all(followBackfill(fixture.client, own, backfill.backfillId).results());
     expect(results.map(({ state }) => state)).toEqual(Array(12).fill('loaded'));
     expect(new Set(results.map(({ invoiceId }) => invoiceId)).size).toBe(12);
     await second.stop();
@@ -200,7 +200,7 @@ describe('backfill', () => {
 
   test('hears a wish that is made while it begins', async () => {
     const request = { partnerId: PARTNER_ID, invoiceIds: ids(3) };
-    const backfill = await startBackfill(house.client, route, request);
+    const backfill = await startBackfill(fixture.client, route, request);
     await backfill.control('cancel');
     expect(await isOver(backfill)).toMatchObject({ control: 'cancel', done: 3 });
   });
@@ -209,31 +209,31 @@ describe('backfill', () => {
     const gate = { isOpen: false };
     const [stuck = '', next = ''] = ids(2);
     worlds.set(stuck, heldUntil(gate));
-    const backfill = await startBackfill(house.client, route, {
+    const backfill = await startBackfill(fixture.client, route, {
       ...{ partnerId: PARTNER_ID, invoiceIds: [stuck, next], batchSize: 1, lookAfter: '300 ms' },
     });
     await eventually(async () => (await backfill.status()).inWork === 1);
-    await house.client.workflow.getHandle(`backfill/test/${backfill.backfillId}/1`).terminate();
+    await fixture.client.workflow.getHandle(`backfill/test/${backfill.backfillId}/1`).terminate();
     const status = await isOver(backfill);
     gate.isOpen = true;
     expect(status).toMatchObject({ total: 2, done: 2, counts: { cancelled: 1, loaded: 1 } });
   });
 
   test('gives nobody a turn after it is cancelled itself', async () => {
-    const paused = await startBackfill(house.client, route, {
+    const paused = await startBackfill(fixture.client, route, {
       ...{ partnerId: PARTNER_ID, invoiceIds: ids(3), batchSize: 1 },
     });
     await paused.control('pause');
     const workflowId = `backfill/test/${paused.backfillId}`;
-    await house.client.workflow.getHandle(workflowId).cancel();
+    await fixture.client.workflow.getHandle(workflowId).cancel();
     await eventually(async () => {
-      const { status } = await house.client.workflow.getHandle(`${workflowId}/3`).describe();
+      const { status } = await fixture.client.workflow.getHandle(`${workflowId}/3`).describe();
       return status.name !== 'RUNNING';
     });
   });
 
   test('is over at once without ids', async () => {
-    const backfill = await startBackfill(house.client, route, { partnerId: PARTNER_ID, invoiceIds: [] });
+    const backfill = await startBackfill(fixture.client, route, { partnerId: PARTNER_ID, invoiceIds: [] });
     expect(await all(backfill.results({ everyMs: 20 }))).toEqual([]);
   });
 });

@@ -4,12 +4,12 @@ import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import type { LookUpInvoiceResult } from '../../activities/look-up-invoice.js';
 import { eventually } from '../support/eventually.js';
-import { anInvoiceRoute } from '../support/quick-route.js';
-import { openHouse } from './house.js';
+import { anInvoiceRoute } from '../support/temporal/quick-route.js';
 import { anEvent } from './invoice-builders.js';
 import { aWorld, inTurn, unreachable } from './scripted-world.js';
+import { openWorkflowFixture } from './workflow-fixture.js';
 
-const { play } = openHouse(anInvoiceRoute()).theatre;
+const { play } = openWorkflowFixture(anInvoiceRoute()).scenes;
 
 const says = (status: 'voided' | 'finalized' | null): LookUpInvoiceResult => ({
   ...{ outcome: 'found', status, header: {} },
@@ -19,9 +19,9 @@ const asked = (calls: readonly string[]) => calls.filter((name) => name === 'loo
 describe.concurrent('a void that only an event told of', () => {
   test('is asked about once when the service says the same', async () => {
     const world = aWorld({ lookUpInvoice: async () => says('voided') });
-    await play(world, async (stage) => {
-      await stage.send(anEvent('invoice_voided'));
-      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    await play(world, async (underTest) => {
+      await underTest.send(anEvent('invoice_voided'));
+      expect(await underTest.result()).toMatchObject({ state: 'voided' });
     });
     expect(world.calls).toEqual([
       'recordEvent',
@@ -35,9 +35,9 @@ describe.concurrent('a void that only an event told of', () => {
 
   test('ends when the service comes to say the same', async () => {
     const world = aWorld({ lookUpInvoice: inTurn(says('finalized'), says('finalized'), says('voided')) });
-    await play(world, async (stage) => {
-      await stage.send(anEvent('invoice_voided'));
-      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    await play(world, async (underTest) => {
+      await underTest.send(anEvent('invoice_voided'));
+      expect(await underTest.result()).toMatchObject({ state: 'voided' });
     });
     expect(asked(world.calls)).toBe(3);
     expect(world.parked).toEqual([]);
@@ -45,9 +45,9 @@ describe.concurrent('a void that only an event told of', () => {
 
   test('waits for a person when the service denies it to the end', async () => {
     const world = aWorld({ lookUpInvoice: async () => says('finalized') });
-    await play(world, async (stage) => {
-      await stage.send(anEvent('invoice_voided'));
-      await stage.until('needs_attention');
+    await play(world, async (underTest) => {
+      await underTest.send(anEvent('invoice_voided'));
+      await underTest.until('needs_attention');
     });
     expect(asked(world.calls)).toBe(3);
     expect(world.parked).toMatchObject([{ code: 'void-contradicted' }]);
@@ -58,19 +58,19 @@ describe.concurrent('a void that only an event told of', () => {
     world.activities.recallInvoice = async () => ({
       ...{ state: 'needs_attention', loadedSha256: null, voidWord: 'contradicted' },
     });
-    await play(world, async (stage) => {
-      await stage.retry();
-      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    await play(world, async (underTest) => {
+      await underTest.retry();
+      expect(await underTest.result()).toMatchObject({ state: 'voided' });
     });
     expect(asked(world.calls)).toBe(1);
   });
 
   test('is asked about when nobody did before its workflow was lost', async () => {
     const world = aWorld({ lookUpInvoice: async () => says('voided') });
-    await play(world, async (stage) => {
-      world.ledger.set(stage.invoiceId, { state: 'voided', loadedSha256: null });
-      await stage.watch();
-      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    await play(world, async (underTest) => {
+      world.ledger.set(underTest.invoiceId, { state: 'voided', loadedSha256: null });
+      await underTest.watch();
+      expect(await underTest.result()).toMatchObject({ state: 'voided' });
     });
     expect(asked(world.calls)).toBe(1);
   });
@@ -80,19 +80,19 @@ describe.concurrent('a void that only an event told of', () => {
     const voided = anEvent('invoice_voided');
     const restored = { state: 'finalized', loadedSha256: null, voidWord: null, isRestored: true } as const;
     world.activities.recallInvoice = async () => restored;
-    await play(world, async (stage) => {
-      await stage.send(voided, anEvent('invoice_finalized'));
-      await stage.until('needs_attention');
-      const { invoiceId } = stage;
+    await play(world, async (underTest) => {
+      await underTest.send(voided, anEvent('invoice_finalized'));
+      await underTest.until('needs_attention');
+      const { invoiceId } = underTest;
       world.ledger.set(invoiceId, { state: 'finalized', loadedSha256: null });
       world.activities.recordEvent = async () => ({
         ...restored,
         ...{ verdict: 'duplicate', state: 'loaded', loadedSha256: 'a'.repeat(64) },
       });
-      await stage.lookUp();
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
-      await stage.send(voided);
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+      await underTest.lookUp();
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
+      await underTest.send(voided);
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
     expect(world.loads).toHaveLength(1);
   });
@@ -108,9 +108,9 @@ describe.concurrent('a void that only an event told of', () => {
     ['no status is named', async () => says(null)],
   ])('stands with a note when %s', async (_why, lookUpInvoice) => {
     const world = aWorld({ lookUpInvoice });
-    await play(world, async (stage) => {
-      await stage.send(anEvent('invoice_voided'));
-      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    await play(world, async (underTest) => {
+      await underTest.send(anEvent('invoice_voided'));
+      expect(await underTest.result()).toMatchObject({ state: 'voided' });
     });
     expect(world.noted).toEqual(['void-unconfirmed']);
   });
@@ -119,9 +119,9 @@ describe.concurrent('a void that only an event told of', () => {
     const world = aWorld({ lookUpInvoice: async () => says('finalized') });
     await play(
       world,
-      async (stage) => {
-        await stage.send(anEvent('invoice_voided'));
-        expect(await stage.result()).toMatchObject({ state: 'voided' });
+      async (underTest) => {
+        await underTest.send(anEvent('invoice_voided'));
+        expect(await underTest.result()).toMatchObject({ state: 'voided' });
       },
       { confirmVoids: false },
     );
@@ -135,8 +135,8 @@ describe.concurrent('what keeps failing', () => {
     const world = aWorld({ ...away, fetchToken: unreachable });
     await play(
       world,
-      async (stage) => {
-        await stage.send(anEvent('invoice_finalized'));
+      async (underTest) => {
+        await underTest.send(anEvent('invoice_finalized'));
         await eventually(() => world.calls.length > 25);
       },
       { attentionAfter: '1 h' },
@@ -146,11 +146,11 @@ describe.concurrent('what keeps failing', () => {
 
   test('is told when a loaded invoice could not be asked about three times, and the run ends', async () => {
     const world = aWorld({ lookUpInvoice: unreachable });
-    await play(world, async (stage) => {
-      await stage.send(anEvent('invoice_finalized'));
-      await stage.result();
-      await stage.lookUp();
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    await play(world, async (underTest) => {
+      await underTest.send(anEvent('invoice_finalized'));
+      await underTest.result();
+      await underTest.lookUp();
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
     expect(asked(world.calls)).toBe(9);
     expect(world.noted).toEqual(['recheck-unanswered']);

@@ -5,12 +5,12 @@ import { describe, expect, test } from 'vitest';
 import type { LoadInvoiceResult } from '../../activities/load-invoice.js';
 import type { RegenerateUrlResult } from '../../activities/regenerate-url.js';
 import { eventually } from '../support/eventually.js';
-import { anInvoiceRoute, QUICK_PACE } from '../support/quick-route.js';
-import { openHouse } from './house.js';
+import { anInvoiceRoute, QUICK_PACE } from '../support/temporal/quick-route.js';
 import { aLocation, anEvent } from './invoice-builders.js';
 import { aWorld, inTurn, unreachable, untilCancelled, type World } from './scripted-world.js';
+import { openWorkflowFixture } from './workflow-fixture.js';
 
-const { play } = openHouse(anInvoiceRoute()).theatre;
+const { play } = openWorkflowFixture(anInvoiceRoute()).scenes;
 
 const created = () => anEvent('invoice_created');
 const finalized = (location = aLocation()) => anEvent('invoice_finalized', { location });
@@ -23,11 +23,11 @@ describe.concurrent('invoice', () => {
     const event = finalized();
     await play(
       world,
-      async (stage) => {
-        await stage.send(created());
-        await stage.until('draft');
-        await stage.send(event);
-        expect(await stage.result()).toEqual({ state: 'loaded', sha256: event.export?.fileHashSha256 });
+      async (underTest) => {
+        await underTest.send(created());
+        await underTest.until('draft');
+        await underTest.send(event);
+        expect(await underTest.result()).toEqual({ state: 'loaded', sha256: event.export?.fileHashSha256 });
       },
       { overdueAfter: ['1 h'] },
     );
@@ -37,43 +37,43 @@ describe.concurrent('invoice', () => {
   test('loads one file once, however often and in whatever order it is told', async () => {
     const world = aWorld();
     const [one, two] = [created(), finalized()];
-    await play(world, async (stage) => {
-      await stage.send(two, one, two, one, two);
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
-      await stage.send(one, two);
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    await play(world, async (underTest) => {
+      await underTest.send(two, one, two, one, two);
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
+      await underTest.send(one, two);
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
     expect(world.loads.length).toBe(1);
   });
 
   test('voids what was loaded in a short new run', async () => {
     const world = aWorld();
-    await play(world, async (stage) => {
-      await stage.send(finalized());
-      await stage.result();
-      await stage.send(voided());
-      expect(await stage.result()).toMatchObject({ state: 'voided' });
-      expect(stage.world.ledger.get(stage.invoiceId)?.state).toBe('voided');
+    await play(world, async (underTest) => {
+      await underTest.send(finalized());
+      await underTest.result();
+      await underTest.send(voided());
+      expect(await underTest.result()).toMatchObject({ state: 'voided' });
+      expect(underTest.world.ledger.get(underTest.invoiceId)?.state).toBe('voided');
     });
     expect(world.calls.filter((name) => name === 'voidInvoice')).toHaveLength(1);
   });
 
   test('loads nothing when finalized comes after voided', async () => {
     const world = aWorld();
-    await play(world, async (stage) => {
-      await stage.send(voided(), finalized(), created());
-      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    await play(world, async (underTest) => {
+      await underTest.send(voided(), finalized(), created());
+      expect(await underTest.result()).toMatchObject({ state: 'voided' });
     });
     expect(world.loads).toEqual([]);
   });
 
   test('stops a running download when the invoice is voided, and voids after it has stopped', async () => {
     const world = aWorld({ downloadCsv: untilCancelled });
-    await play(world, async (stage) => {
-      await stage.send(finalized());
+    await play(world, async (underTest) => {
+      await underTest.send(finalized());
       await eventually(() => world.calls.includes('downloadCsv'));
-      await stage.send(voided());
-      expect(await stage.result()).toMatchObject({ state: 'voided' });
+      await underTest.send(voided());
+      expect(await underTest.result()).toMatchObject({ state: 'voided' });
     });
     expect(world.loads).toEqual([]);
     expect(world.calls.filter((name) => ['downloadCsv', 'voidInvoice'].includes(name))).toEqual([
@@ -96,20 +96,20 @@ describe.concurrent('invoice', () => {
         return { hadRows: true };
       },
     });
-    await play(world, async (stage) => {
-      await stage.send(finalized());
+    await play(world, async (underTest) => {
+      await underTest.send(finalized());
       await eventually(() => order.length > 0);
-      await stage.send(voided());
-      expect(await stage.result()).toMatchObject({ state: 'voided' });
+      await underTest.send(voided());
+      expect(await underTest.result()).toMatchObject({ state: 'voided' });
     });
     expect(order).toEqual(['load begins', 'load ends', 'void']);
   });
 
   test('regenerates the URL once it has expired', async () => {
     const world = aWorld();
-    await play(world, async (stage) => {
-      await stage.send(finalized(expired()));
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    await play(world, async (underTest) => {
+      await underTest.send(finalized(expired()));
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
     expect(world.calls).toEqual(['recordEvent', 'fetchToken', 'regenerateUrl', 'downloadCsv', 'loadInvoice']);
     expect(world.loads[0]?.source).toBe('regenerate');
@@ -122,9 +122,9 @@ describe.concurrent('invoice', () => {
           ? { outcome: 'host-not-allowed', message: 'storage.example is not on the list' }
           : { outcome: 'fetched', sha256: location.fileHashSha256, sizeBytes: 1 },
     });
-    await play(world, async (stage) => {
-      await stage.send(finalized());
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    await play(world, async (underTest) => {
+      await underTest.send(finalized());
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
   });
 
@@ -132,9 +132,9 @@ describe.concurrent('invoice', () => {
     const world = aWorld({
       downloadCsv: async () => ({ outcome: 'url-refused', message: 'Storage answered 403.' }),
     });
-    await play(world, async (stage) => {
-      await stage.send(finalized());
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    await play(world, async (underTest) => {
+      await underTest.send(finalized());
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
     expect(world.calls.filter((name) => name !== 'fetchToken')).toEqual([
       ...['recordEvent', 'downloadCsv', 'regenerateUrl', 'downloadCsv', 'regenerateUrl', 'downloadCsv'],
@@ -158,18 +158,18 @@ describe.concurrent('invoice', () => {
     ['storage leads inside', { downloadCsv: storageFails('address-refused') }, aLocation],
   ])('goes the other way when %s', async (_, answers, location) => {
     const world = aWorld(answers);
-    await play(world, async (stage) => {
-      await stage.send(finalized(location()));
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    await play(world, async (underTest) => {
+      await underTest.send(finalized(location()));
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
     expect(world.loads).toMatchObject([{ source: 'export', announcedSha256: null }]);
   });
 
   test('goes the other way when storage stays away, though not at once: its file has an announced hash', async () => {
     const world = aWorld({ downloadCsv: unreachable });
-    await play(world, async (stage) => {
-      await stage.send(finalized());
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    await play(world, async (underTest) => {
+      await underTest.send(finalized());
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
     const downloads = world.calls.slice(0, world.calls.indexOf('exportCsv'));
     expect(downloads.filter((name) => name === 'downloadCsv').length).toBeGreaterThan(
@@ -182,9 +182,9 @@ describe.concurrent('invoice', () => {
       downloadCsv: async () => ({ outcome: 'impossible-announcement', message: 'A size of 10000000000000.' }),
       exportCsv: async () => ({ outcome: 'not-found' }),
     });
-    await play(world, async (stage) => {
-      await stage.send(finalized());
-      await stage.until('needs_attention');
+    await play(world, async (underTest) => {
+      await underTest.send(finalized());
+      await underTest.until('needs_attention');
     });
     expect(world.calls.filter((name) => name !== 'fetchToken')).toEqual([
       ...['recordEvent', 'downloadCsv', 'regenerateUrl', 'downloadCsv', 'exportCsv', 'parkInvoice'],
@@ -209,9 +209,9 @@ describe.concurrent('invoice', () => {
     });
     await play(
       world,
-      async (stage) => {
-        await stage.send(finalized(refused));
-        expect(await stage.result()).toMatchObject({ state: 'loaded', sha256: 'd'.repeat(64) });
+      async (underTest) => {
+        await underTest.send(finalized(refused));
+        expect(await underTest.result()).toMatchObject({ state: 'loaded', sha256: 'd'.repeat(64) });
       },
       { repairAfter: ['50 ms', '80 ms'] },
     );
@@ -227,19 +227,19 @@ describe.concurrent('invoice', () => {
     const world = aWorld({
       lookUpInvoice: async () => ({ outcome: 'found', status: null, unknownStatus: 'REVERSED', header: {} }),
     });
-    await play(world, async (stage) => {
-      await stage.lookUp();
+    await play(world, async (underTest) => {
+      await underTest.lookUp();
       await eventually(() => world.calls.includes('recordDetails'));
-      expect(await stage.status()).toMatchObject({ state: 'draft' });
+      expect(await underTest.status()).toMatchObject({ state: 'draft' });
     });
     expect(world.calls).not.toContain('regenerateUrl');
   });
 
   test('downloads wrong bytes again, regenerates, downloads again, then exports (spec 6, rule 8)', async () => {
     const world = aWorld({ downloadCsv: async () => ({ outcome: 'mismatch', message: 'aa, announced bb' }) });
-    await play(world, async (stage) => {
-      await stage.send(finalized());
-      expect(await stage.result()).toEqual({ state: 'loaded', sha256: 'e'.repeat(64) });
+    await play(world, async (underTest) => {
+      await underTest.send(finalized());
+      expect(await underTest.result()).toEqual({ state: 'loaded', sha256: 'e'.repeat(64) });
     });
     expect(world.calls).toEqual([
       ...['recordEvent', 'downloadCsv', 'downloadCsv', 'fetchToken', 'regenerateUrl', 'downloadCsv'],
@@ -253,19 +253,19 @@ describe.concurrent('invoice', () => {
       downloadCsv: async () => ({ outcome: 'mismatch', message: 'The SHA-256 is aa, announced was bb.' }),
       exportCsv: async () => ({ outcome: 'not-found' }),
     });
-    await play(world, async (stage) => {
-      await stage.send(finalized());
-      await stage.until('needs_attention');
-      expect((await stage.status()).attention).toMatchObject({ code: 'hash-mismatch' });
+    await play(world, async (underTest) => {
+      await underTest.send(finalized());
+      await underTest.until('needs_attention');
+      expect((await underTest.status()).attention).toMatchObject({ code: 'hash-mismatch' });
     });
     expect(world.parked[0]?.reason).toContain('The SHA-256 is aa, announced was bb.');
   });
 
   test('exports at once when a finalized invoice has no file to regenerate', async () => {
     const world = aWorld({ regenerateUrl: async () => ({ outcome: 'not-exported' }) });
-    await play(world, async (stage) => {
-      await stage.send(finalized(expired()));
-      expect(await stage.result()).toMatchObject({ state: 'loaded', sha256: 'e'.repeat(64) });
+    await play(world, async (underTest) => {
+      await underTest.send(finalized(expired()));
+      expect(await underTest.result()).toMatchObject({ state: 'loaded', sha256: 'e'.repeat(64) });
     });
   });
 
@@ -274,9 +274,9 @@ describe.concurrent('invoice', () => {
       regenerateUrl: async () => ({ outcome: 'not-exported' }),
       exportCsv: async () => ({ outcome: 'not-found' }),
     });
-    await play(world, async (stage) => {
-      await stage.send(finalized(expired()));
-      await stage.until('needs_attention');
+    await play(world, async (underTest) => {
+      await underTest.send(finalized(expired()));
+      await underTest.until('needs_attention');
     });
     expect(world.parked.map(({ code }) => code)).toEqual(['not-exported']);
   });
@@ -285,9 +285,9 @@ describe.concurrent('invoice', () => {
     const world = aWorld({
       lookUpInvoice: async () => ({ outcome: 'found', status: 'finalized', header: {} }),
     });
-    await play(world, async (stage) => {
-      await stage.send(created());
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    await play(world, async (underTest) => {
+      await underTest.send(created());
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
     expect(world.calls).toContain('recordDetails');
   });
@@ -301,27 +301,27 @@ describe.concurrent('invoice', () => {
         location: aLocation(),
       }),
     });
-    await play(world, async (stage) => {
-      await stage.send(created());
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    await play(world, async (underTest) => {
+      await underTest.send(created());
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
   });
 
   test('finds a lost void', async () => {
     const world = aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'voided', header: {} }) });
-    await play(world, async (stage) => {
-      await stage.send(created());
-      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    await play(world, async (underTest) => {
+      await underTest.send(created());
+      expect(await underTest.result()).toMatchObject({ state: 'voided' });
     });
   });
 
   test('finds a void lost after loading when it is looked up', async () => {
     const world = aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'voided', header: {} }) });
-    await play(world, async (stage) => {
-      await stage.send(finalized());
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
-      await stage.lookUp();
-      expect(await stage.result()).toMatchObject({ state: 'voided' });
+    await play(world, async (underTest) => {
+      await underTest.send(finalized());
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
+      await underTest.lookUp();
+      expect(await underTest.result()).toMatchObject({ state: 'voided' });
     });
   });
 
@@ -332,10 +332,10 @@ describe.concurrent('invoice', () => {
     });
     await play(
       world,
-      async (stage) => {
-        await stage.send(created());
+      async (underTest) => {
+        await underTest.send(created());
         await eventually(() => world.calls.filter((name) => name === 'lookUpInvoice').length >= 3);
-        expect((await stage.status()).state).toBe('draft');
+        expect((await underTest.status()).state).toBe('draft');
       },
       { overdueAfter: ['30 ms'] },
     );
@@ -346,9 +346,9 @@ describe.concurrent('invoice', () => {
       lookUpInvoice: async () => ({ outcome: 'not-found' }),
       regenerateUrl: async () => ({ outcome: 'not-exported' }),
     });
-    await play(world, async (stage) => {
-      await stage.lookUp();
-      expect(await stage.result()).toEqual({ state: 'unknown', sha256: null });
+    await play(world, async (underTest) => {
+      await underTest.lookUp();
+      expect(await underTest.result()).toEqual({ state: 'unknown', sha256: null });
     });
   });
 
@@ -356,9 +356,9 @@ describe.concurrent('invoice', () => {
     const world = aWorld({
       lookUpInvoice: async () => ({ outcome: 'found', status: 'finalized', header: {} }),
     });
-    await play(world, async (stage) => {
-      await stage.watch();
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    await play(world, async (underTest) => {
+      await underTest.watch();
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
   });
 
@@ -368,25 +368,25 @@ describe.concurrent('invoice', () => {
     const world = aWorld({
       loadInvoice: inTurn<Awaited<ReturnType<World['activities']['loadInvoice']>>>(rejected, loaded),
     });
-    await play(world, async (stage) => {
-      await stage.send(finalized());
-      await stage.until('needs_attention');
-      expect((await stage.status()).attention).toEqual({ code: 'csv-rejected', reason: rejected.reason });
-      await stage.retry();
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    await play(world, async (underTest) => {
+      await underTest.send(finalized());
+      await underTest.until('needs_attention');
+      expect((await underTest.status()).attention).toEqual({ code: 'csv-rejected', reason: rejected.reason });
+      await underTest.retry();
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
     expect(world.calls).toContain('resumeInvoice');
   });
 
   test('tries a refused file again when a new one is announced, and voids it when a void comes', async () => {
     const world = aWorld({ loadInvoice: async () => ({ outcome: 'rejected', reason: 'line 2' }) });
-    await play(world, async (stage) => {
-      await stage.send(finalized());
-      await stage.until('needs_attention');
-      await stage.send(finalized());
+    await play(world, async (underTest) => {
+      await underTest.send(finalized());
+      await underTest.until('needs_attention');
+      await underTest.send(finalized());
       await eventually(() => world.parked.length === 2);
-      await stage.send(voided());
-      expect(await stage.result()).toMatchObject({ state: 'voided' });
+      await underTest.send(voided());
+      expect(await underTest.result()).toMatchObject({ state: 'voided' });
     });
   });
 
@@ -395,9 +395,9 @@ describe.concurrent('invoice', () => {
       regenerateUrl: async () => ({ outcome: 'forbidden', message: 'The scope is missing.' }),
       exportCsv: async () => ({ outcome: 'not-found' }),
     });
-    await play(world, async (stage) => {
-      await stage.send(finalized(expired()));
-      await stage.until('needs_attention');
+    await play(world, async (underTest) => {
+      await underTest.send(finalized(expired()));
+      await underTest.until('needs_attention');
     });
     expect(world.parked.map(({ code }) => code)).toEqual(['forbidden']);
   });
@@ -410,12 +410,12 @@ describe.concurrent('invoice', () => {
     });
     await play(
       world,
-      async (stage) => {
-        await stage.send(finalized());
-        const failing = await eventually(async () => (await stage.status()).lastFailure);
+      async (underTest) => {
+        await underTest.send(finalized());
+        const failing = await eventually(async () => (await underTest.status()).lastFailure);
         expect(failing).toMatchObject({ code: 'unreachable', message: 'The service does not answer.' });
         isAway = false;
-        expect(await stage.result()).toMatchObject({ state: 'loaded' });
+        expect(await underTest.result()).toMatchObject({ state: 'loaded' });
       },
       { attentionAfter: '1 h' },
     );
@@ -433,21 +433,21 @@ describe.concurrent('invoice', () => {
       if (world.loads.length === 0) await released;
       return loadInvoice(request);
     };
-    await play(world, async (stage) => {
-      await stage.send(finalized());
+    await play(world, async (underTest) => {
+      await underTest.send(finalized());
       await eventually(() => world.calls.includes('downloadCsv'));
-      await stage.send(newer);
+      await underTest.send(newer);
       await eventually(() => world.calls.filter((name) => name === 'recordEvent').length === 2);
       release();
-      expect(await stage.result()).toEqual({ state: 'loaded', sha256: newer.export?.fileHashSha256 });
+      expect(await underTest.result()).toEqual({ state: 'loaded', sha256: newer.export?.fileHashSha256 });
     });
     expect(world.loads).toHaveLength(2);
   });
 
   test('drops a signal that is no event of the invoice, and does not stall', async () => {
     const world = aWorld();
-    await play(world, async (stage) => {
-      await stage.send(created());
+    await play(world, async (underTest) => {
+      await underTest.send(created());
       for (const junk of [
         null,
         7,
@@ -456,10 +456,10 @@ describe.concurrent('invoice', () => {
         { eventId: 1 },
         { eventId: 'x', eventType: 'invoice_exploded' },
       ]) {
-        await stage.handle().signal('invoiceEvent', junk);
+        await underTest.handle().signal('invoiceEvent', junk);
       }
-      await stage.send(finalized());
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+      await underTest.send(finalized());
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
   });
 });

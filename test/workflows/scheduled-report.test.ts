@@ -15,13 +15,18 @@ import {
 } from '../../temporal/report-schedules.js';
 import { writeReport } from '../../worker/write-report.js';
 import { eventually } from '../support/eventually.js';
-import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.js';
+import {
+  anInvoice,
+  aShipment,
+  type ReportsFixture,
+  reportsFixture,
+} from '../support/reports/reports-fixture.js';
 import {
   connectForTests,
   type RunningWorkers,
   startWorkers,
   type TemporalForTests,
-} from '../support/temporal.js';
+} from '../support/temporal/temporal.js';
 
 const NOW = new Date('2026-04-02T05:00:00Z');
 const settings = { environment: 'test' } as const;

@@ -5,8 +5,8 @@ import type { InvoiceEvent } from '../../contract/invoice-event.js';
 import { type InvoiceRoute, lookUpInvoice, sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { eventually } from '../support/eventually.js';
 import { anEvent, PARTNER_ID } from './invoice-builders.js';
+import type { createScenes } from './invoice-scenes.js';
 import { aWorld, type World } from './scripted-world.js';
-import type { createTheatre } from './theatre.js';
 
 export interface SignalsFigures {
   readonly workflows: number;
@@ -26,7 +26,7 @@ const AT_ONCE = 40;
 const GIVEN_UP_AFTER_MS = 60_000;
 
 export async function sendSignalsAroundTheEnd(
-  theatre: ReturnType<typeof createTheatre>,
+  scenes: ReturnType<typeof createScenes>,
   {
     client,
     route,
@@ -44,7 +44,7 @@ export async function sendSignalsAroundTheEnd(
     const isUnknown = number % 2 === 1;
     const world = isUnknown ? anUnknownWorld() : aWorld();
     const { recordEvent } = world.activities;
-    theatre.worlds.set(invoiceId, {
+    scenes.worlds.set(invoiceId, {
       ...world,
       activities: {
         ...world.activities,

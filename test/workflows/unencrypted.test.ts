@@ -6,47 +6,47 @@ import { describe, expect, test } from 'vitest';
 import { invoiceWorkflowId } from '../../contract/names.js';
 import { applySchedule, scheduleId, showSchedule } from '../../temporal/schedule.js';
 import { eventually } from '../support/eventually.js';
-import { anInvoiceRoute } from '../support/quick-route.js';
-import { openHouse } from './house.js';
+import { anInvoiceRoute } from '../support/temporal/quick-route.js';
 import { anEvent, PARTNER_ID } from './invoice-builders.js';
+import type { InvoiceUnderTest } from './invoice-scenes.js';
 import { aWorld } from './scripted-world.js';
-import type { Stage } from './theatre.js';
+import { openWorkflowFixture } from './workflow-fixture.js';
 
 const route = anInvoiceRoute({ overdueAfter: ['1 h'] });
-const house = openHouse(route);
-const { theatre } = house;
+const fixture = openWorkflowFixture(route);
+const { scenes } = fixture;
 
 /** With access to the port and no key. */
 function stranger(): Client {
-  return new Client({ connection: house.temporal.connection });
+  return new Client({ connection: fixture.temporal.connection });
 }
 
 /** Until the run is over with what stood in front of it. */
-async function until(stage: Stage, condition: () => Promise<boolean>): Promise<void> {
+async function until(underTest: InvoiceUnderTest, condition: () => Promise<boolean>): Promise<void> {
   await eventually(condition);
-  expect((await stage.handle().describe()).status.name).toBe('RUNNING');
+  expect((await underTest.handle().describe()).status.name).toBe('RUNNING');
 }
 
 describe.concurrent('in clear text', () => {
   test('a signal is dropped, and the next one that is encrypted is obeyed', async () => {
     const world = aWorld();
-    await theatre.play(world, async (stage) => {
-      await stage.send(anEvent('invoice_created'));
-      await stage.until('draft');
-      const forged = stranger().workflow.getHandle(stage.handle().workflowId);
+    await scenes.play(world, async (underTest) => {
+      await underTest.send(anEvent('invoice_created'));
+      await underTest.until('draft');
+      const forged = stranger().workflow.getHandle(underTest.handle().workflowId);
       const voided = anEvent('invoice_voided');
       await forged.signal('invoiceEvent', {
         ...voided,
-        invoice: { ...voided.invoice, invoiceId: stage.invoiceId },
+        invoice: { ...voided.invoice, invoiceId: underTest.invoiceId },
       });
       for (const name of ['invoiceEvent', 'retry', 'lookUp', 'backfillReply', 'unknown']) {
         await forged.signal(name);
         await forged.signal(name, { cause: 'person' });
       }
       // A query is answered after the signals before it.
-      await until(stage, async () => (await stage.status()).seen === 1);
-      await stage.send(anEvent('invoice_finalized'));
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+      await until(underTest, async () => (await underTest.status()).seen === 1);
+      await underTest.send(anEvent('invoice_finalized'));
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
     expect(world.calls).not.toContain('voidInvoice');
     expect(world.calls.filter((name) => name === 'recordEvent').length).toBe(2);
@@ -54,29 +54,29 @@ describe.concurrent('in clear text', () => {
 
   test('a start is refused, and the invoice can be started by us', async () => {
     const world = aWorld();
-    await theatre.play(world, async (stage) => {
-      const { invoiceId } = stage;
+    await scenes.play(world, async (underTest) => {
+      const { invoiceId } = underTest;
       const input = { environment: 'test', partnerId: PARTNER_ID, invoiceId };
       const workflowId = invoiceWorkflowId({ environment: 'test', partnerId: PARTNER_ID, invoiceId });
       for (const args of [[input], []]) {
         const options = { workflowId, taskQueue: route.queues.billing, args };
         await stranger().workflow.start('invoice', options);
-        await expect(stage.result()).rejects.toThrow(WorkflowFailedError);
+        await expect(underTest.result()).rejects.toThrow(WorkflowFailedError);
       }
       expect(world.calls).toEqual([]);
-      await stage.send(anEvent('invoice_finalized'));
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+      await underTest.send(anEvent('invoice_finalized'));
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
   });
 
   test('a query and an update are refused, and the run goes on', async () => {
-    await theatre.play(aWorld(), async (stage) => {
-      await stage.send(anEvent('invoice_created'));
-      await stage.until('draft');
-      const forged = stranger().workflow.getHandle(stage.handle().workflowId);
+    await scenes.play(aWorld(), async (underTest) => {
+      await underTest.send(anEvent('invoice_created'));
+      await underTest.until('draft');
+      const forged = stranger().workflow.getHandle(underTest.handle().workflowId);
       await expect(forged.query('status', { any: 1 })).rejects.toThrow('Encoded failure');
       await expect(forged.executeUpdate('invoiceEvent', { args: [{}] })).rejects.toThrow();
-      await until(stage, async () => (await stage.status()).state === 'draft');
+      await until(underTest, async () => (await underTest.status()).state === 'draft');
     });
   });
 
@@ -93,11 +93,11 @@ describe.concurrent('in clear text', () => {
         return { outcome: 'found', status: 'finalized', header: {} };
       },
     });
-    await theatre.play(world, async (stage) => {
-      await stage.lookUp();
+    await scenes.play(world, async (underTest) => {
+      await underTest.lookUp();
       await eventually(async () => asked === 1);
-      const { workflowId } = stage.handle();
-      const { raw } = await stage.handle().describe();
+      const { workflowId } = underTest.handle();
+      const { raw } = await underTest.handle().describe();
       const [{ activityId = null } = {}] = raw.pendingActivities ?? [];
       await stranger().workflowService.respondActivityTaskCompletedById({
         ...{ namespace: 'default', workflowId, activityId },
@@ -105,7 +105,7 @@ describe.concurrent('in clear text', () => {
           payloads: [defaultPayloadConverter.toPayload({ outcome: 'found', status: 'voided', header: {} })],
         },
       });
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
       release();
     });
     expect(world.calls).not.toContain('voidInvoice');
@@ -123,8 +123,8 @@ describe.concurrent('in clear text', () => {
       },
       state: { paused: true },
     });
-    await applySchedule(house.client, settings, route.queues);
-    expect(await showSchedule(house.client, settings)).toMatchObject({ every: '3600 s', isPaused: false });
+    await applySchedule(fixture.client, settings, route.queues);
+    expect(await showSchedule(fixture.client, settings)).toMatchObject({ every: '3600 s', isPaused: false });
     await clear.schedule.getHandle(scheduleId('production')).delete();
   });
 });

@@ -5,14 +5,14 @@ import { describe, expect, test } from 'vitest';
 import { invoiceWorkflowId } from '../../contract/names.js';
 import { lookUpInvoice, sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { eventually } from '../support/eventually.js';
-import { anInvoiceRoute } from '../support/quick-route.js';
-import { openHouse } from './house.js';
+import { anInvoiceRoute } from '../support/temporal/quick-route.js';
 import { anEvent, PARTNER_ID } from './invoice-builders.js';
 import { aWorld, unreachable } from './scripted-world.js';
+import { openWorkflowFixture } from './workflow-fixture.js';
 
 const route = anInvoiceRoute();
-const house = openHouse(route);
-const { theatre } = house;
+const fixture = openWorkflowFixture(route);
+const { scenes } = fixture;
 
 async function serverFault(): Promise<never> {
   throw ApplicationFailure.create({ type: 'server-fault', message: 'details answered 500.' });
@@ -21,9 +21,9 @@ async function serverFault(): Promise<never> {
 describe.concurrent('invoice', () => {
   test('is found by its file although the details cannot be had', async () => {
     const world = aWorld({ lookUpInvoice: serverFault });
-    await theatre.play(world, async (stage) => {
-      await stage.send(anEvent('invoice_created'));
-      expect(await stage.result()).toMatchObject({ state: 'loaded' });
+    await scenes.play(world, async (underTest) => {
+      await underTest.send(anEvent('invoice_created'));
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
     expect(world.loads[0]?.source).toBe('regenerate');
   });
@@ -33,10 +33,10 @@ describe.concurrent('invoice', () => {
       lookUpInvoice: serverFault,
       regenerateUrl: async () => ({ outcome: 'not-exported' }),
     });
-    await theatre.play(world, async (stage) => {
-      await stage.send(anEvent('invoice_created'));
-      await eventually(async () => (await stage.status()).lastFailure?.code === 'server-fault');
-      expect((await stage.status()).state).toBe('draft');
+    await scenes.play(world, async (underTest) => {
+      await underTest.send(anEvent('invoice_created'));
+      await eventually(async () => (await underTest.status()).lastFailure?.code === 'server-fault');
+      expect((await underTest.status()).state).toBe('draft');
     });
   });
 
@@ -49,31 +49,31 @@ describe.concurrent('invoice', () => {
       lookUpInvoice: () => asked.then(() => ({ outcome: 'not-found' })),
       regenerateUrl: async () => ({ outcome: 'not-exported' }),
     });
-    await theatre.play(world, async (stage) => {
-      const address = { partnerId: PARTNER_ID, invoiceId: stage.invoiceId };
+    await scenes.play(world, async (underTest) => {
+      const address = { partnerId: PARTNER_ID, invoiceId: underTest.invoiceId };
       // Each is told by a signal of its own, one after the other: long enough for an event to come in between.
       for (let backfill = 0; backfill < 20; backfill += 1) {
         const request = { cause: 'backfill', replyTo: `backfill-${backfill}` } as const;
-        await lookUpInvoice(house.client, route, address, request);
+        await lookUpInvoice(fixture.client, route, address, request);
       }
       allAsked();
       const isTelling = async () => {
-        const { events } = await stage.handle().fetchHistory();
+        const { events } = await underTest.handle().fetchHistory();
         return events?.some((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes);
       };
       await eventually(isTelling, { every: 5 });
-      const { runId } = await stage.handle().describe();
-      await stage.send(anEvent('invoice_finalized'));
-      const told = house.client.workflow.getHandle(stage.handle().workflowId, runId);
+      const { runId } = await underTest.handle().describe();
+      await underTest.send(anEvent('invoice_finalized'));
+      const told = fixture.client.workflow.getHandle(underTest.handle().workflowId, runId);
       expect(await told.result()).toMatchObject({ state: 'loaded' });
     });
   });
 
   test('does not ask for a file while the service is away', async () => {
     const world = aWorld({ lookUpInvoice: unreachable });
-    await theatre.play(world, async (stage) => {
-      await stage.send(anEvent('invoice_created'));
-      await eventually(async () => (await stage.status()).lastFailure?.code === 'unreachable');
+    await scenes.play(world, async (underTest) => {
+      await underTest.send(anEvent('invoice_created'));
+      await eventually(async () => (await underTest.status()).lastFailure?.code === 'unreachable');
     });
     expect(world.calls).not.toContain('regenerateUrl');
   });
@@ -81,17 +81,17 @@ describe.concurrent('invoice', () => {
   test('is one workflow, however its id is spelled', async () => {
     const world = aWorld();
     const finalized = anEvent('invoice_finalized');
-    await theatre.play(
+    await scenes.play(
       world,
-      async (stage) => {
-        await stage.send(anEvent('invoice_created'));
-        await stage.until('draft');
-        const invoiceId = stage.invoiceId.toUpperCase();
-        await sendInvoiceEvent(house.client, route, {
+      async (underTest) => {
+        await underTest.send(anEvent('invoice_created'));
+        await underTest.until('draft');
+        const invoiceId = underTest.invoiceId.toUpperCase();
+        await sendInvoiceEvent(fixture.client, route, {
           ...finalized,
           invoice: { ...finalized.invoice, invoiceId },
         });
-        expect(await stage.result()).toMatchObject({ state: 'loaded' });
+        expect(await underTest.result()).toMatchObject({ state: 'loaded' });
       },
       { overdueAfter: ['1 h'] },
     );

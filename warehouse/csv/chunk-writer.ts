@@ -1,4 +1,4 @@
-/** Writes rows of a tolerated file as `cutIntoStretches` cuts a specified one, with the added columns as a fifteenth cell. */
+/** Writes rows of a tolerated file as `cutIntoChunks` cuts a specified one, with the added columns as a fifteenth cell. */
 
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { MAX_RECORD_BYTES, RECORDS_PER_CUT } from '../../contract/csv-scanner.js
 
 const BUFFERED_CHARACTERS = 1 << 18;
 
-export class StretchWriter {
+export class ChunkWriter {
   readonly #folder: string;
   #count = 0;
   #rows = 0;
@@ -20,7 +20,7 @@ export class StretchWriter {
     this.#folder = folder;
   }
 
-  /** Stretches that were begun. */
+  /** Chunks that were begun. */
   get count(): number {
     return this.#count;
   }

@@ -5,7 +5,7 @@ import { type CsvScan, type CsvTolerance, isHeaderOnly } from '../../contract/cs
 import type { CsvForm } from '../../contract/csv-form.js';
 import { CsvScanner, MAX_RECORD_BYTES } from '../../contract/csv-scanner.js';
 import type { Row } from '../duckdb/statements.js';
-import { StretchWriter } from './chunk-writer.js';
+import { ChunkWriter } from './chunk-writer.js';
 import { type BrokenRows, findBrokenRows, type Tolerated } from './find-broken-rows.js';
 import { readFormOf } from './read-form.js';
 import { RowTotals } from './row-totals.js';
@@ -19,7 +19,7 @@ export interface Reading {
   /** Reads a file of another form than the specified one. */
   readonly tolerate?: {
     readonly tolerances: readonly CsvTolerance[];
-    /** Where its rows are written in the specified form, cut into stretches; null: nowhere. */
+    /** Where its rows are written in the specified form, cut into chunks; null: nowhere. */
     readonly folder: string | null;
   };
 }
@@ -30,8 +30,8 @@ export interface Read {
   readonly totals: readonly Row[];
   /** Of a tolerant reading: what the byte scan says under these tolerances; null when they do not reach to the file's form. */
   readonly scan: CsvScan | null;
-  /** Stretches that were written. */
-  readonly stretches: number;
+  /** Chunks that were written. */
+  readonly chunks: number;
 }
 
 export async function readNow(reading: Reading): Promise<Read> {
@@ -42,7 +42,7 @@ export async function readNow(reading: Reading): Promise<Read> {
     skipsRagged,
     onGoodRow: (row) => totals.add(row),
   });
-  return { broken, totals: totals.rows(), scan: null, stretches: 0 };
+  return { broken, totals: totals.rows(), scan: null, chunks: 0 };
 }
 
 const NOTHING_BROKEN: BrokenRows = { findings: [], findingCount: 0, isCutOff: false, records: 0 };
@@ -51,7 +51,7 @@ async function readTolerantly(
   { csvPath, invoiceId }: Reading,
   { tolerances, folder }: NonNullable<Reading['tolerate']>,
 ): Promise<Read> {
-  const none = { broken: NOTHING_BROKEN, totals: [], stretches: 0 };
+  const none = { broken: NOTHING_BROKEN, totals: [], chunks: 0 };
   const form = readFormOf(csvPath);
   if (form === null || !form.needs.every((need) => tolerances.includes(need))) return { ...none, scan: null };
   const takesLineFeeds = tolerances.includes('line-ends');
@@ -63,7 +63,7 @@ async function readTolerantly(
   }
   const tolerated: Tolerated = { form, takesLineFeeds, dropsZeros: tolerances.includes('decimals') };
   const totals = new RowTotals();
-  const writer = folder === null ? null : new StretchWriter(folder);
+  const writer = folder === null ? null : new ChunkWriter(folder);
   try {
     const broken = await findBrokenRows(csvPath, invoiceId, {
       tolerated,
@@ -73,7 +73,7 @@ async function readTolerantly(
       },
     });
     const told = writer?.tooBig == null ? broken : tooBig(writer.tooBig, broken);
-    return { broken: told, totals: totals.rows(), scan, stretches: writer?.count ?? 0 };
+    return { broken: told, totals: totals.rows(), scan, chunks: writer?.count ?? 0 };
   } finally {
     writer?.close();
   }

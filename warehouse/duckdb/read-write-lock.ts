@@ -1,7 +1,7 @@
 /** Who may write at the same time: many loads side by side, but a publication alone, and an invoice one at a time. */
 
 /** Shared for writers, exclusive for a publication; first come, first served, so a publication is never starved. */
-export class Turnstile {
+export class ReadWriteLock {
   #shared = 0;
   #exclusive = false;
   readonly #queue: { readonly exclusive: boolean; readonly enter: () => void }[] = [];

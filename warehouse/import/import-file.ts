@@ -13,7 +13,7 @@ import type { Quarantine } from '../../contract/quarantine.js';
 import { uuidOrNull } from '../../contract/uuid-or-null.js';
 import { readFormOf } from '../csv/read-form.js';
 import { refusedByCells, refusedByScan } from '../load/refusal.js';
-import type { JudgedOutcome, LoadOutcome, Rejection, Warehouse } from '../warehouse.js';
+import type { CheckOutcome, LoadOutcome, Rejection, Warehouse } from '../warehouse.js';
 import { holdRefused, type RefusedFile, releaseRefused } from './refused-files.js';
 import { takeCopy } from './take-copy.js';
 
@@ -45,7 +45,7 @@ export interface Imported {
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly records: number;
-  readonly outcome: JudgedOutcome;
+  readonly outcome: CheckOutcome;
 }
 
 /** @param copyBegun by a caller who had other things to wait for; it is discarded here */

@@ -12,7 +12,7 @@ export type LakeSettings = Extract<Settings['warehouse'], { readonly kind: 'duck
 const lakes = new Map<string, LakeSettings>();
 
 /** From now on this process reads the file at `path` with the lake attached. */
-export function standsBehind(path: string, lake: LakeSettings): void {
+export function lakeSourceOf(path: string, lake: LakeSettings): void {
   lakes.set(path, lake);
 }
 

@@ -89,11 +89,11 @@ export class LakeStore implements Store {
   }
 
   async loadTold(loadId: number): Promise<void> {
-    await this.#parts.ledger.all('mark-told', { load_id: loadId });
+    await this.#parts.ledger.all('mark-recorded', { load_id: loadId });
   }
 
-  async untoldLoads(): Promise<ReadonlySet<number>> {
-    const rows = await this.#parts.ledger.all('untold-loads');
+  async unrecordedLoads(): Promise<ReadonlySet<number>> {
+    const rows = await this.#parts.ledger.all('unrecorded-loads');
     return new Set(rows.map((row) => Number(row.load_id)));
   }
 

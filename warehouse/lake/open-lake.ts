@@ -158,7 +158,7 @@ async function catchUpLake(
     await ledger.onInvoices(invoiceIds, (transaction) => noteFailed(transaction, failed));
   }
   // The archive told us of these itself.
-  for (const { loadId } of missingLoads) await ledger.all('mark-told', { load_id: loadId });
+  for (const { loadId } of missingLoads) await ledger.all('mark-recorded', { load_id: loadId });
   const highest = missingLoads.reduce((most, { loadId }) => Math.max(most, loadId), 1);
   if (missingLoads.length > 0) await ledger.all('skip-load-ids', { highest });
   await tellArchive(ledger, archive, log);
@@ -171,10 +171,10 @@ async function catchUpLake(
 
 /** A crash between a load's commit and its fact: the fact is written now, with the load's own instant. */
 export async function tellArchive(ledger: Ledger, archive: Archive, log: Logger): Promise<void> {
-  for (const load of await ledger.all('untold-loads')) {
+  for (const load of await ledger.all('unrecorded-loads')) {
     // A living writer may be about to tell the same: a fact told twice is one fact.
     await archive.putFact(loadFact(load));
-    await ledger.all('mark-told', { load_id: Number(load.load_id) });
+    await ledger.all('mark-recorded', { load_id: Number(load.load_id) });
     log.warn(
       { invoiceId: load.invoice_id, loadId: load.load_id },
       'told the archive of a load that a crash cut short',

@@ -7,7 +7,7 @@
 
 import { claimDataFolder } from '../data-folder.js';
 import { RebuildLossError, WarehouseLockedError } from '../errors.js';
-import { type Holding, readHoldings } from '../ledger/archive-diff.js';
+import { type HeldRecord, readHeldRecords } from '../ledger/archive-diff.js';
 import type { Made, RebuildOptions, Rebuilt } from '../opening.js';
 import { findLosses } from '../recover/missing-from-rebuild.js';
 import { generationPath } from './attach-lake.js';
@@ -91,7 +91,7 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
         shipments: Number(shipments),
       };
       return await use({
-        made: { ...there, ...findLosses(losses, { before, after: await readHoldings(made) }) },
+        made: { ...there, ...findLosses(losses, { before, after: await readHeldRecords(made) }) },
         movedAside: await continueSequence({ counted, made, now, log }),
         shown: address.shown,
         moveHere: async () => {
@@ -115,12 +115,12 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
 async function readBefore(
   counted: Ledger,
   { archive, log }: RebuildOptions,
-): Promise<readonly Holding[] | null> {
+): Promise<readonly HeldRecord[] | null> {
   try {
-    const holdings = await readHoldings(counted);
+    const heldRecords = await readHeldRecords(counted);
     // As opening does: what a crash kept from the archive is in the warehouse alone.
     await tellArchive(counted, archive, log);
-    return holdings;
+    return heldRecords;
   } catch (error) {
     if (!isMissingTable(error)) throw error;
     return null;

@@ -4,7 +4,7 @@ import type { Fact } from '../../archive/archive.js';
 import type { Ledgers } from '../duckdb/statements.js';
 
 /** A load, an event, an invoice, or lines that facts of a kind left about one invoice or event. */
-export interface Holding {
+export interface HeldRecord {
   readonly kind: 'load' | 'event' | 'invoice' | Exclude<Fact['kind'], 'load' | 'discard'>;
   /** Load id, event id, or invoice id; ids in lower case, but for those of events that came again. */
   readonly subject: string;
@@ -14,13 +14,13 @@ export interface Holding {
   readonly lines: number;
 }
 
-/** How many there are, by `holdingKey`. */
+/** How many there are, by `heldRecordKey`. */
 export type Counts = ReadonlyMap<string, number>;
 
-export async function readHoldings(ledgers: Pick<Ledgers, 'all'>): Promise<readonly Holding[]> {
+export async function readHeldRecords(ledgers: Pick<Ledgers, 'all'>): Promise<readonly HeldRecord[]> {
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-  return (await ledgers.all('holdings')).map((row) => ({
-    kind: row.kind as Holding['kind'],
+  return (await ledgers.all('held-records')).map((row) => ({
+    kind: row.kind as HeldRecord['kind'],
     subject: String(row.subject),
     invoiceId: text(row.invoice_id),
     sha256: text(row.file_sha256),
@@ -28,39 +28,39 @@ export async function readHoldings(ledgers: Pick<Ledgers, 'all'>): Promise<reado
   }));
 }
 
-export function holdingKey({ kind, subject }: Pick<Holding, 'kind' | 'subject'>): string {
+export function heldRecordKey({ kind, subject }: Pick<HeldRecord, 'kind' | 'subject'>): string {
   return `${kind} ${subject}`;
 }
 
 /** Where a fact shows in a warehouse; null when it does not. */
-export function holdingOfFact(fact: Fact): string | null {
+export function heldRecordOfFact(fact: Fact): string | null {
   switch (fact.kind) {
     case 'discard':
       return null;
     case 'load':
-      return holdingKey({ kind: 'load', subject: `${fact.loadId}` });
+      return heldRecordKey({ kind: 'load', subject: `${fact.loadId}` });
     case 'duplicate':
-      return holdingKey({ kind: 'duplicate', subject: fact.eventId });
+      return heldRecordKey({ kind: 'duplicate', subject: fact.eventId });
     default:
-      return holdingKey({ kind: fact.kind, subject: fact.invoiceId.toLowerCase() });
+      return heldRecordKey({ kind: fact.kind, subject: fact.invoiceId.toLowerCase() });
   }
 }
 
 /** What is held and not there, each with the number of lines that lack. */
-export function lackingFrom(there: Counts, held: readonly Holding[]): readonly Holding[] {
+export function lackingFrom(there: Counts, held: readonly HeldRecord[]): readonly HeldRecord[] {
   return held.flatMap((holding) => {
-    const lines = holding.lines - (there.get(holdingKey(holding)) ?? 0);
+    const lines = holding.lines - (there.get(heldRecordKey(holding)) ?? 0);
     return lines > 0 ? [{ ...holding, lines }] : [];
   });
 }
 
-export function countsOf(holdings: readonly Holding[]): Counts {
-  return new Map(holdings.map((holding) => [holdingKey(holding), holding.lines]));
+export function countsOf(heldRecords: readonly HeldRecord[]): Counts {
+  return new Map(heldRecords.map((holding) => [heldRecordKey(holding), holding.lines]));
 }
 
 /** Facts one by one say little: how many of a kind lack, and of which invoice when it is one. */
 export function lackingFacts(
-  lacking: readonly Holding[],
+  lacking: readonly HeldRecord[],
 ): readonly { readonly kind: string; readonly invoiceId: string | null; readonly lines: number }[] {
   const groups = new Map<string, { kind: string; invoiceId: string | null; lines: number }>();
   for (const { kind, invoiceId, lines } of lacking) {

@@ -7,7 +7,7 @@ import type { Fact } from '../../archive/archive.js';
 import type { Decided, Decision } from '../warehouse.js';
 import { deriveInvoice, type InvoiceLines } from './derive-invoice.js';
 
-export function judgeDecision(
+export function checkDecision(
   decision: Decision,
   lines: InvoiceLines | undefined,
   now: string,

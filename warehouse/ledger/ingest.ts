@@ -14,9 +14,9 @@ import {
 } from '../../archive/archive.js';
 import type { Ledgers } from '../duckdb/statements.js';
 import type { SetAside } from '../opening.js';
-import { countsOf, holdingOfFact, readHoldings } from './archive-diff.js';
+import { countsOf, heldRecordOfFact, readHeldRecords } from './archive-diff.js';
 import { type TakeOptions, takeEntries } from './insert-entries.js';
-import { takeEvents, takeFacts } from './insert-ledger-lines.js';
+import { insertEvents, insertFacts } from './insert-ledger-lines.js';
 import { noteSetAside } from './set-aside.js';
 
 export type LoadFact = Fact & { readonly kind: 'load' };
@@ -66,7 +66,7 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
       stream: 'events',
       placeOf: placeOfEvent,
       invoicesOf: invoicesOfEvents,
-      take: takeEvents,
+      take: insertEvents,
     });
     for (const each of taken.taken) events += each.fresh.length;
     setAside.push(...taken.setAside);
@@ -80,7 +80,7 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
     cursors.get('facts') ?? null,
     async () => {
       readAgain.push('facts');
-      known = new Map(countsOf(await readHoldings(database)));
+      known = new Map(countsOf(await readHeldRecords(database)));
     },
   );
   for await (const batch of batches(told)) {
@@ -93,7 +93,7 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
       placeOf: placeOfFact,
       invoicesOf: invoicesOfFacts,
       take: (session, some) =>
-        takeFacts(
+        insertFacts(
           session,
           some.filter((fact) => !there.has(fact)),
         ),
@@ -137,7 +137,7 @@ function placeOfFact(fact: Fact): string {
 
 /** Whether the ledgers have a line of such a fact that none was found for yet. */
 function takeOne(known: Map<string, number>, fact: Fact): boolean {
-  const key = holdingOfFact(fact);
+  const key = heldRecordOfFact(fact);
   const count = key === null ? 0 : (known.get(key) ?? 0);
   if (key !== null && count > 0) known.set(key, count - 1);
   return count > 0;

@@ -12,7 +12,7 @@ export interface TakenEvents extends Taken {
 }
 
 /** Inside the caller's transaction. Does not refresh. */
-export async function takeEvents(
+export async function insertEvents(
   session: Statements,
   events: readonly ArchivedEvent[],
 ): Promise<TakenEvents> {
@@ -43,7 +43,7 @@ export async function takeEvents(
 }
 
 /** Inside the caller's transaction. Does not refresh. */
-export async function takeFacts(session: Statements, facts: readonly Fact[]): Promise<Taken> {
+export async function insertFacts(session: Statements, facts: readonly Fact[]): Promise<Taken> {
   const { invoiceIds, ...lines } = factLines(facts);
   for (const [name, batch] of Object.entries(lines)) {
     if (batch.length > 0) await session.all(`insert-${name}`, { facts: wellFormedJson(batch) });

@@ -14,23 +14,23 @@ import { MisreadError } from '../errors.js';
 import { deriveInvoice, type Evidence, type InvoiceLines } from '../ledger/derive-invoice.js';
 import { readInvoiceLines } from '../ledger/invoice-states.js';
 import { factLines } from '../ledger/ledger-lines.js';
-import type { FileToJudge, JudgedOutcome } from '../warehouse.js';
-import { judgeRows, loadedRows } from './commit-load.js';
+import type { CheckOutcome, FileToCheck } from '../warehouse.js';
+import { checkRows, loadedRows } from './commit-load.js';
 import type { FileLoad } from './file-load.js';
 import { knownLoad } from './known-load.js';
 import { Refusal, refusedByScan, refusedRows } from './refusal.js';
 
-export interface JudgingPlaces {
+export interface CheckPlaces {
   readonly ledgers: Ledgers;
   /** What the partner accepts besides the specified form. */
   readonly tolerances: readonly CsvTolerance[];
 }
 
 /** @throws MisreadError when csv-parse counts other records than the byte scan, or does not come to an end */
-export async function judgeFile(
-  { ledgers, tolerances }: JudgingPlaces,
-  asked: FileToJudge,
-): Promise<JudgedOutcome> {
+export async function checkFile(
+  { ledgers, tolerances }: CheckPlaces,
+  asked: FileToCheck,
+): Promise<CheckOutcome> {
   const { invoiceId, file, csvPath } = asked;
   const lines = await linesOf(ledgers, asked);
   if (typeof deriveInvoice(lines)?.row.voided_at === 'string') return { outcome: 'voided' };
@@ -55,23 +55,23 @@ export async function judgeFile(
   return judgeTotals({ ...asked, file: { ...file, scan } }, totals, lines);
 }
 
-async function readWhole(reading: Reading, { invoiceId, file }: FileToJudge): Promise<Read> {
+async function readWhole(reading: Reading, { invoiceId, file }: FileToCheck): Promise<Read> {
   const read = await readBounded(reading, limitsBySize(file.sizeBytes));
   if ('stopped' in read) throw new MisreadError(invoiceId, `judging it was stopped, ${read.stopped}`);
   return read;
 }
 
 function judgeTotals(
-  { invoiceId, file, csvPath, at }: FileToJudge,
+  { invoiceId, file, csvPath, at }: FileToCheck,
   totals: readonly Row[],
   lines: InvoiceLines,
-): JudgedOutcome {
+): CheckOutcome {
   const load: FileLoad = {
     ...{ invoiceId, file, csvPath, announcedSha256: null, eventId: null, workflowRunId: null },
     ...{ source: 'file', loadId: 0, version: null, loadedAt: at, isRepeated: false, tolerances: [] },
   };
   try {
-    const line = judgeRows(load, totals, lines);
+    const line = checkRows(load, totals, lines);
     const derived = deriveInvoice({ ...lines, loads: [...lines.loads, line] });
     const { loadId: _, version: _none, ...rows } = loadedRows(line, derived ?? undefined);
     return { outcome: 'checked', ...rows };
@@ -82,7 +82,7 @@ function judgeTotals(
 }
 
 /** What the ledgers say, and the details as if they had been recorded. */
-async function linesOf(ledgers: Ledgers, { invoiceId, details, at }: FileToJudge): Promise<InvoiceLines> {
+async function linesOf(ledgers: Ledgers, { invoiceId, details, at }: FileToCheck): Promise<InvoiceLines> {
   const found = await ledgers.transaction((statements) => readInvoiceLines(statements, [invoiceId]));
   const lines = found.get(invoiceId) ?? { evidence: [], loads: [], attention: [] };
   if (details === null) return lines;

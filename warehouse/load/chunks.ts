@@ -1,6 +1,6 @@
 /**
  * A large file as several, cut between its records where the byte scan says, so that all threads read it and yet each
- * row has its number: DuckDB reads each stretch by one thread from its beginning to its end, a sequence counts along.
+ * row has its number: DuckDB reads each chunk by one thread from its beginning to its end, a sequence counts along.
  *
  * DuckDB can split a file by itself, but then it guesses where a record begins, which line breaks in quotes may defeat, and
  * nothing numbers the rows in the order of the file on more than one thread (ADR 20).
@@ -13,7 +13,7 @@ import type { ArchivedFile } from '../../contract/csv-file.js';
 import { CsvScanner } from '../../contract/csv-scanner.js';
 import { temporaryName } from '../../ops/durable-files.js';
 
-export interface Stretches {
+export interface Chunks {
   /** Holds `0.csv`, `1.csv` and so on, each with the file's header. */
   readonly folder: string;
   readonly count: number;
@@ -29,16 +29,16 @@ interface Range {
 const BLOCK_BYTES = 1 << 20;
 
 /**
- * Copies the file's stretches into a folder of their own. Each begins with the header: DuckDB takes the first line end that
+ * Copies the file's chunks into a folder of their own. Each begins with the header: DuckDB takes the first line end that
  * it meets for that of all lines, and a record's may stand in quotes.
  *
  * @throws the system's error (`ENOSPC`, …), then nothing is left
  */
-export async function cutIntoStretches(
+export async function cutIntoChunks(
   csvPath: string,
   { sizeBytes, scan }: Pick<ArchivedFile, 'sizeBytes' | 'scan'>,
   temporaryFolder: string,
-): Promise<Stretches> {
+): Promise<Chunks> {
   const cuts = scan.cuts ?? (await findCuts(csvPath));
   const folder = temporaryName(temporaryFolder);
   const discard = (): Promise<void> => rm(folder, { recursive: true, force: true });
@@ -91,21 +91,20 @@ async function findCuts(csvPath: string): Promise<readonly number[]> {
 }
 
 /**
- * What the connection needs before `numbered_stretches` is asked: `row_of(stretch)`, the next row's number, and
+ * What the connection needs before `numbered_chunks` is asked: `row_of(chunk)`, the next row's number, and
  * `last_rows()`, what it came to. As text, since nextval takes no name that is not written out.
  */
-export function numberStretches(count: number, recordsPerCut: number): string {
+export function numberChunks(count: number, recordsPerCut: number): string {
   if (count === 0) return '';
   const numbers = Array.from({ length: count }, (_, number) => number);
   const sequences = numbers.map(
-    (number) =>
-      `create or replace temp sequence row_of_stretch_${number} start ${number * recordsPerCut + 1};`,
+    (number) => `create or replace temp sequence row_of_chunk_${number} start ${number * recordsPerCut + 1};`,
   );
-  const next = numbers.map((number) => `when ${number} then nextval('row_of_stretch_${number}')`);
-  const last = numbers.map((number) => `currval('row_of_stretch_${number}')`);
+  const next = numbers.map((number) => `when ${number} then nextval('row_of_chunk_${number}')`);
+  const last = numbers.map((number) => `currval('row_of_chunk_${number}')`);
   return [
     ...sequences,
-    `create or replace temp macro row_of(stretch) as case stretch ${next.join(' ')} end;`,
+    `create or replace temp macro row_of(chunk) as case chunk ${next.join(' ')} end;`,
     `create or replace temp macro last_rows() as [${last.join(', ')}];`,
   ].join('\n');
 }

@@ -49,7 +49,7 @@ export async function commitLoads(
     const lines = await places.rows(session, async () => {
       const totals = groupByLoad(await insert());
       return loads.map((load, index) =>
-        judgeRows(load, totals.get(load.loadId) ?? [], fences[index] ?? NOTHING),
+        checkRows(load, totals.get(load.loadId) ?? [], fences[index] ?? NOTHING),
       );
     });
     return insertLoads(ledger, loads, { lines, fences });
@@ -90,7 +90,7 @@ function groupByLoad(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> 
 }
 
 /** What the rows amount to. @throws Refusal, MisreadError when that is not what may be loaded */
-export function judgeRows(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): NewLine {
+export function checkRows(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): NewLine {
   const line = lineOf(load, totals, lines);
   const unknown = totals.find(
     ({ currency_code: code, is_code }) => is_code !== true || !isCurrency(String(code)),

@@ -2,7 +2,7 @@
  * Loads one file into the warehouse: exactly, once, or not at all.
  *
  * Three readers have to agree before a row counts: the byte scan made while the file was downloaded, DuckDB's rows,
- * and the announced hash or the header. A small file is read by one thread, a larger one by all of them, in stretches. The
+ * and the announced hash or the header. A small file is read by one thread, a larger one by all of them, in chunks. The
  * rows, the load's line and the invoice's new state are one transaction; the invoice's own row is the fence against a
  * void and against a second load.
  */
@@ -17,7 +17,7 @@ import type { Session } from '../duckdb/session.js';
 import type { Params, Row } from '../duckdb/statements.js';
 import { FileNotArchivedError, MisreadError } from '../errors.js';
 import type { FileLoadOutcome } from '../warehouse.js';
-import { cutIntoStretches, numberStretches, type Stretches } from './chunks.js';
+import { type Chunks, cutIntoChunks, numberChunks } from './chunks.js';
 import { commitLoad, spanOf } from './commit-load.js';
 import type { FileLoad, LoadPlaces } from './file-load.js';
 import { Refusal, refusedByCells, refusedByScan } from './refusal.js';
@@ -45,7 +45,7 @@ export async function loadFile(
   }
   const outcome = await attempt(load, () =>
     scan.records > RECORDS_PER_CUT
-      ? loadStretches(database, load, places)
+      ? loadChunks(database, load, places)
       : database.use((session) =>
           loadRows(session, load, {
             places,
@@ -66,43 +66,39 @@ async function loadTolerated(
   const read = await tolerate(load, load.tolerances, database.temporaryFolder);
   if (read === null || 'outcome' in read) return read;
   const file = { ...load.file, scan: read.scan };
-  return insertStretches(database, { ...load, file }, { places, ...read, statement: 'insert-tolerated' });
+  return insertChunks(database, { ...load, file }, { places, ...read, statement: 'insert-tolerated' });
 }
 
-/** All threads read, each a stretch of its own. */
-async function loadStretches(
-  database: Database,
-  load: FileLoad,
-  places: LoadPlaces,
-): Promise<FileLoadOutcome> {
-  const stretches = await cutIntoStretches(load.csvPath, load.file, database.temporaryFolder);
-  return insertStretches(database, load, { places, stretches, statement: 'insert-chunks' });
+/** All threads read, each a chunk of its own. */
+async function loadChunks(database: Database, load: FileLoad, places: LoadPlaces): Promise<FileLoadOutcome> {
+  const chunks = await cutIntoChunks(load.csvPath, load.file, database.temporaryFolder);
+  return insertChunks(database, load, { places, chunks, statement: 'insert-chunks' });
 }
 
 interface Insertion {
   readonly places: LoadPlaces;
-  readonly stretches: Stretches;
+  readonly chunks: Chunks;
   readonly statement: 'insert-chunks' | 'insert-tolerated';
 }
 
-async function insertStretches(
+async function insertChunks(
   database: Database,
   load: FileLoad,
-  { places, stretches, statement }: Insertion,
+  { places, chunks, statement }: Insertion,
 ): Promise<FileLoadOutcome> {
-  const { folder, count, discard } = stretches;
+  const { folder, count, discard } = chunks;
   try {
     return await database.use(async (session) => {
-      await session.script(numberStretches(count, RECORDS_PER_CUT));
+      await session.script(numberChunks(count, RECORDS_PER_CUT));
       return loadRows(session, load, {
         places,
         async insert() {
           if (count === 0) return;
           const { loadId, invoiceId } = load;
           // Planned anew: a plan that was kept would count along the sequences of an earlier load.
-          const params = { load_id: loadId, folder, stretches: count, invoice_id: invoiceId };
+          const params = { load_id: loadId, folder, chunks: count, invoice_id: invoiceId };
           await session.once(statement, params);
-          expectWholeStretches(load, await session.once('last-rows'));
+          expectWholeChunks(load, await session.once('last-rows'));
         },
       });
     });
@@ -114,13 +110,13 @@ async function insertStretches(
   }
 }
 
-/** Each stretch ends where the next begins, so that with their sum right none has a row too many or too few. */
-function expectWholeStretches(load: FileLoad, found: readonly Row[]): void {
+/** Each chunk ends where the next begins, so that with their sum right none has a row too many or too few. */
+function expectWholeChunks(load: FileLoad, found: readonly Row[]): void {
   const { records } = load.file.scan;
   for (const [number, { last_row: lastRow }] of found.entries()) {
     const expected = Math.min((number + 1) * RECORDS_PER_CUT, records);
     if (Number(lastRow) !== expected) {
-      throw new MisreadError(load.invoiceId, `stretch ${number} ends with row ${lastRow}, not ${expected}`);
+      throw new MisreadError(load.invoiceId, `chunk ${number} ends with row ${lastRow}, not ${expected}`);
     }
   }
 }

@@ -12,13 +12,13 @@ import { type CsvScan, type CsvTolerance, hasAllColumns } from '../../contract/c
 import { temporaryName } from '../../ops/durable-files.js';
 import { limitsBySize, readBounded } from '../csv/read-in-thread.js';
 import type { Rejection } from '../warehouse.js';
-import type { Stretches } from './chunks.js';
+import type { Chunks } from './chunks.js';
 import type { FileLoad } from './file-load.js';
 import { rejected } from './refusal.js';
 
 export interface ToleratedFile {
-  /** As `cutIntoStretches` makes them, with the added columns as JSON in one more. */
-  readonly stretches: Stretches;
+  /** As `cutIntoChunks` makes them, with the added columns as JSON in one more. */
+  readonly chunks: Chunks;
   /** Under the tolerances. */
   readonly scan: CsvScan;
 }
@@ -48,7 +48,7 @@ export async function tolerate(
     if (read.scan === null) return null;
     if (read.broken.findingCount > 0) return rejected(read.broken);
     isKept = true;
-    return { stretches: { folder, count: read.stretches, discard }, scan: read.scan };
+    return { chunks: { folder, count: read.chunks, discard }, scan: read.scan };
   } finally {
     if (!isKept) await discard();
   }

@@ -7,7 +7,7 @@ import type { Database } from '../duckdb/database.js';
 import type { Row, Statements } from '../duckdb/statements.js';
 import { FileNotArchivedError, MisreadError } from '../errors.js';
 import { type Ingested, ingest, type LoadFact } from '../ledger/ingest.js';
-import { takeFacts } from '../ledger/insert-ledger-lines.js';
+import { insertFacts } from '../ledger/insert-ledger-lines.js';
 import { refreshInvoices } from '../ledger/invoice-states.js';
 import { isRecordError } from '../ledger/set-aside.js';
 import type { FileLoad } from '../load/file-load.js';
@@ -168,7 +168,7 @@ export async function noteFailed(statements: Statements, failed: readonly Failed
       reason: `Load ${fact.loadId} could not be made again: ${why}. Put file ${fact.sha256} back into the archive, then \`billsync rebuild\`.`,
     }),
   );
-  await refreshInvoices(statements, await takeFacts(statements, facts));
+  await refreshInvoices(statements, await insertFacts(statements, facts));
 }
 
 export function lossOf({ fact, why }: FailedLoad): Loss {

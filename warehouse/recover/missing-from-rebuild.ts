@@ -1,6 +1,6 @@
 /** What a rebuild would lose: what could not be repeated, and what the warehouse before it has and it has not. */
 
-import { countsOf, type Holding, lackingFacts, lackingFrom } from '../ledger/archive-diff.js';
+import { countsOf, type HeldRecord, lackingFacts, lackingFrom } from '../ledger/archive-diff.js';
 import type { Loss } from '../opening.js';
 
 export interface Losses {
@@ -12,7 +12,7 @@ export interface Losses {
 /** @param before null when there was none, or none that can be read */
 export function findLosses(
   notMade: readonly Loss[],
-  { before, after }: { readonly before: readonly Holding[] | null; readonly after: readonly Holding[] },
+  { before, after }: { readonly before: readonly HeldRecord[] | null; readonly after: readonly HeldRecord[] },
 ): Losses {
   const lacking = lackingFrom(countsOf(after), before ?? []);
   const losses = [...notMade];

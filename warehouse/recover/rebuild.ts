@@ -16,7 +16,7 @@ import { Database, removeDatabase } from '../duckdb/database.js';
 import { takeLock } from '../duckdb/lock-file.js';
 import { migrate } from '../duckdb/migrate.js';
 import { RebuildLossError, WarehouseLockedError } from '../errors.js';
-import { type Holding, readHoldings } from '../ledger/archive-diff.js';
+import { type HeldRecord, readHeldRecords } from '../ledger/archive-diff.js';
 import type { Made, RebuildOptions, Rebuilt } from '../opening.js';
 import { type WarehousePaths, warehousePaths } from '../paths.js';
 import { publish } from '../publish/publish.js';
@@ -87,7 +87,7 @@ async function fillDraft(
       loadsRepeated: loads,
       losses,
     } = await catchUp({ database: draft, archive, log, now, ...progress });
-    const found = findLosses(losses, { before: before.holdings, after: await readHoldings(draft) });
+    const found = findLosses(losses, { before: before.heldRecords, after: await readHeldRecords(draft) });
     const [counted] = await draft.all('count-made');
     await draft.use((session) => session.checkpoint());
     return {
@@ -102,7 +102,7 @@ async function fillDraft(
 
 /** What was there before, and whether it is the warehouse itself or only the copy that readers have. */
 interface Before {
-  readonly holdings: readonly Holding[] | null;
+  readonly heldRecords: readonly HeldRecord[] | null;
   readonly isReplaced: boolean;
 }
 
@@ -111,25 +111,25 @@ async function readBefore(options: RebuildOptions, paths: WarehousePaths): Promi
   const { archive, log } = options;
   const old = await readOld(options, paths.database);
   if (old === null) {
-    return { holdings: (await readOld(options, paths.published))?.holdings ?? null, isReplaced: false };
+    return { heldRecords: (await readOld(options, paths.published))?.heldRecords ?? null, isReplaced: false };
   }
   // As opening does: what a crash kept from the archive is in the warehouse alone.
   await tellArchive(old.recent, archive, log);
-  return { holdings: old.holdings, isReplaced: true };
+  return { heldRecords: old.heldRecords, isReplaced: true };
 }
 
 async function readOld(
   options: RebuildOptions,
   path: string,
 ): Promise<{
-  readonly holdings: readonly Holding[];
+  readonly heldRecords: readonly HeldRecord[];
   readonly recent: Awaited<ReturnType<Database['all']>>;
 } | null> {
   if (!(await isThere(path))) return null;
   try {
     const old = await openDatabase(options, path, { readOnly: true });
     try {
-      return { holdings: await readHoldings(old), recent: await old.all('loads-since') };
+      return { heldRecords: await readHeldRecords(old), recent: await old.all('loads-since') };
     } finally {
       old.close();
     }

@@ -11,7 +11,7 @@ import { createTurns } from '../../ops/turns.js';
 import { requireRoom, sizeOf } from '../disk-space.js';
 import { CONNECTIONS, type Database } from '../duckdb/database.js';
 import type { LockFile } from '../duckdb/lock-file.js';
-import { KeyedMutex, Turnstile } from '../duckdb/read-write-lock.js';
+import { KeyedMutex, ReadWriteLock } from '../duckdb/read-write-lock.js';
 import type { Statements } from '../duckdb/statements.js';
 import { type Ingested, ingest } from '../ledger/ingest.js';
 import type { LoadPlaces } from '../load/file-load.js';
@@ -42,7 +42,7 @@ export class FileStore implements Store {
   readonly #parts: FileStoreParts;
   readonly #locks = new KeyedMutex();
   /** Shared by all who write, exclusive for a publication. */
-  readonly #turnstile = new Turnstile();
+  readonly #readWriteLock = new ReadWriteLock();
   readonly #loadInTurn = createTurns(CONNECTIONS - 1);
   #lastLoadId: number;
 
@@ -65,7 +65,7 @@ export class FileStore implements Store {
   ): Promise<T> {
     await this.#requireRoom();
     return this.#locks.runAll([LEDGER, ...invoiceIds], () =>
-      this.#turnstile.shared(() => this.#parts.database.transaction(work)),
+      this.#readWriteLock.shared(() => this.#parts.database.transaction(work)),
     );
   }
 
@@ -77,7 +77,7 @@ export class FileStore implements Store {
         database,
         archive,
         now: now(),
-        lock: (ids, work) => this.#locks.runAll([LEDGER, ...ids], () => this.#turnstile.shared(work)),
+        lock: (ids, work) => this.#locks.runAll([LEDGER, ...ids], () => this.#readWriteLock.shared(work)),
       }),
     );
   }
@@ -99,7 +99,7 @@ export class FileStore implements Store {
   }
 
   aroundStep<T>(work: () => Promise<T>): Promise<T> {
-    return this.#turnstile.shared(work);
+    return this.#readWriteLock.shared(work);
   }
 
   publish(): Promise<Publication> {
@@ -111,7 +111,7 @@ export class FileStore implements Store {
         temporaryFolder: paths.temporaryFolder,
         now: now(),
         alone: (work) =>
-          this.#turnstile.exclusive(async () => {
+          this.#readWriteLock.exclusive(async () => {
             await this.#requireRoom(await sizeOf(database.path));
             return work();
           }),
@@ -129,7 +129,7 @@ export class FileStore implements Store {
     return {
       ledger: (session, work) =>
         this.#locks.run(invoiceId, () =>
-          this.#turnstile.shared(() => session.transaction(() => work(session))),
+          this.#readWriteLock.shared(() => session.transaction(() => work(session))),
         ),
       rows: (_session, work) => work(),
     };

@@ -11,18 +11,18 @@ import { uuidOrNull } from '../../contract/uuid-or-null.js';
 import type { Logger } from '../../ops/log.js';
 import type { Database } from '../duckdb/database.js';
 import { GroupCommit } from '../duckdb/group-commit.js';
-import { Turnstile } from '../duckdb/read-write-lock.js';
+import { ReadWriteLock } from '../duckdb/read-write-lock.js';
 import type { Ledgers, Statements } from '../duckdb/statements.js';
 import { FileNotArchivedError, LoadedMeanwhileError } from '../errors.js';
-import type { Holding } from '../ledger/archive-diff.js';
-import { judgeDecision } from '../ledger/decide.js';
+import type { HeldRecord } from '../ledger/archive-diff.js';
+import { checkDecision } from '../ledger/decide.js';
 import { noteAsked, readDue } from '../ledger/due-invoices.js';
 import { type Ingested, placeOfEvent } from '../ledger/ingest.js';
-import { takeEvents } from '../ledger/insert-ledger-lines.js';
+import { insertEvents } from '../ledger/insert-ledger-lines.js';
 import { readInvoiceLines, refreshInvoices } from '../ledger/invoice-states.js';
 import { readInvoice, readInvoices, readStandings } from '../ledger/read-invoices.js';
 import { isRecordError, noteSetAside } from '../ledger/set-aside.js';
-import { judgeFile } from '../load/check-file.js';
+import { checkFile } from '../load/check-file.js';
 import type { FileLoad } from '../load/file-load.js';
 import { knownLoad } from '../load/known-load.js';
 import type { LoadAttempts } from '../load/load-attempts.js';
@@ -30,15 +30,15 @@ import type { OnSetAside, SetAside } from '../opening.js';
 import { tellOfIngested } from '../recover/catch-up.js';
 import { verifyWarehouse } from '../verify/verify.js';
 import type {
+  CheckOutcome,
   Decided,
   Decision,
   DueInvoices,
   DueRequest,
   FileLoadOutcome,
-  FileToJudge,
+  FileToCheck,
   InvoiceStanding,
   InvoiceSummary,
-  JudgedOutcome,
   LoadOutcome,
   LoadRequest,
   Publication,
@@ -68,7 +68,7 @@ export interface Store {
   /** The archive has the fact of this load. */
   loadTold?(loadId: number): Promise<void>;
   /** Loads whose fact the archive may lack, when others write too. */
-  untoldLoads?(): Promise<ReadonlySet<number>>;
+  unrecordedLoads?(): Promise<ReadonlySet<number>>;
   /** Around each part of a long reading; between parts others may be alone. */
   aroundStep<T>(work: () => Promise<T>): Promise<T>;
   beforeVerify?(): Promise<void>;
@@ -97,7 +97,7 @@ export class LedgerWarehouse implements Warehouse {
   readonly #now: () => Date;
   readonly #onSetAside: OnSetAside | undefined;
   /** Shared by all who are at work, exclusive for the end. What holds it never takes it again. */
-  readonly #open = new Turnstile();
+  readonly #open = new ReadWriteLock();
   readonly #listeners: (() => void)[] = [];
   /** An event alone costs as much as ten in one transaction, nearly all of it planning statements. */
   readonly #recording = new GroupCommit((groups: readonly (readonly ArchivedEvent[])[]) =>
@@ -163,10 +163,10 @@ export class LedgerWarehouse implements Warehouse {
     return outcome;
   }
 
-  judge(asked: Omit<FileToJudge, 'at'>): Promise<JudgedOutcome> {
+  judge(asked: Omit<FileToCheck, 'at'>): Promise<CheckOutcome> {
     const file = { ...asked, invoiceId: asked.invoiceId.toLowerCase(), at: this.#at() };
     const places = { ledgers: this.#store.ledgers, tolerances: this.#tolerances };
-    return this.#open.shared(() => judgeFile(places, file));
+    return this.#open.shared(() => checkFile(places, file));
   }
 
   async voidInvoice(invoiceId: string): Promise<{ readonly hadRows: boolean }> {
@@ -210,7 +210,7 @@ export class LedgerWarehouse implements Warehouse {
     const lines = await this.#open.shared(() =>
       this.#store.ledgers.transaction((statements) => readInvoiceLines(statements, [invoiceId])),
     );
-    const { fact, decided } = judgeDecision(decision, lines.get(invoiceId), this.#at());
+    const { fact, decided } = checkDecision(decision, lines.get(invoiceId), this.#at());
     if (fact === null || decision.isDryRun) return decided;
     await this.#tell(fact);
     return { ...decided, state: (await this.invoice(invoiceId))?.state ?? decided.state };
@@ -302,7 +302,7 @@ export class LedgerWarehouse implements Warehouse {
     const events = groups.flat();
     const invoiceIds = events.flatMap(({ event }) => uuidOrNull(event?.invoice.invoiceId) ?? []);
     const { fresh } = await this.#store.onInvoices(invoiceIds, async (statements) => {
-      const taken = await takeEvents(statements, events);
+      const taken = await insertEvents(statements, events);
       await refreshInvoices(statements, taken);
       return taken;
     });
@@ -363,9 +363,9 @@ export class LedgerWarehouse implements Warehouse {
     await this.#store.loadTold?.(fact.loadId);
   }
 
-  async #beingTold(): Promise<(load: Holding) => boolean> {
+  async #beingTold(): Promise<(load: HeldRecord) => boolean> {
     const loading = new Set(this.#loading);
-    const untold = await this.#store.untoldLoads?.();
+    const untold = await this.#store.unrecordedLoads?.();
     return ({ subject, invoiceId }) => loading.has(invoiceId ?? '') || untold?.has(Number(subject)) === true;
   }
 

@@ -4,7 +4,7 @@ import { CSV_TOLERANCES, type CsvScan, isSpecified } from '../../contract/csv-fi
 import { RECORDS_PER_CUT } from '../../contract/csv-scanner.js';
 import type { Database } from '../duckdb/database.js';
 import type { Row } from '../duckdb/statements.js';
-import { numberStretches } from '../load/chunks.js';
+import { numberChunks } from '../load/chunks.js';
 import { tolerate } from '../load/tolerate.js';
 
 export interface FileToFingerprint {
@@ -39,12 +39,12 @@ async function fingerprintTolerated(
   const file = { csvPath, invoiceId, file: { sizeBytes, scan } };
   const read = await tolerate(file, CSV_TOLERANCES, database.temporaryFolder);
   if (read === null || 'outcome' in read) return null;
-  const { folder, count, discard } = read.stretches;
+  const { folder, count, discard } = read.chunks;
   try {
     return await database.use(async (session) => {
-      await session.script(numberStretches(count, RECORDS_PER_CUT));
+      await session.script(numberChunks(count, RECORDS_PER_CUT));
       const [found] = await session.once('fingerprint-tolerated', {
-        ...{ currency_code: currencyCode, folder, stretches: count, invoice_id: invoiceId },
+        ...{ currency_code: currencyCode, folder, chunks: count, invoice_id: invoiceId },
       });
       return found ?? null;
     });

@@ -7,12 +7,12 @@ import type { Archive, Fact, OnUnreadable, UnreadableRecord } from '../../archiv
 import type { Database } from '../duckdb/database.js';
 import {
   type Counts,
-  type Holding,
-  holdingKey,
-  holdingOfFact,
+  type HeldRecord,
+  heldRecordKey,
+  heldRecordOfFact,
   lackingFacts,
   lackingFrom,
-  readHoldings,
+  readHeldRecords,
 } from '../ledger/archive-diff.js';
 import type { Drift } from '../warehouse.js';
 
@@ -21,7 +21,7 @@ export interface VerifyFactsOptions {
   readonly archive: Archive;
   readonly step: <T>(work: () => Promise<T>) => Promise<T>;
   /** Asked once: which loads of this moment are yet to be told to the archive. */
-  readonly beingTold: () => Promise<(load: Holding) => boolean>;
+  readonly beingTold: () => Promise<(load: HeldRecord) => boolean>;
   /** Whether that was found wrong with a load before: one fault is one line. */
   readonly isKnown: (loadId: number, rule: string) => boolean;
 }
@@ -37,7 +37,7 @@ interface Archived {
 export async function verifyFacts(options: VerifyFactsOptions): Promise<readonly Drift[]> {
   const { database, archive, step, beingTold } = options;
   // The ledgers are read before the archive: what stands in them was in the archive first. Only a load is told afterwards.
-  const held = await step(() => readHoldings(database));
+  const held = await step(() => readHeldRecords(database));
   const isBeingTold = await beingTold();
   const archived = await readArchived(archive);
   const lacking = lackingFrom(
@@ -72,14 +72,15 @@ async function readArchived(archive: Archive): Promise<Archived> {
     unreadable.push({ ...record, rule: 'fact-unreadable', expected: 'a fact' });
   for await (const fact of archive.facts(noteFact)) {
     if (fact.kind === 'load') loads.set(fact.loadId, fact);
-    const key = holdingOfFact(fact);
+    const key = heldRecordOfFact(fact);
     if (key !== null) counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   // Each is read: one that was taken in and damaged since is there by name, and a rebuild would lack it.
   const onUnreadable: OnUnreadable = (record) =>
     unreadable.push({ ...record, rule: 'event-unreadable', expected: 'an event' });
   for await (const _ of archive.events({ onUnreadable }));
-  for await (const name of archive.eventNames()) counts.set(holdingKey({ kind: 'event', subject: name }), 1);
+  for await (const name of archive.eventNames())
+    counts.set(heldRecordKey({ kind: 'event', subject: name }), 1);
   return { loads: [...loads.values()], counts, unreadable };
 }
 
@@ -88,7 +89,7 @@ export function damaged(where: string, why: string): string {
   return `${where}: ${why}`;
 }
 
-function driftOfOne({ kind, subject, invoiceId, sha256 }: Holding): readonly Drift[] {
+function driftOfOne({ kind, subject, invoiceId, sha256 }: HeldRecord): readonly Drift[] {
   const of = { invoiceId: invoiceId ?? '', found: 'not in the archive' };
   if (kind === 'load') return [{ ...of, rule: 'fact-missing', expected: `load ${subject} of ${sha256}` }];
   if (kind === 'event') return [{ ...of, rule: 'event-missing', expected: `event ${subject}` }];

@@ -11,7 +11,7 @@ import { DamagedFileError } from '../../ops/damaged-file.js';
 import type { Database } from '../duckdb/database.js';
 import type { Session } from '../duckdb/session.js';
 import type { Row } from '../duckdb/statements.js';
-import type { Holding } from '../ledger/archive-diff.js';
+import type { HeldRecord } from '../ledger/archive-diff.js';
 import { deriveInvoice } from '../ledger/derive-invoice.js';
 import { readInvoiceLines } from '../ledger/invoice-states.js';
 import { readSetAside } from '../ledger/set-aside.js';
@@ -29,7 +29,7 @@ export interface VerifyOptions {
   /** Around each part of the work; the pauses between are for those who must be alone (a publication). */
   readonly step?: <T>(work: () => Promise<T>) => Promise<T>;
   /** Which loads of this moment are yet to be told to the archive; none unless told. */
-  readonly beingTold?: () => Promise<(load: Holding) => boolean>;
+  readonly beingTold?: () => Promise<(load: HeldRecord) => boolean>;
 }
 
 export async function verifyWarehouse(options: VerifyOptions): Promise<Verification> {

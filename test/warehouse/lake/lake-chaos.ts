@@ -1,4 +1,4 @@
-/** Many writers on one lake, some of them killed, a reader that looks all the while, and the judgement after it. */
+/** Many writers on one lake, some of them killed, a reader that looks all the while, and the findings after it. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

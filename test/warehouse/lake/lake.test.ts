@@ -218,7 +218,7 @@ describe('the warehouse over a lake', () => {
     await other.close();
   });
 
-  test('takes a large file in stretches, its rows numbered in their order', async () => {
+  test('takes a large file in chunks, its rows numbered in their order', async () => {
     const invoiceId = '99999999-9999-4999-8999-999999999999';
     const rows = Array.from({ length: 1_000 }, (_, index) => ({ 'Tracking Number': `n${index}` }));
     const bytes = manyRecords(RECORDS_PER_CUT + 500, rows, invoiceId);

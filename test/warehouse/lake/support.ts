@@ -6,10 +6,10 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import pg from 'pg';
 import { openPublishedFile, readElsewhere } from '../../../reports/published-file.js';
 import { connectToLake } from '../../../warehouse/lake/lake-reader.js';
-import { type LakeSettings, standsBehind } from '../../../warehouse/lake/lake-source.js';
+import { type LakeSettings, lakeSourceOf } from '../../../warehouse/lake/lake-source.js';
 import type { OpenWarehouseOptions } from '../../../warehouse/opening.js';
-import { installDuckDbExtensions } from '../../support/duckdb-extensions.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres.js';
+import { installDuckDbExtensions } from '../../support/tools/duckdb-extensions.js';
+import { type PostgresServer, startPostgres } from '../../support/tools/postgres.js';
 import { settingsFor } from '../support.js';
 
 export interface LakeServer {
@@ -48,7 +48,7 @@ export async function startLakeServer(): Promise<LakeServer> {
 /** The published path of the folder, readable as a process with these settings reads it. */
 export function shownPath(settings: LakeTestSettings): string {
   const path = join(settings.dataDir, 'reports.duckdb');
-  standsBehind(path, settings.warehouse);
+  lakeSourceOf(path, settings.warehouse);
   readElsewhere(path, () => connectToLake(path, settings.warehouse));
   return path;
 }

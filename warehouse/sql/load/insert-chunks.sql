@@ -1,3 +1,3 @@
--- A larger file, cut between its records (stretches.ts): as insert-one-pass.sql, each stretch by one thread.
+-- A larger file, cut between its records (chunks.ts): as insert-one-pass.sql, each chunk by one thread.
 insert into shipment_rows by name
-from numbered_stretches($load_id::integer, $folder, $stretches::integer, $invoice_id)
+from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id)

@@ -1,3 +1,3 @@
--- A file of another form than the specified one, written anew in stretches with its added columns as a fifteenth (tolerate.ts).
+-- A file of another form than the specified one, written anew in chunks with its added columns as a fifteenth (tolerate.ts).
 insert into shipment_rows by name
-from numbered_tolerated($load_id::integer, $folder, $stretches::integer, $invoice_id)
+from numbered_tolerated($load_id::integer, $folder, $chunks::integer, $invoice_id)

@@ -1,2 +1,2 @@
--- The number of each stretch's last row.
+-- The number of each chunk's last row.
 select unnest(last_rows())::integer as last_row

@@ -13,7 +13,7 @@ create or replace temp macro specified_columns() as { {{csv columns}} };
 create or replace temp macro tolerated_columns() as struct_concat(specified_columns(), {'added_columns': 'VARCHAR'});
 
 create or replace temp macro invoice_csv(csv_paths, csv_columns) as table
-select *, file_index as stretch
+select *, file_index as chunk
 from read_csv(
     csv_paths,
     auto_detect = false, header = true, delim = ',', quote = '"', escape = '"',
@@ -57,26 +57,26 @@ create or replace temp macro numbered_csv(of_load, csv_path, invoice) as table
 select
     of_load::integer as load_id,
     case when row_is_good then file_row::integer else error('row ' || file_row || ' breaks a rule') end as row_number,
-    * exclude (file_row, stretch, row_is_good)
+    * exclude (file_row, chunk, row_is_good)
 from (select row_number() over () as file_row, * from checked_csv([csv_path], invoice));
 
--- The same of a file that was cut into stretches, 0.csv, 1.csv and so on of a folder, each read by one thread. row_of counts
--- along each; the load makes it before (stretches.ts).
-create or replace temp macro numbered_stretches(of_load, folder, stretches, invoice) as table
+-- The same of a file that was cut into chunks, 0.csv, 1.csv and so on of a folder, each read by one thread. row_of counts
+-- along each; the load makes it before (chunks.ts).
+create or replace temp macro numbered_chunks(of_load, folder, chunks, invoice) as table
 select
     of_load::integer as load_id,
-    case when row_is_good then row_of(stretch)::integer else error('a row breaks a rule') end as row_number,
-    * exclude (stretch, row_is_good)
-from checked_csv([folder || '/' || number || '.csv' for number in range(stretches)], invoice);
+    case when row_is_good then row_of(chunk)::integer else error('a row breaks a rule') end as row_number,
+    * exclude (chunk, row_is_good)
+from checked_csv([folder || '/' || number || '.csv' for number in range(chunks)], invoice);
 
 -- And of one that was tolerated: what is tolerated in a file's form is tolerated in no cell.
-create or replace temp macro numbered_tolerated(of_load, folder, stretches, invoice) as table
+create or replace temp macro numbered_tolerated(of_load, folder, chunks, invoice) as table
 select
     of_load::integer as load_id,
-    case when row_is_good then row_of(stretch)::integer else error('a row breaks a rule') end as row_number,
-    * exclude (stretch, row_is_good)
+    case when row_is_good then row_of(chunk)::integer else error('a row breaks a rule') end as row_number,
+    * exclude (chunk, row_is_good)
 from checked_columns(
-    [folder || '/' || number || '.csv' for number in range(stretches)], invoice, tolerated_columns());
+    [folder || '/' || number || '.csv' for number in range(chunks)], invoice, tolerated_columns());
 
 -- What loads hold, per currency, as the rows of that table themselves say it. The bounds let files and row groups be
 -- passed over; loads of others may lie between them. Whether a code has three letters is said here, since node-api

@@ -1,4 +1,4 @@
--- fingerprint-file.sql of a file that was tolerated, from the stretches that were written of it (tolerate.ts).
+-- fingerprint-file.sql of a file that was tolerated, from the chunks that were written of it (tolerate.ts).
 select
     count(*)::integer as rows,
     coalesce(sum(billing_cost) filter (where currency_code = $currency_code), 0)::decimal(38, 4)::varchar as billing_cost,
@@ -8,4 +8,4 @@ select
         + coalesce(sum(hash(row_number, added_columns)::hugeint) filter (where added_columns is not null), 0))::varchar
         as fingerprint,
     0 as bad_rows
-from numbered_tolerated(0, $folder, $stretches::integer, $invoice_id)
+from numbered_tolerated(0, $folder, $chunks::integer, $invoice_id)

@@ -1,0 +1,135 @@
+/** `billsync invoices restore` and `use-version`: what only a person may decide, kept with who, when and why. */
+
+import { userInfo } from 'node:os';
+import type { Command } from 'commander';
+import type { Settings } from '../../../config/settings.js';
+import type { Decided, Decision } from '../../../warehouse/warehouse.js';
+import { CliError, EXIT } from '../../errors.js';
+import { confirm } from '../../terminal/confirm.js';
+import { printable } from '../../terminal/terminal-text.js';
+import { contextOf, verb } from '../../verb.js';
+import { withWriter } from '../../writer.js';
+import { invoiceName } from './invoice-page.js';
+
+interface Flags {
+  readonly reason: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+type DecisionRequest =
+  | { readonly kind: 'restore' }
+  | { readonly kind: 'use-version'; readonly version: number };
+
+export function restoreCommand(): Command {
+  const command = verb(
+    'restore <invoice>',
+    'Brings an invoice back into the totals that only an event voided, and that the service says stands.',
+    'billsync invoices restore INV-000042 --reason "the service confirmed by phone that it stands"',
+  );
+  return withFlags(command).action((wanted: string, flags: Flags, command: Command) =>
+    decide(command, { wanted, flags, wish: { kind: 'restore' }, what: 'Restore' }),
+  );
+}
+
+export function useVersionCommand(): Command {
+  const command = verb(
+    'use-version <invoice> <version>',
+    'Has an older file of an invoice count, until the service announces another one.',
+    'billsync invoices use-version INV-000042 1 --reason "version 2 lacks a carrier"',
+  );
+  return withFlags(command).action((wanted: string, versionText: string, flags: Flags, command: Command) => {
+    if (!/^[1-9]\d{0,8}$/.test(versionText)) {
+      throw new CliError(EXIT.usage, `${printable(versionText)} is no version`, {
+        hint: 'it is a whole number; `billsync invoices show` lists the versions of an invoice',
+      });
+    }
+    const wish = { kind: 'use-version', version: Number(versionText) } as const;
+    return decide(command, { wanted, flags, wish, what: `Count version ${versionText} of` });
+  });
+}
+
+function withFlags(command: Command): Command {
+  return command
+    .requiredOption('--reason <why>', 'why, in your words; it is kept with your name and the instant')
+    .option('--dry-run', 'say what would be done')
+    .option('--yes', 'do not ask');
+}
+
+async function decide(
+  command: Command,
+  asked: {
+    readonly wanted: string;
+    readonly flags: Flags;
+    readonly wish: DecisionRequest;
+    readonly what: string;
+  },
+): Promise<void> {
+  const { settings, output } = contextOf(command);
+  const { wanted, flags, wish, what } = asked;
+  const reason = flags.reason.trim();
+  if (reason === '') throw new CliError(EXIT.usage, '--reason is empty', { hint: 'say why in a few words' });
+  const { findInvoice } = await import('../invoices.js');
+  const { openPublished } = await import('../../published.js');
+  const published = await openPublished(settings);
+  const invoice = await findInvoice(published, wanted).finally(() => published.close());
+  const invoiceId = String(invoice.invoice_id);
+  const name = `invoice ${invoiceName(invoice)}`;
+  const isDryRun = flags.dryRun === true;
+  if (!isDryRun) await confirm(`${what} ${name} (${String(invoice.state)})?`, flags);
+  const decision: Decision = { ...wish, invoiceId, by: userInfo().username, reason, isDryRun };
+  const decided = await take(settings, decision);
+  if (decided.outcome !== 'done') throw refusal(decided, name);
+  if (isDryRun) return output.note(`Would do it: ${what.toLowerCase()} ${name}.`);
+  const state = decided.state ?? 'unknown';
+  output.note(
+    `Done: ${name} is ${state} now. \`billsync invoices show ${invoiceId}\` has who, when and why.`,
+  );
+}
+
+async function take(settings: Settings, decision: Decision): Promise<Decided> {
+  return withWriter(settings, {
+    role: 'decide',
+    async ask(client) {
+      const { askDecision } = await import('../../../temporal/writer-client.js');
+      const decided = await askDecision(client, settings, decision);
+      const partnerId = decided.partnerId ?? settings.partnerId;
+      // Its workflow may wait for this, or nobody may be getting its file any more.
+      if (
+        decision.kind === 'restore' &&
+        decided.outcome === 'done' &&
+        !decision.isDryRun &&
+        partnerId !== null
+      ) {
+        const { lookUpInvoice } = await import('../../../temporal/invoice-client.js');
+        const address = { partnerId, invoiceId: decision.invoiceId };
+        await lookUpInvoice(client, settings, address, { cause: 'person' });
+      }
+      return decided;
+    },
+    async direct(warehouse) {
+      const decided = await warehouse.decide(decision);
+      if (decided.outcome === 'done' && !decision.isDryRun) await warehouse.publish();
+      return decided;
+    },
+  });
+}
+
+function refusal({ outcome, state, versions }: Decided, name: string): CliError {
+  switch (outcome) {
+    case 'not-voided':
+      return new CliError(EXIT.nothingMatched, `${name} is not voided, it is ${state}`);
+    case 'voided-by-service':
+      return new CliError(EXIT.usage, `the service itself says that ${name} is voided`, {
+        hint: 'nothing brings it back here; ask the billing service to bill it again',
+      });
+    case 'no-such-version':
+      return new CliError(EXIT.nothingMatched, `${name} has no such version`, {
+        hint: versions.length === 0 ? 'no file of it is loaded' : `it has ${versions.join(', ')}`,
+      });
+    case 'counts-already':
+      return new CliError(EXIT.nothingMatched, `that version of ${name} counts already`);
+    default:
+      return new CliError(EXIT.nothingMatched, `nothing is known of ${name}`);
+  }
+}

@@ -1,0 +1,150 @@
+/** `billsync report --schedule`: a report that Temporal makes again and again, written to a folder and announced. */
+
+import { access, constants, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { ScheduledReport } from '../../../activities/write-report.js';
+import type { Settings } from '../../../config/settings.js';
+import { systemErrorIn } from '../../../config/system-error.js';
+import { bindParameters } from '../../../reports/bind-parameters.js';
+import { findReport } from '../../../reports/catalogue.js';
+import type { OptionalTables } from '../../../reports/optional-tables.js';
+import type { RelativePeriod } from '../../../reports/relative-period.js';
+import type { ReportFormat } from '../../../reports/render/render-report.js';
+import { checkFilters, type ReportFilters } from '../../../reports/report-filters.js';
+import {
+  applyReportSchedule,
+  listReportSchedules,
+  type ReportCadence,
+  removeReportSchedule,
+} from '../../../temporal/report-schedules.js';
+import { withTemporal } from '../../ask-temporal.js';
+import { CliError, EXIT } from '../../errors.js';
+import type { Output } from '../../terminal/output.js';
+
+export type ScheduleWord = ReportCadence | 'off' | 'show';
+
+export interface WantedSchedule {
+  readonly word: ScheduleWord;
+  /** null with `show` only. */
+  readonly report: string | null;
+  readonly scheduleName: string | undefined;
+  readonly filters: ReportFilters;
+  readonly period: RelativePeriod | undefined;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly tables: OptionalTables;
+  readonly format: ReportFormat;
+  /** Everything is checked, and nothing of the schedule is changed. */
+  readonly isDryRun: boolean;
+  /** A folder on the worker's machine. */
+  readonly folder: string | undefined;
+}
+
+/** @throws CliError, ReportNotFoundError, ReportFilterError, TemporalUnreachableError (exit 5) */
+export async function scheduleReport(
+  settings: Settings,
+  wanted: WantedSchedule,
+  output: Output,
+): Promise<void> {
+  if (wanted.word === 'show') return showSchedules(settings, output);
+  if (wanted.report === null)
+    throw new CliError(EXIT.usage, `--schedule ${wanted.word} needs the name of a report`);
+  const name = wanted.scheduleName ?? wanted.report;
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) {
+    throw new CliError(EXIT.usage, `"${name}" cannot name a schedule`, {
+      hint: 'it becomes part of a file name: letters, digits, dots and dashes',
+    });
+  }
+  if (wanted.word === 'off') {
+    const isRemoved = await withTemporal(settings, async (client) => {
+      if (!wanted.isDryRun) return removeReportSchedule(client, settings, name);
+      return (await listReportSchedules(client, settings)).some((schedule) => schedule.name === name);
+    });
+    if (!isRemoved) throw new CliError(EXIT.nothingMatched, `no report is scheduled as ${name}`);
+    if (wanted.isDryRun) return output.note(`Would end ${name}; what was written would stay.`);
+    return output.note(`${name} is not written any more; what was written stays.`);
+  }
+  const { word } = wanted;
+  const scheduled = await checked(wanted, { name, report: wanted.report });
+  if (wanted.isDryRun) {
+    return output.note(
+      `Would write ${name} as ${scheduled.format} ${word} at 05:00 UTC into ${scheduled.folder}, on the worker's machine.`,
+    );
+  }
+  await withTemporal(settings, (client) =>
+    applyReportSchedule(client, settings, { cadence: word, scheduled }),
+  );
+  output.note(
+    `${name} is written ${word} at 05:00 UTC into ${scheduled.folder}, and announced as alerts are.`,
+  );
+}
+
+/** Everything a run would refuse is refused now, while somebody is there to mend it. */
+async function checked(
+  wanted: WantedSchedule,
+  { name, report }: { readonly name: string; readonly report: string },
+): Promise<ScheduledReport> {
+  if (wanted.folder === undefined) {
+    throw new CliError(EXIT.usage, 'a scheduled report needs a folder to be written to', {
+      hint: "add --output FOLDER, on the worker's machine",
+    });
+  }
+  const { filters, period } = wanted;
+  bindParameters(await findReport(report), wanted.parameters);
+  checkFilters(filters);
+  return {
+    ...{ name, report, parameters: wanted.parameters, format: wanted.format, period: period ?? null },
+    filters: given(filters),
+    tables: await readableTables(wanted.tables),
+    folder: resolve(wanted.folder),
+  };
+}
+
+async function showSchedules(settings: Settings, output: Output): Promise<void> {
+  const schedules = await withTemporal(settings, (client) => listReportSchedules(client, settings));
+  output.rows(
+    schedules.map(({ name, cadence, nextRun, isPaused }) => ({
+      ...{ name, cadence },
+      next_run: nextRun,
+      paused: isPaused,
+    })),
+    [
+      { title: 'report', value: ({ name }) => name },
+      { title: 'written', value: ({ cadence }) => cadence },
+      { title: 'next', value: ({ next_run: next, paused }) => (paused ? 'paused' : (next ?? '')) },
+    ],
+  );
+}
+
+async function readableTables(tables: OptionalTables): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const [table, path] of Object.entries(tables)) {
+    if (path !== undefined) found[table] = await readable(path);
+  }
+  return found;
+}
+
+/** An absolute path, since the worker runs elsewhere. @throws CliError (exit 2) */
+async function readable(path: string): Promise<string> {
+  await access(path, constants.R_OK).catch((error: unknown) => {
+    throw cannotBeRead(path, error);
+  });
+  if ((await stat(path)).isDirectory())
+    throw cannotBeRead(path, Object.assign(new Error(), { code: 'EISDIR' }));
+  return resolve(path);
+}
+
+function cannotBeRead(path: string, error: unknown): CliError {
+  const { words = String(error), advice } = systemErrorIn(error) ?? {};
+  return new CliError(
+    EXIT.usage,
+    `${path} cannot be read: ${words}`,
+    advice === undefined ? {} : { hint: advice },
+  );
+}
+
+/** Without what was not given, because JSON has no word for it. */
+function given<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

@@ -1,0 +1,138 @@
+/** The one place that writes: data to stdout, words and progress to stderr, nothing that was not asked for. */
+
+import { createRequire } from 'node:module';
+import type { Scrub } from '../../ops/scrub.js';
+import { type Column, renderTable } from './render-table.js';
+
+export type OutputForm = 'table' | 'json' | 'ndjson';
+
+export interface Progress {
+  /** `note` is a few words behind the numbers. */
+  update(done: number, of: number | null, note?: string): void;
+  end(): void;
+}
+
+export interface Output {
+  readonly form: OutputForm;
+  readonly quiet: boolean;
+  /** Rows in the form that was asked for: a table, one JSON array, or a line of JSON each. */
+  rows<T>(rows: readonly T[], columns: readonly Column<T>[], options?: { readonly empty?: string }): void;
+  /** One thing: `--json` prints it whole, otherwise `lines` are printed. */
+  thing(value: unknown, lines: () => string): void;
+  /** A line of JSON at once, for results that arrive one by one with `--ndjson`. */
+  line(value: unknown): void;
+  /** Text as it is, on stdout. */
+  text(text: string): void;
+  /** Words for a person, on stderr; nothing with `--quiet`. */
+  note(text: string): void;
+  /** Words that even `--quiet` shows: something is wrong or needs a person. */
+  warn(text: string): void;
+  /** A bar on a terminal, a plain line every few seconds elsewhere, nothing with `--quiet`. */
+  progress(what: string): Progress;
+}
+
+/** @param options.scrub takes secrets out of what goes to stdout, figures untouched */
+export function createOutput(options: {
+  readonly form: OutputForm;
+  readonly quiet: boolean;
+  readonly scrub?: Scrub;
+}): Output {
+  const { form, quiet, scrub = (text: string) => text } = options;
+  const writeOut = (text: string): void => {
+    process.stdout.write(text);
+  };
+  // Texts inside a document, not the document: it stays JSON whatever they hold.
+  const json = (value: unknown, indent?: number): string =>
+    JSON.stringify(value, (_key, part) => (typeof part === 'string' ? scrub(part) : part), indent);
+  const out = (text: string): void => {
+    // A bar that is being drawn would stand in the middle of the line.
+    if (openBars > 0 && process.stdout.isTTY === true) writeErr('\r\u001b[2K');
+    writeOut(text);
+  };
+  return {
+    form,
+    quiet,
+    rows(rows, columns, more) {
+      if (form === 'json') writeOut(`${json(rows, 2)}\n`);
+      else if (form === 'ndjson') writeOut(rows.map((row) => `${json(row)}\n`).join(''));
+      else if (rows.length > 0) writeOut(`${scrub(renderTable(rows, columns))}\n`);
+      else if (more?.empty !== undefined && !quiet) writeErr(`${more.empty}\n`);
+    },
+    thing(value, lines) {
+      if (form === 'table') writeOut(`${scrub(lines())}\n`);
+      else writeOut(`${json(value, form === 'json' ? 2 : undefined)}\n`);
+    },
+    line: (value) => out(`${json(value)}\n`),
+    text: (text) => out(scrub(text)),
+    note(text) {
+      if (!quiet) writeErr(`${text}\n`);
+    },
+    warn: (text) => writeErr(`${text}\n`),
+    progress: (what) => (quiet ? SILENT : process.stderr.isTTY ? barProgress(what) : lineProgress(what)),
+  };
+}
+
+/** `1 invoice`, `2 invoices`. */
+export function counted(count: number, one: string): string {
+  return `${count} ${one}${count === 1 ? '' : 's'}`;
+}
+
+const SILENT: Progress = { update: () => undefined, end: () => undefined };
+
+let openBars = 0;
+
+function barProgress(what: string): Progress {
+  // Read for a bar on a terminal only: most commands show none.
+  const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof import('cli-progress');
+  const bar = new SingleBar({
+    format: `${what} {bar} {value}/{total} {note}`,
+    barCompleteChar: '█',
+    barIncompleteChar: '░',
+    barsize: 28,
+    hideCursor: true,
+    stream: process.stderr,
+    clearOnComplete: false,
+  });
+  let started = false;
+  return {
+    update(done, of, note = '') {
+      if (!started) {
+        bar.start(of ?? 0, done, { note });
+        openBars += 1;
+      }
+      started = true;
+      if (of !== null) bar.setTotal(of);
+      bar.update(done, { note });
+    },
+    end() {
+      if (!started) return;
+      started = false;
+      openBars -= 1;
+      bar.stop();
+    },
+  };
+}
+
+function lineProgress(what: string): Progress {
+  const everyMs = 2000;
+  let last = 0;
+  let pending: string | null = null;
+  return {
+    update(done, of, note = '') {
+      const line = `${what}: ${done}${of === null ? '' : `/${of}`}${note === '' ? '' : ` ${note}`}\n`;
+      pending = line;
+      if (Date.now() - last < everyMs) return;
+      last = Date.now();
+      pending = null;
+      writeErr(line);
+    },
+    end() {
+      if (pending !== null) writeErr(pending);
+      pending = null;
+    },
+  };
+}
+
+function writeErr(text: string): void {
+  process.stderr.write(text);
+}

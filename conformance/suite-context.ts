@@ -1,0 +1,78 @@
+/** Everything that rules share while a suite runs: the service, the hands in its application, and the endpoint. */
+import type { Application } from './application.js';
+import type { Receiver } from './receiver.js';
+import { SkippedRuleError } from './rule.js';
+import type { Service } from './service.js';
+
+/** A service that grants short lives, spells the id fields neutrally and has a partner without tenants. */
+export interface HastyService {
+  readonly service: Service;
+  readonly application: Application;
+}
+
+export interface SuiteContextOptions {
+  readonly service: Service;
+  /** null on a real account, where nothing may be changed. */
+  readonly application: Application | null;
+  readonly hasty: HastyService | null;
+  /** The same service in its other environment (spec 5), called with this environment's credentials. */
+  readonly otherEnvironment: Service | null;
+  readonly receiver: Receiver | null;
+  /** Finalized invoices of a real account that may be read. */
+  readonly invoiceIds: readonly string[];
+  /** How long the service gives an endpoint to answer (spec 8: 30 seconds). */
+  readonly responseLimitMs: number;
+  /** Longest wait that still counts as a brief delay before the retry (spec 8). */
+  readonly briefDelayMs: number;
+}
+
+export class SuiteContext {
+  readonly service: Service;
+  readonly otherEnvironment: Service | null;
+  readonly invoiceIds: readonly string[];
+  readonly responseLimitMs: number;
+  readonly briefDelayMs: number;
+  readonly #options: SuiteContextOptions;
+  readonly #told = new Map<(context: SuiteContext) => unknown, unknown>();
+
+  constructor(options: SuiteContextOptions) {
+    this.service = options.service;
+    this.otherEnvironment = options.otherEnvironment;
+    this.invoiceIds = options.invoiceIds;
+    this.responseLimitMs = options.responseLimitMs;
+    this.briefDelayMs = options.briefDelayMs;
+    this.#options = options;
+  }
+
+  get hasApplication(): boolean {
+    return this.#options.application !== null;
+  }
+
+  /** @throws SkippedRuleError on a real account */
+  get application(): Application {
+    return this.#options.application ?? skip('it would change data in the account');
+  }
+
+  /** @throws SkippedRuleError on a real account */
+  get receiver(): Receiver {
+    return this.#options.receiver ?? skip('it would register a webhook in the account');
+  }
+
+  /** @throws SkippedRuleError on a real account */
+  get hasty(): HastyService {
+    return this.#options.hasty ?? skip('it would take as long as the lifetimes of the account');
+  }
+
+  /** Lets a story happen once, however many rules look at it. */
+  tell<T>(story: (context: SuiteContext) => Promise<T>): Promise<T> {
+    const told = this.#told.get(story) as Promise<T> | undefined;
+    if (told !== undefined) return told;
+    const telling = story(this);
+    this.#told.set(story, telling);
+    return telling;
+  }
+}
+
+export function skip(reason: string): never {
+  throw new SkippedRuleError(reason);
+}

@@ -1,0 +1,56 @@
+/**
+ * What a network can bring to a running product to hurt it, by kinds. Only ever against processes on loopback, and
+ * bounded: a kind is over within seconds, or goes on beside what follows until the sequence ends it.
+ */
+
+import { aDelivery, basic, deliver } from '../../webhook/a-delivery.js';
+import { signalInClearText } from './clear-text.js';
+import { HOSTILE_ANSWERS } from './hostile-answers.js';
+import { HOSTILE_DELIVERIES } from './hostile-deliveries.js';
+import { hostileText } from './hostile-json.js';
+import { openHostileSockets } from './hostile-sockets.js';
+import type { HostileInput } from './hostile-world.js';
+
+/** None of them leaves a record that `verify` has to list. */
+export const NETWORK_INPUTS: readonly HostileInput[] = [
+  ...HOSTILE_DELIVERIES,
+  ...HOSTILE_ANSWERS,
+  {
+    name: 'wrong passwords',
+    async play({ send }) {
+      const tries = Array.from({ length: 12 }, (_, nth) =>
+        send(aDelivery().body, { authorization: basic('hook', `guess ${nth}`) }),
+      );
+      await Promise.allSettled(tries);
+    },
+  },
+  {
+    name: 'requests of other kinds',
+    async play({ product, dice }) {
+      const methods = ['GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'];
+      for (const method of methods) {
+        const headers = { 'x-odd': 'y'.repeat(dice.pick([1, 5_000, 30_000])) };
+        await deliver(product.webhookUrl, null, { method, headers }).catch(() => undefined);
+      }
+    },
+  },
+  {
+    name: 'sockets that hold room',
+    async play({ product, later }) {
+      const port = Number(new URL(product.webhookUrl).port);
+      const attack = openHostileSockets({ port, sockets: 60, sources: ['127.0.0.11', '127.0.0.12'] });
+      later(() => attack.close());
+    },
+  },
+  {
+    name: 'signals in clear text',
+    async play({ product, service, honest, dice }) {
+      for (const { invoiceId } of honest) {
+        const event = { eventId: dice.uuid(), eventType: 'invoice_voided', invoice: { invoiceId } };
+        await signalInClearText(product.dataDir, { partnerId: service.partnerId, invoiceId }, [event]);
+      }
+      const unheard = { partnerId: service.partnerId, invoiceId: dice.uuid() };
+      await signalInClearText(product.dataDir, unheard, [hostileText(dice)]);
+    },
+  },
+];

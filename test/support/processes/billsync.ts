@@ -1,0 +1,133 @@
+/** Runs `billsync`, as it is published, as a person would: a real process, its streams and its exit code. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { builtProgram, sharedCache } from '../../../scripts/built-program.js';
+
+export const BILLSYNC = await builtProgram();
+
+/** Less than a hook may take, so that the failure shows what the process wrote. */
+const READY_WITHIN_MS = 110_000;
+
+export interface Finished {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly input?: string;
+  /** Another `billsync` than the one built from the checkout. */
+  readonly program?: string;
+}
+
+/** Settings of the machine that runs the tests must not reach the process under test. */
+export function cleanEnvironment(more: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const own = Object.entries(process.env).filter(
+    ([name, value]) =>
+      value !== undefined &&
+      !/^(BILLSYNC_|TEMPORAL_|SANDBOX_|LOG_|OTEL_|NO_COLOR|NODE_OPTIONS|VITEST)/.test(name),
+  ) as [string, string][];
+  return { ...Object.fromEntries(own), XDG_CACHE_HOME: sharedCache, ...more };
+}
+
+export async function billsync(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  const child = spawn(options.program ?? BILLSYNC, args, {
+    env: cleanEnvironment(options.env),
+    cwd: options.cwd,
+    stdio: 'pipe',
+  });
+  child.stdin.end(options.input ?? '');
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const [exitCode] = (await once(child, 'close')) as [number | null];
+  return { exitCode, stdout, stderr };
+}
+
+export interface RunningRole {
+  readonly child: ChildProcess;
+  /** From its `ready` line, by name. */
+  readonly addresses: Readonly<Record<string, string>>;
+  /** All it wrote to stderr so far. */
+  readonly stderr: () => string;
+  /** Sends the signal and waits for the end. @returns the exit code, null after a kill */
+  end(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>;
+}
+
+/** Starts a role and waits for its `ready` line. */
+export async function startRole(args: readonly string[], options: RunOptions = {}): Promise<RunningRole> {
+  const child = spawn(options.program ?? BILLSYNC, args, {
+    env: cleanEnvironment(options.env),
+    cwd: options.cwd,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let stderr = '';
+  const ready = new Promise<string>((resolve, reject) => {
+    const limit = setTimeout(
+      () => reject(new Error(`${args.join(' ')} was not ready in time:\n${stderr}`)),
+      READY_WITHIN_MS,
+    );
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+      const line = /^ready(.*)$/m.exec(stderr);
+      if (line === null || !stderr.includes('\n', line.index)) return;
+      clearTimeout(limit);
+      resolve(line[1] ?? '');
+    });
+    child.once('exit', (code) => {
+      clearTimeout(limit);
+      reject(new Error(`${args.join(' ')} ended with ${code}:\n${stderr}`));
+    });
+  });
+  const line = await ready.catch((error: unknown) => {
+    child.kill('SIGKILL');
+    throw error;
+  });
+  const pairs = line
+    .trim()
+    .split(/\s+/)
+    .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]);
+  return {
+    child,
+    addresses: Object.fromEntries(pairs) as Record<string, string>,
+    stderr: () => stderr,
+    async end(signal) {
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+      const exited = once(child, 'exit') as Promise<[number | null]>;
+      child.kill(signal);
+      return (await exited)[0];
+    },
+  };
+}
+
+/** Asks until the answer is the wanted one; the last answer, or error, is in the failure. */
+export async function eventually<T>(
+  ask: () => Promise<T>,
+  isWanted: (answer: T) => boolean,
+  withinMs = 30_000,
+): Promise<T> {
+  const deadline = Date.now() + withinMs;
+  let last: unknown = null;
+  for (;;) {
+    try {
+      const answer = await ask();
+      if (isWanted(answer)) return answer;
+      last = answer;
+    } catch (error) {
+      last = error;
+    }
+    if (Date.now() > deadline)
+      throw new Error(
+        `Not as wanted within ${withinMs} ms; last: ${last instanceof Error ? last.stack : JSON.stringify(last)}`,
+      );
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Loaded before the product by `killable-entry.ts`: ends the process, as kill -9 does, at the durable point that a file
+ * names. The product knows nothing of it: the points are watched from outside, at the file system's, the network
+ * library's and DuckDB's own calls.
+ *
+ * DIE_AT_FILE names the file. Its text is a point of `WORKER_POINTS`; it is deleted right before the death, so the
+ * next start lives.
+ */
+
+import { subscribe } from 'node:diagnostics_channel';
+import files, { readFileSync, unlinkSync } from 'node:fs';
+import fs from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { Session } from '../../../warehouse/duckdb/session.js';
+import { LedgerWarehouse } from '../../../warehouse/store/ledger-warehouse.js';
+import type { WorkerPoint } from './worker-points.js';
+
+const armedBy = process.env.DIE_AT_FILE ?? '';
+
+function passed(point: WorkerPoint): void {
+  let armed: string;
+  try {
+    armed = readFileSync(armedBy, 'utf8').trim();
+  } catch {
+    return;
+  }
+  if (armed !== point) return;
+  unlinkSync(armedBy);
+  process.kill(process.pid, 'SIGKILL');
+}
+
+/** Before: the request is about to leave, or for a download its bytes are about to come. After: the last byte is here. */
+function watchNetwork(): void {
+  const calls = [
+    { path: '/oauth/token', point: 'token' },
+    { path: '/regenerate-presigned-url', point: 'regenerated' },
+    { path: '/bucket/', point: 'downloaded' },
+  ] as const;
+  const watch = (channel: string, when: 'before' | 'after'): void => {
+    subscribe(channel, (message) => {
+      const { request } = message as { readonly request: { readonly path: string } };
+      const call = calls.find(({ path }) => request.path.includes(path));
+      if (call !== undefined) passed(`${call.point} ${when}`);
+    });
+  };
+  watch('undici:request:create', 'before');
+  watch('undici:request:trailers', 'after');
+}
+
+function watchFiles(): void {
+  const { rename, open } = fs;
+  const { renameSync } = files;
+  fs.rename = async (from, to) => {
+    const point = pointOfRename(String(to));
+    if (point !== null) passed(`${point} before`);
+    await rename(from, to);
+    if (point !== null) passed(`${point} after`);
+  };
+  files.renameSync = (from, to) => {
+    const point = pointOfRename(String(to));
+    if (point !== null) passed(`${point} before`);
+    renameSync(from, to);
+    if (point !== null) passed(`${point} after`);
+  };
+  fs.open = async (...args) => {
+    const handle = await open(...args);
+    if (!/reports\.duckdb\.\d+\.tmp$/.test(String(args[0]))) return handle;
+    const sync = handle.sync.bind(handle);
+    handle.sync = async () => {
+      passed('snapshot before');
+      await sync();
+      passed('snapshot after');
+    };
+    return handle;
+  };
+  syncBuiltinESMExports();
+}
+
+/** A file is archived in two steps: its bytes under their hash, then what its scan said. */
+function pointOfRename(to: string): 'archived' | 'archive-told' | 'renamed' | null {
+  if (/\/archive\/files\/..\/[0-9a-f]{64}\.csv$/.test(to)) return 'archived';
+  if (/\/archive\/files\/..\/[0-9a-f]{64}\.json$/.test(to)) return 'archive-told';
+  return to.endsWith('/reports.duckdb') ? 'renamed' : null;
+}
+
+/** The commit of a load among the many; and the load's answer, which Temporal has yet to hear. */
+function watchWarehouse(): void {
+  const loading = new WeakSet<Session>();
+  const { all, statement } = Session.prototype;
+  Session.prototype.all = function (name, params) {
+    if (name === 'insert-load') loading.add(this);
+    return all.call(this, name, params);
+  };
+  Session.prototype.statement = async function (text, params) {
+    const isLoad = text === 'commit' && loading.delete(this);
+    if (isLoad) passed('committed before');
+    const rows = await statement.call(this, text, params);
+    if (isLoad) passed('committed after');
+    return rows;
+  };
+  const { load } = LedgerWarehouse.prototype;
+  LedgerWarehouse.prototype.load = async function (request) {
+    const outcome = await load.call(this, request);
+    passed('reported before');
+    return outcome;
+  };
+}
+
+watchNetwork();
+watchFiles();
+watchWarehouse();

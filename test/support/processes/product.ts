@@ -1,0 +1,224 @@
+/**
+ * The product as its users run it: `temporal`, `webhook`, `worker` or `up` as real processes on one data folder, on
+ * ports that stay the same, so that they can be killed -9 and started again at once.
+ */
+
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { processesNaming } from '../../../temporal/processes.js';
+import type { ForeignService } from '../foreign-service/foreign-service.js';
+import { type ServiceAddress, serviceSettings } from '../foreign-service/service-settings.js';
+import { BILLSYNC, cleanEnvironment } from './billsync.js';
+import { freePort } from './free-port.js';
+
+export type Role = 'temporal' | 'webhook' | 'worker' | 'up';
+
+export interface ProductOptions {
+  readonly service: ServiceAddress & Pick<ForeignService, 'storageHost'>;
+  /** Over what `settingsFor` chooses. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** The worker is loaded with `die-at.ts` and ends at the durable point that is written into `armFile`. */
+  readonly isMortal?: boolean;
+}
+
+export interface Product {
+  /** Fresh, below a folder that `close` removes. */
+  readonly dataDir: string;
+  /** What every role wrote, in files of their own. */
+  readonly logFolder: string;
+  /** What is written there names the point at which the worker dies. */
+  readonly armFile: string;
+  readonly webhookUrl: string;
+  readonly user: string;
+  readonly password: string;
+  /** Resolves when the role has said `ready`. @throws Error it ended before, with what it wrote */
+  start(role: Role): Promise<void>;
+  /** kill -9; resolves when the process is gone. A role that does not run is left alone. */
+  kill(role: Role): Promise<void>;
+  signal(role: Role, signal: NodeJS.Signals): void;
+  /** SIGTERM; the exit code, and how long it took. */
+  stop(role: Role): Promise<{ readonly code: number | null; readonly seconds: number }>;
+  /** Resolves once the role has ended by itself. */
+  ended(role: Role): Promise<void>;
+  isRunning(role: Role): boolean;
+  /** From the `ready` line of the role's last start. */
+  address(role: Role, name: string): string | null;
+  /** By which its server's processes are found. */
+  readonly temporalDatabase: string;
+  /** Pid of the embedded Temporal server that the data folder names. */
+  temporalPid(): number | null;
+  /** Of the role's last start. */
+  pid(role: Role): number | undefined;
+  /** A command beside the roles, while it runs. */
+  spawn(...args: readonly string[]): ChildProcessByStdio<null, Readable, Readable>;
+  /** One command beside the roles. */
+  command(
+    ...args: readonly string[]
+  ): Promise<{ readonly code: number; readonly out: string; readonly err: string }>;
+  log(role: Role): string;
+  /** Ends everything that was started; the folder stays when `keep` says so. */
+  close(options?: { readonly keep?: boolean }): Promise<void>;
+}
+
+const KILLABLE_ENTRY = fileURLToPath(new URL('./killable-entry.ts', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+/** A machine that runs other tests beside takes its time. */
+const READY_WITHIN_MS = 90_000;
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<void>;
+  readonly logFrom: number;
+}
+
+/** @param options.settings BILLSYNC_DATA_DIR puts the data folder elsewhere */
+export async function createProduct({
+  service,
+  settings = {},
+  isMortal = false,
+}: ProductOptions): Promise<Product> {
+  const folder = await mkdtemp(join(tmpdir(), 'product-'));
+  const dataDir = settings.BILLSYNC_DATA_DIR ?? join(folder, 'data');
+  const logFolder = join(folder, 'logs');
+  await mkdir(logFolder, { recursive: true });
+  const armFile = join(folder, 'die-at');
+  const [user, password] = ['hook', 'pass:word+/=ü'];
+  const webhookPort = await freePort();
+  const env = {
+    ...cleanEnvironment(settingsFor(service)),
+    DIE_AT_FILE: armFile,
+    BILLSYNC_DATA_DIR: dataDir,
+    BILLSYNC_WEBHOOK_PORT: String(webhookPort),
+    BILLSYNC_WEBHOOK_BASIC_AUTH: `${user}:${password}`,
+    BILLSYNC_ADMIN_PORT: String(await freePort()),
+    ...settings,
+  };
+  const temporalDatabase = join(dataDir, 'temporal', 'temporal.db');
+  const roles = new Map<Role, Running>();
+  const logPath = (role: Role): string => join(logFolder, `${role}.log`);
+  const log = (role: Role): string => (existsSync(logPath(role)) ? readFileSync(logPath(role), 'utf8') : '');
+
+  function isRunning(role: Role): boolean {
+    const child = roles.get(role)?.child;
+    return child !== undefined && child.exitCode === null && child.signalCode === null;
+  }
+
+  function lastRun(role: Role): string {
+    return Buffer.from(log(role))
+      .subarray(roles.get(role)?.logFrom ?? 0)
+      .toString();
+  }
+
+  async function start(role: Role): Promise<void> {
+    if (isRunning(role)) throw new Error(`${role} runs already.`);
+    const logFrom = existsSync(logPath(role)) ? statSync(logPath(role)).size : 0;
+    const output = openSync(logPath(role), 'a');
+    // `bin/billsync` becomes Node itself, so the pid is the product's either way.
+    const [program, ...args] =
+      isMortal && role === 'worker' ? [process.execPath, '--import', 'tsx', KILLABLE_ENTRY] : [BILLSYNC];
+    const child = spawn(program ?? '', [...args, role], {
+      stdio: ['ignore', output, output],
+      cwd: ROOT,
+      env,
+    });
+    closeSync(output);
+    const ended = new Promise<void>((resolve) => {
+      child.once('exit', () => resolve());
+    });
+    roles.set(role, { child, ended, logFrom });
+    const deadline = Date.now() + READY_WITHIN_MS;
+    while (readyLine(lastRun(role)) === null) {
+      if (!isRunning(role)) throw new Error(`${role} ended at once:\n${lastRun(role).slice(-2_000)}`);
+      if (Date.now() > deadline) throw new Error(`${role} is not ready:\n${lastRun(role).slice(-2_000)}`);
+      await sleep(20);
+    }
+  }
+
+  async function kill(role: Role): Promise<void> {
+    const running = roles.get(role);
+    if (running === undefined) return;
+    running.child.kill('SIGKILL');
+    await running.ended;
+  }
+
+  function spawned(...args: readonly string[]): ChildProcessByStdio<null, Readable, Readable> {
+    return spawn(BILLSYNC, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: ROOT, env });
+  }
+
+  function temporalPid(): number | null {
+    try {
+      return (JSON.parse(readFileSync(join(dataDir, 'run', 'temporal.json'), 'utf8')) as { pid: number }).pid;
+    } catch {
+      return null;
+    }
+  }
+
+  return {
+    ...{ dataDir, logFolder, armFile, user, password, temporalDatabase },
+    ...{ start, kill, isRunning, temporalPid, log },
+    webhookUrl: `https://127.0.0.1:${webhookPort}/webhooks/billing`,
+    signal(role, signal) {
+      roles.get(role)?.child.kill(signal);
+    },
+    async stop(role) {
+      const running = roles.get(role);
+      const beganMs = performance.now();
+      running?.child.kill('SIGTERM');
+      await running?.ended;
+      return { code: running?.child.exitCode ?? null, seconds: (performance.now() - beganMs) / 1_000 };
+    },
+    async ended(role) {
+      await roles.get(role)?.ended;
+    },
+    address: (role, name) => readyLine(lastRun(role))?.get(name) ?? null,
+    pid: (role) => roles.get(role)?.child.pid,
+    spawn: spawned,
+    command(...args) {
+      const child = spawned(...args);
+      const [out, err]: [Buffer[], Buffer[]] = [[], []];
+      child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
+      child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
+      return new Promise((resolve) => {
+        child.once('close', (code) =>
+          resolve({
+            code: code ?? -1,
+            out: Buffer.concat(out).toString(),
+            err: Buffer.concat(err).toString(),
+          }),
+        );
+      });
+    },
+    async close({ keep = false } = {}) {
+      for (const role of ['up', 'worker', 'webhook', 'temporal'] as const) await kill(role);
+      for (const pid of processesNaming(['start-dev', temporalDatabase])) process.kill(pid, 'SIGKILL');
+      if (!keep) await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    },
+  };
+}
+
+/** What makes the product a client of that service, quick enough to be waited for. */
+export function settingsFor(service: ProductOptions['service']): Record<string, string> {
+  return {
+    BILLSYNC_ENVIRONMENT: 'test',
+    ...serviceSettings(service),
+    BILLSYNC_DOWNLOAD_HOSTS: service.storageHost,
+    BILLSYNC_WEBHOOK_HOST: '127.0.0.1',
+    BILLSYNC_OVERDUE_AFTER: '3s',
+    LOG_FORMAT: 'json',
+    LOG_LEVEL: 'debug',
+  };
+}
+
+/** Without settings of whoever runs the tests: each would change what is proved. */
+function readyLine(text: string): ReadonlyMap<string, string> | null {
+  const line = /^ready( .*)?$/m.exec(text);
+  if (line === null) return null;
+  const words = (line[1] ?? '').trim().split(' ');
+  return new Map(words.map((word) => [word.replace(/=.*$/s, ''), word.replace(/^[^=]*=/, '')]));
+}

@@ -1,0 +1,30 @@
+/** Queues and a pace of a test's own: invoices that wait milliseconds where real ones wait hours. */
+
+import { randomUUID } from 'node:crypto';
+import type { InvoiceRoute } from '../../../temporal/invoice-client.js';
+import type { QueueNames } from '../../../worker/create-workers.js';
+import type { Pace } from '../../../workflows/pace.js';
+
+/** Patient enough to see what happens, quick enough not to wait for it. */
+export const QUICK_PACE: Partial<Pace> = {
+  overdueAfter: ['300 ms'],
+  backoffFirst: '20 ms',
+  backoffMost: '80 ms',
+  attentionAfter: '150 ms',
+  attentionAfterMissing: '150 ms',
+  repairAfter: ['30 ms'],
+  confirmVoidAfter: ['20 ms', '20 ms'],
+  retryFirst: '5 ms',
+  retryMost: '20 ms',
+  retryAttempts: 3,
+};
+
+/** Queues nobody else polls, and the route to them. */
+export function anInvoiceRoute(pace: Partial<Pace> = {}): InvoiceRoute & { readonly queues: QueueNames } {
+  const name = randomUUID();
+  return {
+    environment: 'test',
+    queues: { billing: `${name}-billing`, warehouse: `${name}-warehouse` },
+    pace: { ...QUICK_PACE, ...pace },
+  };
+}

@@ -1,0 +1,200 @@
+/** A file that a person exported by hand: imported, refused with all that is wrong with it, or only judged. */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { InvoiceHeader } from '../../../contract/invoice-event.js';
+import type { WebhookStatus } from '../../../contract/names.js';
+import { openQuarantine } from '../../../inbox/quarantine-folder.js';
+import {
+  type ImportDeps,
+  type Imported,
+  type ImportRequest,
+  importFile,
+} from '../../../warehouse/import/import-file.js';
+import type { LoadedRows } from '../../../warehouse/warehouse.js';
+import { aCsv, anEvent, ask, aWarehouse, INVOICE, sha256, type TestWarehouse } from '../support.js';
+
+let t: TestWarehouse;
+beforeEach(async () => {
+  t = await aWarehouse();
+});
+afterEach(() => t.close());
+
+async function imported(
+  bytes: Buffer,
+  request: Partial<ImportRequest> = {},
+  deps: Partial<ImportDeps> = {},
+): Promise<Imported> {
+  const path = join(t.dataDir, 'march invoice.csv');
+  writeFileSync(path, bytes);
+  const { dataDir, archive, warehouse } = t;
+  const quarantine = await openQuarantine(join(dataDir, 'quarantine'));
+  return importFile(
+    { ...{ warehouse, archive, quarantine, dataDir, now: () => new Date() }, ...deps },
+    { path, invoiceId: null, ...request },
+  );
+}
+
+describe('importFile', () => {
+  test('takes the invoice from the file and marks it unproved without a header', async () => {
+    const bytes = aCsv();
+    expect(await imported(bytes)).toMatchObject({
+      invoiceId: INVOICE,
+      sha256: sha256(bytes),
+      records: 1,
+      outcome: { outcome: 'loaded', proof: 'unproved' },
+    });
+    const { path } = await t.warehouse.publish();
+    expect(await ask(path, 'select file_source, came_from, is_current from files')).toEqual([
+      { file_source: 'file', came_from: 'march invoice.csv', is_current: true },
+    ]);
+  });
+
+  test('proves the file by the header that the service tells', async () => {
+    const result = await imported(
+      aCsv(),
+      {},
+      {
+        lookUp: async () => ({
+          status: 'finalized',
+          header: { invoiceTotalAmount: '9.16', totalTransactionCount: 1, currencyCode: 'USD' },
+        }),
+      },
+    );
+    expect(result.outcome).toMatchObject({ outcome: 'loaded', proof: 'header' });
+  });
+
+  test('takes what the service says now, not what an event said before', async () => {
+    const header = { invoiceTotalAmount: '8.16', totalTransactionCount: 1, currencyCode: 'USD' };
+    await t.warehouse.recordEvents([anEvent('invoice_created', { header })]);
+    const lookUp = async () => ({
+      status: 'finalized' as const,
+      header: { ...header, invoiceTotalAmount: '9.16' },
+    });
+    const now = () => new Date('2026-03-01T01:00:00Z');
+    const { outcome } = await imported(aCsv(), {}, { lookUp, now });
+    expect(outcome).toMatchObject({ outcome: 'loaded', proof: 'header', discrepancies: [] });
+  });
+
+  test('refuses a file of another invoice than the one that was named', async () => {
+    const other = '22222222-2222-4222-8222-222222222222';
+    expect(await imported(aCsv(), { invoiceId: other })).toMatchObject({
+      outcome: { outcome: 'rejected', findings: [{ line: 2, rule: 'invoice-id', value: INVOICE }] },
+    });
+  });
+
+  test.each([
+    ['an empty file', Buffer.alloc(0)],
+    ['a header and nothing else', aCsv().subarray(0, aCsv().indexOf('\r\n') + 2)],
+    ['an invoice id that is none', aCsv([{ 'Invoice ID': 'march' }])],
+  ])('refuses %s', async (_name, bytes) => {
+    expect(await imported(bytes)).toMatchObject({ invoiceId: null, outcome: { outcome: 'rejected' } });
+  });
+
+  test('says which version counts when an older file comes again', async () => {
+    const [first, second] = [aCsv(), aCsv([{}, {}])];
+    await imported(first);
+    await imported(second);
+    const again = { outcome: 'already_loaded', version: 1, countingVersion: 2 };
+    expect((await imported(first)).outcome).toMatchObject(again);
+    expect((await imported(second)).outcome).toMatchObject({ ...again, version: 2 });
+  });
+
+  test('keeps a refused file in quarantine until another one of the invoice is loaded', async () => {
+    const bad = aCsv([{ 'Billing Cost': 'x' }]);
+    await imported(bad, { dryRun: true });
+    const quarantine = await openQuarantine(join(t.dataDir, 'quarantine'));
+    expect(await quarantine.list()).toEqual([]);
+    await imported(bad);
+    await imported(bad);
+    expect(await quarantine.list()).toMatchObject([
+      {
+        ...{ kind: 'file', code: 'csv-rejected', invoiceId: INVOICE, findingCount: 1 },
+        ...{ sha256: sha256(bad), sizeBytes: bad.length },
+      },
+    ]);
+    await imported(aCsv());
+    expect(await quarantine.list()).toEqual([]);
+  });
+
+  test('tells everything that is wrong with a file whose first row names no invoice', async () => {
+    const bytes = aCsv([{ 'Invoice ID': 'march', 'Billing Cost': 'x' }, { Carrier: '' }]);
+    expect(await imported(bytes)).toMatchObject({
+      invoiceId: null,
+      outcome: {
+        findings: [
+          { line: 2, column: 'Invoice ID', rule: 'invoice-id', value: 'march' },
+          { line: 2, column: 'Billing Cost', rule: 'amount' },
+          { line: 4, column: 'Carrier', rule: 'required' },
+        ],
+        findingCount: 3,
+      },
+    });
+  });
+
+  test('tells with a cell the line it begins on, not its record', async () => {
+    const bytes = aCsv([{ Tenant: 'a\r\nb', 'Billing Cost': 'x' }, { Carrier: '' }]);
+    expect((await imported(bytes)).outcome).toMatchObject({
+      findings: [
+        { line: 3, row: 1, column: 'Billing Cost' },
+        { line: 5, row: 2, column: 'Carrier' },
+      ],
+    });
+  });
+});
+
+describe('a dry run', () => {
+  const lookUp = (header: Partial<InvoiceHeader>, status: WebhookStatus = 'finalized') => ({
+    lookUp: async () => ({ status, header }),
+  });
+  const cut = aCsv().subarray(0, -2);
+
+  test.each<[string, Buffer, Partial<ImportDeps>]>([
+    ['a good file', aCsv([{}, { 'Ship Date': '2026-02-01' }]), {}],
+    ['two currencies', aCsv([{}, { 'Currency Code': 'EUR' }]), {}],
+    ['a bad cell', aCsv([{ 'Billing Cost': 'x' }]), {}],
+    [
+      'a fault of the file and one in a cell',
+      Buffer.concat([aCsv([{ Carrier: '' }]), Buffer.from('a,b\r\n')]),
+      {},
+    ],
+    ['a last line that nothing proves', cut, {}],
+    [
+      'a last line that the header proves',
+      cut,
+      lookUp({ invoiceTotalAmount: '9.16', totalTransactionCount: 1 }),
+    ],
+    ['another count than the service states', aCsv(), lookUp({ totalTransactionCount: 2 })],
+    ['another total than the service states', aCsv(), lookUp({ invoiceTotalAmount: '9.17' })],
+    ['another currency than the service states', aCsv(), lookUp({ currencyCode: 'EUR' })],
+    [
+      'ship dates outside of the period',
+      aCsv(),
+      lookUp({ invoiceStartDate: '2020-01-01', invoiceEndDate: '2020-01-31' }),
+    ],
+    ['an invoice that the service has voided', aCsv(), lookUp({}, 'voided')],
+  ])('says what the import then says, and writes nothing: %s', async (_, bytes, deps) => {
+    const judged = await imported(bytes, { dryRun: true }, deps);
+    expect(await t.warehouse.invoices()).toEqual([]);
+    expect(await t.archive.file(judged.sha256)).toBeNull();
+    const { outcome, ...told } = await imported(bytes, {}, deps);
+    const expected = outcome.outcome === 'loaded' ? { ...outcome, outcome: 'checked' } : outcome;
+    const { loadId: _load, version: _version, ...shown } = expected as typeof expected & Partial<LoadedRows>;
+    expect(judged).toEqual({ ...told, outcome: shown });
+  });
+
+  test('holds the file against what the warehouse knows of the invoice', async () => {
+    await t.warehouse.recordEvents([anEvent('invoice_finalized')]);
+    const two = aCsv([{}, {}]);
+    const judged = await imported(two, { dryRun: true });
+    expect(judged.outcome).toMatchObject({ outcome: 'contradicted' });
+    expect(judged).toEqual(await imported(two));
+    await imported(aCsv());
+    expect(await imported(aCsv(), { dryRun: true })).toMatchObject({
+      outcome: { outcome: 'already_loaded', version: 1 },
+    });
+    await t.warehouse.recordEvents([anEvent('invoice_voided')]);
+    expect(await imported(aCsv(), { dryRun: true })).toMatchObject({ outcome: { outcome: 'voided' } });
+  });
+});

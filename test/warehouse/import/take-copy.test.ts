@@ -1,0 +1,72 @@
+/** A person's file is copied and read in one pass, a large one in a thread of its own, and nothing stays behind. */
+
+import { createHash } from 'node:crypto';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeCsv } from '../../../bench/support/make-csv.js';
+import { takeCopy } from '../../../warehouse/import/take-copy.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billsync-copy-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const left = (): Promise<string[]> => readdir(join(folder, 'tmp'));
+
+describe.each([
+  { size: 'a small file', rows: 3 },
+  { size: 'a file for a thread', rows: 70_000 },
+])('$size', ({ rows }) => {
+  test('is copied to the byte, with its hash and what the scan says', async () => {
+    const path = join(folder, `${rows}.csv`);
+    await makeCsv(path, rows);
+    // Others may read the person's file, and nobody may write it; the copy is ours alone.
+    await chmod(path, 0o444);
+    const bytes = await readFile(path);
+    const begun = takeCopy(folder, path);
+    const { path: copy, file } = await begun.taken;
+    expect(createHash('sha256').update(bytes).digest('hex')).toBe(file.sha256);
+    expect(file).toMatchObject({ sizeBytes: bytes.length, scan: { records: rows, findingCount: 0 } });
+    expect((await readFile(copy)).equals(bytes)).toBe(true);
+    expect((await stat(copy)).mode & 0o777).toBe(0o600);
+    await begun.discard();
+    await begun.discard();
+    expect(await left()).toEqual([]);
+  });
+
+  test('may be discarded before it was read', async () => {
+    const path = join(folder, `${rows}-discarded.csv`);
+    await makeCsv(path, rows);
+    await takeCopy(folder, path).discard();
+    expect(await left()).toEqual([]);
+  });
+});
+
+test('what the scan finds comes back from a thread', async () => {
+  const path = join(folder, 'broken.csv');
+  await makeCsv(path, 70_000);
+  await writeFile(path, 'a,b\n', { flag: 'a' });
+  const begun = takeCopy(folder, path);
+  const { scan } = (await begun.taken).file;
+  expect(scan.findings.map(({ rule }) => rule)).toEqual(['bare-lf', 'field-count']);
+  await begun.discard();
+});
+
+test('a file that is not there is said with the code of the system', async () => {
+  const begun = takeCopy(folder, join(folder, 'nothing.csv'));
+  await expect(begun.taken).rejects.toMatchObject({ code: 'ENOENT' });
+  await begun.discard();
+});
+
+test('what goes wrong in the thread keeps the code of the system', async () => {
+  const path = join(folder, 'gone.csv');
+  await makeCsv(path, 70_000);
+  const begun = takeCopy(folder, path);
+  // The thread opens the file later than this removes it.
+  await rm(path);
+  await expect(begun.taken).rejects.toMatchObject({ code: 'ENOENT' });
+  await begun.discard();
+});

@@ -1,0 +1,215 @@
+/** What a person decides: a void undone, an older version that counts. It holds until something newer is said. */
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
+import type { Decision } from '../../../warehouse/warehouse.js';
+import {
+  aCsv,
+  anEvent,
+  ask,
+  aWarehouse,
+  INVOICE,
+  loadCsv,
+  sha256,
+  silent,
+  type TestWarehouse,
+} from '../support.js';
+
+let t: TestWarehouse;
+beforeEach(async () => {
+  t = await aWarehouse();
+});
+afterEach(() => t.close());
+
+const WHO = { invoiceId: INVOICE, by: 'ada', reason: 'the service says it stands', isDryRun: false } as const;
+
+async function total(knownOn?: string): Promise<unknown> {
+  const { path } = await t.warehouse.publish();
+  const from = knownOn === undefined ? 'shipments' : `shipments_as_known_on(timestamp '${knownOn}')`;
+  const [row] = await ask(path, `select sum(billing_cost)::varchar as cost from ${from}`);
+  return row?.cost;
+}
+
+/** A void that an event told of, with an instant of its own so that what is decided lies behind it. */
+async function voidedByEvent(
+  eventId = 'eeeeeeee-1111-4000-8000-000000000001',
+  receivedAt = '2026-03-01T01:00:00.000Z',
+) {
+  const event = anEvent('invoice_voided', { eventId, receivedAt });
+  await t.archive.putEvent(event);
+  await t.warehouse.recordEvents([event]);
+  return event;
+}
+
+const decide = (decision: Partial<Decision> & Pick<Decision, 'kind'>) =>
+  t.warehouse.decide({ ...WHO, ...decision } as Decision);
+
+describe('a void that rests on an event alone', () => {
+  test('is out of every total at once, and back once a person restored it', async () => {
+    await loadCsv(t, aCsv());
+    const event = await voidedByEvent();
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'voided', voidWord: 'event' });
+    expect(await total()).toBeNull();
+    expect(await decide({ kind: 'restore', isDryRun: true })).toMatchObject({
+      outcome: 'done',
+      state: 'voided',
+    });
+    expect(await total()).toBeNull();
+    expect(await decide({ kind: 'restore' })).toMatchObject({ outcome: 'done', state: 'loaded' });
+    expect(await total()).toBe('9.1600');
+    // The same event again is no new word, however it comes.
+    await t.warehouse.recordEvents([event]);
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'loaded', voidWord: null });
+    expect(await decide({ kind: 'restore' })).toMatchObject({ outcome: 'not-voided' });
+  });
+
+  test('is voided anew by whatever says so after it was restored', async () => {
+    await loadCsv(t, aCsv());
+    await voidedByEvent();
+    await decide({ kind: 'restore' });
+    await voidedByEvent('eeeeeeee-1111-4000-8000-000000000002', '2026-03-02T00:00:00.000Z');
+    expect(await total()).toBeNull();
+    await decide({ kind: 'restore' });
+    expect(await total()).toBe('9.1600');
+    expect(await total('2026-03-01T00:30:00')).toBe('9.1600');
+  });
+
+  test('answers as it was known at each instant, also after a rebuild', async () => {
+    await loadCsv(t, aCsv());
+    await voidedByEvent();
+    await decide({ kind: 'restore' });
+    const { path } = await t.warehouse.publish();
+    const restored = await ask(
+      path,
+      'select restored_at + interval 1 second as at, past_voids from invoice_state',
+    );
+    const instants = ['2026-03-01T00:30:00', '2026-03-01T01:00:00', String(restored[0]?.at)];
+    const answers = () =>
+      Promise.all(
+        instants.map((instant) =>
+          ask(
+            path,
+            `select sum(billing_cost)::varchar as cost from shipments_as_known_on(timestamp '${instant}')`,
+          ),
+        ),
+      );
+    const before = await answers();
+    expect(before).toEqual([[{ cost: '9.1600' }], [{ cost: null }], [{ cost: '9.1600' }]]);
+    await t.warehouse.close();
+    await rebuildWarehouse({ settings: t.settings, archive: t.archive, log: silent });
+    expect(await answers()).toEqual(before);
+    await t.reopen();
+    expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+  });
+
+  test('waits for a person, out of every total, while the service denies it', async () => {
+    await loadCsv(t, aCsv());
+    await voidedByEvent();
+    const denied = { code: 'void-contradicted', reason: 'the details say finalized' };
+    const later = await t.reopen();
+    await later.parkInvoice({ invoiceId: INVOICE, ...denied });
+    // The clock of the test stands before the event's instant: what is noted later counts all the same.
+    const standing = await t.warehouse.invoice(INVOICE);
+    expect(standing).toMatchObject({
+      state: 'needs_attention',
+      voidWord: 'contradicted',
+      ...{ reasonCode: denied.code },
+    });
+    expect(await total()).toBeNull();
+    expect(await loadCsv(t, aCsv([{}, {}]))).toEqual({ outcome: 'voided' });
+    expect(await decide({ kind: 'restore' })).toMatchObject({ outcome: 'done', state: 'loaded' });
+    expect(await total()).toBe('9.1600');
+  });
+
+  test('is not undone when the service itself says so', async () => {
+    await loadCsv(t, aCsv());
+    await voidedByEvent();
+    await t.warehouse.recordDetails({ invoiceId: INVOICE, status: 'voided', header: {} });
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'voided', voidWord: 'details' });
+    expect(await decide({ kind: 'restore' })).toMatchObject({ outcome: 'voided-by-service' });
+    expect(await total()).toBeNull();
+  });
+
+  test('stands with a note when the service cannot be asked', async () => {
+    await voidedByEvent();
+    await t.warehouse.noteFailure(INVOICE, { code: 'void-unconfirmed', reason: 'the details answer 404' });
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({
+      ...{ state: 'voided', voidWord: 'unanswered', reason: 'the details answer 404' },
+    });
+  });
+});
+
+describe('a version that a person chose', () => {
+  test('counts, in answers of before it does not, and a rebuild keeps it', async () => {
+    await loadCsv(t, aCsv());
+    await loadCsv(t, aCsv([{ 'Billing Cost': '5' }]));
+    expect(await total()).toBe('5.0000');
+    expect(await decide({ kind: 'use-version', version: 3 })).toMatchObject({
+      outcome: 'no-such-version',
+      versions: [1, 2],
+    });
+    expect(await decide({ kind: 'use-version', version: 2 })).toMatchObject({ outcome: 'counts-already' });
+    expect(await decide({ kind: 'use-version', version: 1 })).toMatchObject({ outcome: 'done' });
+    expect(await total()).toBe('9.1600');
+    const { path } = await t.warehouse.publish();
+    const [load] = await ask(path, 'select max(loaded_at)::varchar as at from loads');
+    const before = {
+      chosen: await total(),
+      before: await total(String(load?.at)),
+      now: await total('2027-01-01'),
+    };
+    expect(before).toEqual({ chosen: '9.1600', before: '5.0000', now: '9.1600' });
+    await t.warehouse.close();
+    await rebuildWarehouse({ settings: t.settings, archive: t.archive, log: silent });
+    await t.reopen();
+    expect({
+      chosen: await total(),
+      before: await total(String(load?.at)),
+      now: await total('2027-01-01'),
+    }).toEqual(before);
+  });
+
+  test('gives way to a file that is announced after it, and to nothing announced before by whatever clock', async () => {
+    const older = aCsv();
+    await loadCsv(t, older);
+    const ahead = aCsv([{ 'Billing Cost': '5' }]);
+    await t.warehouse.recordEvents([
+      anEvent('invoice_finalized', { fileHashSha256: sha256(ahead), eventTimestamp: '2026-03-05T00:00:00Z' }),
+    ]);
+    await loadCsv(t, ahead);
+    await decide({ kind: 'use-version', version: 1 });
+    expect(await total()).toBe('9.1600');
+    const newest = aCsv([{ 'Billing Cost': '7' }]);
+    await t.warehouse.recordEvents([
+      anEvent('invoice_finalized', {
+        fileHashSha256: sha256(newest),
+        eventTimestamp: '2026-03-06T00:00:00Z',
+      }),
+    ]);
+    await loadCsv(t, newest);
+    expect(await total()).toBe('7.0000');
+  });
+});
+
+describe('what goes wrong while work goes on', () => {
+  test('stands on the invoice with its state, until a load or until it goes well', async () => {
+    await t.warehouse.recordEvents([
+      anEvent('invoice_finalized', { receivedAt: '2026-02-28T00:00:00.000Z' }),
+    ]);
+    await t.warehouse.noteFailure(INVOICE, { code: 'server-fault', reason: 'regenerate answered 500' });
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({
+      ...{ state: 'finalized', reasonCode: 'server-fault', reason: 'regenerate answered 500' },
+    });
+    await t.warehouse.noteFailure(INVOICE, null);
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'finalized', reason: null });
+    await t.warehouse.noteFailure(INVOICE, { code: 'url-refused', reason: 'storage answered 403' });
+    await loadCsv(t, aCsv());
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'loaded', reason: null });
+    await t.warehouse.noteFailure(INVOICE, { code: 'recheck-unanswered', reason: 'the details answer 500' });
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({
+      state: 'loaded',
+      reason: 'the details answer 500',
+    });
+    expect(await total()).toBe('9.1600');
+  });
+});

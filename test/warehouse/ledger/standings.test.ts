@@ -1,0 +1,43 @@
+/** Where many invoices stand, by one look: what a backfill of a hundred thousand asks before it asks anybody else. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { aCsv, aWarehouse, INVOICE, loadCsv, type TestWarehouse } from '../support.js';
+
+const VOIDED = '22222222-2222-4222-8222-22222222222a';
+const UNHEARD = '33333333-3333-4333-8333-333333333333';
+
+let t: TestWarehouse;
+beforeAll(async () => {
+  t = await aWarehouse();
+  await loadCsv(t, aCsv([{ 'Billing Cost': '1.5' }, { 'Billing Cost': '2.25' }]));
+  await t.warehouse.recordDetails({
+    invoiceId: INVOICE,
+    status: 'finalized',
+    header: { invoiceTotalAmount: '3.80', totalTransactionCount: 3 },
+  });
+  await t.warehouse.recordDetails({ invoiceId: VOIDED, status: 'voided', header: {} });
+});
+afterAll(async () => {
+  await t.close();
+});
+
+describe('standings', () => {
+  test('tell state, what was stated and what was loaded, and leave out what nobody heard of', async () => {
+    const standings = await t.warehouse.standings([INVOICE, VOIDED.toUpperCase(), UNHEARD, 'no uuid']);
+    const byId = Object.fromEntries(standings.map(({ invoiceId, ...standing }) => [invoiceId, standing]));
+    expect(byId).toEqual({
+      [INVOICE]: {
+        ...{ state: 'loaded', billingCost: '3.7500', shipments: 2 },
+        ...{ statedTotal: '3.80', statedShipments: 3 },
+      },
+      [VOIDED]: {
+        ...{ state: 'voided', billingCost: null, shipments: null },
+        ...{ statedTotal: null, statedShipments: null },
+      },
+    });
+  });
+
+  test('of nobody are none', async () => {
+    expect(await t.warehouse.standings([])).toEqual([]);
+  });
+});

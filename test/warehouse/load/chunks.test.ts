@@ -1,0 +1,171 @@
+/** A file of more records than one cut: read by all threads in chunks, and not a row otherwise than by one. */
+
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { RECORDS_PER_CUT } from '../../../contract/csv-scanner.js';
+import { Session } from '../../../warehouse/duckdb/session.js';
+import {
+  aCsv,
+  anEvent,
+  archiveCsv,
+  ask,
+  aWarehouse,
+  HEADER_BYTES,
+  loadArchived,
+  loadCsv,
+  makeDataDir,
+  manyRecords,
+  settingsFor,
+  type TestWarehouse,
+} from '../support.js';
+
+/** Three chunks, the last of them short. */
+const RECORDS = 2 * RECORDS_PER_CUT + 240;
+
+let t: TestWarehouse;
+beforeEach(async () => {
+  t = await aWarehouse();
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await t.close();
+});
+
+describe.each([
+  ['memory enough', null],
+  ['little memory', '96MB'],
+])('a large file, %s', (_, warehouseMemoryLimit) => {
+  beforeEach(async () => {
+    await t.close();
+    t = await aWarehouse({ settings: { ...settingsFor(makeDataDir()), warehouseMemoryLimit } });
+  });
+
+  test('keeps the order of its rows, and nothing of its chunks', async () => {
+    const rows = Array.from({ length: 1_000 }, (_row, index) => ({ 'Tracking Number': `n${index}` }));
+    expect(await loadCsv(t, manyRecords(RECORDS, rows))).toMatchObject({
+      outcome: 'loaded',
+      shipments: RECORDS,
+    });
+    const wrong = `select count(*)::integer as n, count(distinct row_number)::integer as numbers
+      from shipments where tracking_number = 'n' || ((row_number - 1) % 1000)`;
+    expect(await inPublished(wrong)).toEqual([{ n: RECORDS, numbers: RECORDS }]);
+    expect(leftInTmp()).toEqual([]);
+  });
+
+  test('is refused whole for one bad cell, and nothing of it is left', async () => {
+    const last = aCsv([{ 'Billing Cost': '1e3' }]).subarray(HEADER_BYTES);
+    const outcome = await loadCsv(t, Buffer.concat([manyRecords(RECORDS_PER_CUT), last]));
+    expect(outcome).toMatchObject({
+      outcome: 'rejected',
+      findings: [{ row: RECORDS_PER_CUT + 1, rule: 'amount', value: '1e3' }],
+    });
+    expect(await inPublished('select row_number from shipments')).toEqual([]);
+    expect(leftInTmp()).toEqual([]);
+  });
+
+  test('loads although DuckDB itself cannot split it', async () => {
+    // Wherever a thread begins inside this, it takes text for records.
+    const text = `${',,,,,,,,,,,,,\r\n'.repeat(6)}end`;
+    const bytes = manyRecords(RECORDS, [{ 'Service Level': text }, { 'Service Level': `"\r\n"` }]);
+    const path = join(t.dataDir, 'parallel.csv');
+    writeFileSync(path, bytes);
+    const columns = Array.from({ length: 14 }, (_column, index) => `'c${index}': 'VARCHAR'`).join();
+    const inParallel = inPublished(
+      `select * from read_csv('${path}', auto_detect = false, header = true, delim = ',', quote = '"', escape = '"',
+        columns = {${columns}})`,
+    );
+    await expect(inParallel).rejects.toThrow(/CSV/);
+    expect(await loadCsv(t, bytes)).toMatchObject({ outcome: 'loaded', shipments: RECORDS });
+    expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+  });
+});
+
+test('a chunk whose first line end stands in quotes is read like any other', async () => {
+  const rows = Array.from({ length: 1_000 }, () => ({ 'Service Level': 'by\nair' }));
+  expect(await loadCsv(t, manyRecords(RECORDS, rows))).toMatchObject({
+    outcome: 'loaded',
+    shipments: RECORDS,
+  });
+  const levels = 'select service_level, count(*)::integer as n from shipments group by all';
+  expect(await inPublished(levels)).toEqual([{ service_level: 'by\nair', n: RECORDS }]);
+});
+
+test('a file that was archived when scans did not tell of cuts loads as well', async () => {
+  const bytes = manyRecords(RECORDS);
+  const { sha256 } = await archiveCsv(t, bytes);
+  changeScan(sha256, ({ cuts: _, ...scan }) => scan);
+  expect(await loadArchived(t, sha256)).toMatchObject({ outcome: 'loaded', shipments: RECORDS });
+});
+
+test.each<[string, (cuts: readonly number[]) => readonly number[]]>([
+  ['amid a record', ([first = 0, second = 0, ...more]) => [first, second + 3, ...more]],
+  ['each a record late', ([first = 0, ...more]) => [first, ...more.map((cut) => cut + recordBytes())]],
+  ['one too few', ([first = 0]) => [first]],
+])('cuts that are wrong load nothing: %s', async (_, changed) => {
+  // Two chunks: csv-parse looks for a fault in all of their records, which takes its time.
+  const { sha256 } = await archiveCsv(t, manyRecords(RECORDS_PER_CUT + 240));
+  changeScan(sha256, ({ cuts = [], ...scan }) => ({ ...scan, cuts: changed(cuts) }));
+  await expect(loadArchived(t, sha256)).rejects.toMatchObject({ code: 'misread' });
+  expect(await inPublished('select row_number from shipments')).toEqual([]);
+  expect(leftInTmp()).toEqual([]);
+});
+
+test('neither readers nor events wait while a large file is cut', async () => {
+  const { script } = Session.prototype;
+  let cut: () => void = () => {};
+  let goOn: () => void = () => {};
+  const isCut = new Promise<void>((resolve) => {
+    cut = resolve;
+  });
+  const mayGoOn = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  vi.spyOn(Session.prototype, 'script').mockImplementation(async function (this: Session, text) {
+    cut();
+    await mayGoOn;
+    return script.call(this, text);
+  });
+  try {
+    const loading = loadCsv(t, manyRecords(RECORDS));
+    await isCut;
+    await t.warehouse.recordEvents([anEvent('invoice_voided')]);
+    expect(await t.warehouse.publish()).toMatchObject({ shipments: 0, invoices: 1 });
+    goOn();
+    expect(await loading).toEqual({ outcome: 'voided' });
+  } finally {
+    goOn();
+  }
+});
+
+test('what a killed load left of its chunks is gone once the warehouse is opened again', async () => {
+  const left = join(t.dataDir, 'tmp', `.4194304-${'a'.repeat(16)}.tmp`);
+  mkdirSync(left);
+  writeFileSync(join(left, '0.csv'), 'x');
+  await t.reopen();
+  expect(leftInTmp()).toEqual([]);
+});
+
+function recordBytes(): number {
+  return aCsv().length - HEADER_BYTES;
+}
+
+async function inPublished(statement: string): Promise<readonly Record<string, unknown>[]> {
+  const { path } = await t.warehouse.publish();
+  return ask(path, statement);
+}
+
+function leftInTmp(): readonly string[] {
+  return readdirSync(join(t.dataDir, 'tmp'));
+}
+
+interface Scan {
+  readonly cuts?: readonly number[];
+}
+
+/** In the archive, where it lies beside its file. */
+function changeScan(sha256: string, change: (scan: Scan) => Scan): void {
+  const path = join(t.dataDir, 'archive', 'files', sha256.slice(0, 2), `${sha256}.json`);
+  const file = JSON.parse(readFileSync(path, 'utf8')) as { scan: Scan };
+  writeFileSync(path, JSON.stringify({ ...file, scan: change(file.scan) }));
+}

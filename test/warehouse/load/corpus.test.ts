@@ -1,0 +1,63 @@
+/** Every file of the corpus gets the verdict that stands beside it, from the load and from csv-parse alone. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CheckOutcome, LoadOutcome } from '../../../warehouse/warehouse.js';
+import { CORPUS_INVOICE, CSV_CORPUS } from '../../corpus/csv-corpus.js';
+import { archiveCsv, ask, aWarehouse, type TestWarehouse } from '../support.js';
+import { readReference } from './reference-reader.js';
+
+let t: TestWarehouse;
+beforeAll(async () => {
+  t = await aWarehouse();
+});
+afterAll(() => t.close());
+
+async function judgeAndLoad(bytes: Buffer): Promise<{ judged: CheckOutcome; outcome: LoadOutcome }> {
+  const file = await archiveCsv(t, bytes);
+  const csvPath = await t.archive.localPath(file.sha256);
+  const judged = await t.warehouse.judge({ invoiceId: CORPUS_INVOICE, file, csvPath, details: null });
+  const outcome = await t.warehouse.load({
+    invoiceId: CORPUS_INVOICE,
+    sha256: file.sha256,
+    source: 'event',
+    announcedSha256: file.sha256,
+    eventId: null,
+    workflowRunId: null,
+  });
+  return { judged, outcome };
+}
+
+describe('the corpus', () => {
+  test('holds at least 150 files, each with a name of its own', () => {
+    expect(CSV_CORPUS.length).toBeGreaterThanOrEqual(150);
+    expect(new Set(CSV_CORPUS.map(({ name }) => name)).size).toBe(CSV_CORPUS.length);
+  });
+
+  test.each(CSV_CORPUS.map((of) => [of.name.slice(0, 80), of] as const))(
+    '%s',
+    async (_name, { bytes, verdict }) => {
+      const { judged, outcome } = await judgeAndLoad(bytes);
+      if (verdict === 'ok') {
+        expect(outcome).toMatchObject({ outcome: expect.stringMatching(/loaded/) });
+        // The load has a hash that proves the end of the file, the findings has not.
+        if (bytes.toString('latin1').endsWith('\r\n')) expect(judged.outcome).toMatch(/checked|loaded/);
+        expect(readReference(bytes, CORPUS_INVOICE)).toMatchObject({ isGood: true });
+        return;
+      }
+      expect(judged).toEqual(outcome);
+      if (outcome.outcome !== 'rejected') return expect(outcome.outcome).toBe('rejected');
+      const found = outcome.findings.map(({ rule, row, column }) => `${rule}@${row ?? '-'}/${column ?? '-'}`);
+      expect(found).toEqual(verdict.length === 0 ? expect.arrayContaining(['utf-8@-/-']) : verdict);
+      expect(readReference(bytes, CORPUS_INVOICE).isGood).toBe(false);
+    },
+  );
+
+  test('leaves nothing of a refused file behind', async () => {
+    const { path } = await t.warehouse.publish();
+    const [{ stored, told } = {}] = await ask(
+      path,
+      'select (select count(*) from shipment_rows)::integer as stored, (select sum(shipments) from loads)::integer as told',
+    );
+    expect(stored).toBe(told);
+  });
+});

@@ -1,0 +1,377 @@
+/** What may become a row and what may not (spec 2.8; ADR 29). */
+
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Session } from '../../../warehouse/duckdb/session.js';
+import {
+  aCsv,
+  anEvent,
+  archiveCsv,
+  ask,
+  aWarehouse,
+  HEADER_BYTES,
+  INVOICE,
+  loadArchived,
+  loadCsv,
+  sha256,
+  type TestWarehouse,
+} from '../support.js';
+
+let t: TestWarehouse;
+beforeEach(async () => {
+  t = await aWarehouse();
+});
+afterEach(() => t.close());
+
+const shipments = async (columns = '*'): Promise<Record<string, unknown>[]> => {
+  const { path } = await t.warehouse.publish();
+  return ask(path, `select ${columns} from shipments order by row_number`);
+};
+
+describe('load', () => {
+  test('keeps every cell to the byte and money to the last digit', async () => {
+    const bytes = aCsv([
+      { 'Billing Cost': '-0.0001', Origin: '', 'Billable Weight': '', 'Billable Weight Unit': '' },
+      { 'Billing Cost': '99999999999999.9999', Tenant: ' spaced ', 'Service Level': '' },
+    ]);
+    const outcome = await loadCsv(t, bytes);
+    expect(outcome).toMatchObject({
+      outcome: 'loaded',
+      version: 1,
+      shipments: 2,
+      billingCost: '99999999999999.9998',
+      currencyCode: 'USD',
+      proof: 'hash',
+      discrepancies: [],
+    });
+    expect(
+      await shipments('row_number, tenant, origin, billing_cost, billable_weight, service_level'),
+    ).toEqual([
+      {
+        row_number: 1,
+        tenant: 'Acme, "Inc."',
+        origin: null,
+        billing_cost: '-0.0001',
+        billable_weight: null,
+        service_level: 'Ground\r\nresidential',
+      },
+      {
+        row_number: 2,
+        tenant: ' spaced ',
+        origin: '00501',
+        billing_cost: '99999999999999.9999',
+        billable_weight: '2.5000',
+        service_level: null,
+      },
+    ]);
+  });
+
+  test('answers the columns of shipments in the order that is promised', async () => {
+    await loadCsv(t, aCsv());
+    const [row = {}] = await shipments();
+    expect(Object.keys(row)).toEqual([
+      'tenant',
+      'tenant_id',
+      'partner_tenant_id',
+      'invoice_id',
+      'invoice_number',
+      'invoice_level',
+      'invoice_generation_date',
+      'ship_date',
+      'origin',
+      'currency_code',
+      'billing_cost',
+      'billable_weight',
+      'billable_weight_unit',
+      'tracking_number',
+      'carrier',
+      'carrier_zone',
+      'carrier_invoice_date',
+      'service_level',
+      'row_number',
+      'file_sha256',
+      'loaded_at',
+      'added_columns',
+      'partner_id',
+    ]);
+  });
+
+  test('loads the same file once', async () => {
+    await loadCsv(t, aCsv());
+    expect(await loadCsv(t, aCsv())).toMatchObject({ outcome: 'already_loaded', loadId: 1, shipments: 1 });
+    expect(
+      await shipments('count(*)::integer as n group by ()').catch(() => shipments('row_number')),
+    ).toHaveLength(1);
+  });
+
+  test('loads a file once when it is asked for twice at the same moment', async () => {
+    const file = await archiveCsv(t, aCsv());
+    const outcomes = await Promise.all([1, 2, 3, 4, 5, 6].map(() => loadArchived(t, file.sha256)));
+    expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual([
+      ...Array(5).fill('already_loaded'),
+      'loaded',
+    ]);
+    expect(await shipments('row_number')).toHaveLength(1);
+  });
+
+  test('says line, row, column, rule and value of what it refuses, and loads nothing of the file', async () => {
+    const outcome = await loadCsv(
+      t,
+      aCsv([{}, { 'Billing Cost': '1.23456' }, { 'Ship Date': '2026-02-30' }]),
+    );
+    expect(outcome).toEqual({
+      outcome: 'rejected',
+      findingCount: 2,
+      findings: [
+        // Each record's last field spans two lines.
+        { line: 4, row: 2, column: 'Billing Cost', rule: 'amount', value: '1.23456' },
+        { line: 6, row: 3, column: 'Ship Date', rule: 'date', value: '2026-02-30' },
+      ],
+    });
+    expect(await shipments()).toEqual([]);
+  });
+
+  test('gives the first hundred findings and does not look for more', async () => {
+    const outcome = await loadCsv(t, aCsv(Array.from({ length: 250 }, () => ({ 'Billing Cost': 'x' }))));
+    expect(outcome).toMatchObject({ outcome: 'rejected', findingCount: 100, isCutOff: true });
+    expect(outcome.outcome === 'rejected' && outcome.findings).toHaveLength(100);
+  });
+
+  test('refuses what the byte scan found', async () => {
+    const bytes = Buffer.from(aCsv().toString().replaceAll('\r\n', '\n'));
+    expect(await loadCsv(t, bytes)).toMatchObject({ outcome: 'rejected' });
+  });
+
+  test('refuses a currency that does not exist', async () => {
+    expect(await loadCsv(t, aCsv([{}, { 'Currency Code': 'ZZZ' }]))).toMatchObject({
+      outcome: 'rejected',
+      findings: [{ row: 2, rule: 'currency', value: 'ZZZ' }],
+    });
+  });
+
+  test('records a header that differs as a discrepancy when the hash was announced', async () => {
+    const header = { invoiceTotalAmount: '10.00', totalTransactionCount: 2, currencyCode: 'EUR' };
+    const announced = { fileHashSha256: sha256(aCsv()), fileSizeBytes: aCsv().length };
+    await t.warehouse.recordEvents([anEvent('invoice_finalized', { header, ...announced })]);
+    expect(await loadCsv(t, aCsv())).toMatchObject({
+      outcome: 'loaded',
+      proof: 'hash',
+      discrepancies: [
+        { rule: 'currency', stated: 'EUR', found: 'USD' },
+        { rule: 'shipment-count', stated: '2', found: '1' },
+        { rule: 'total-amount', stated: '10.00', found: '9.1600' },
+      ],
+    });
+    const { path } = await t.warehouse.publish();
+    expect(
+      await ask(
+        path,
+        'select billing_cost::varchar as cost, currency_code, stated_currency_code from invoices',
+      ),
+    ).toEqual([{ cost: '9.1600', currency_code: 'USD', stated_currency_code: 'EUR' }]);
+  });
+
+  test('says of a file in two currencies with as many rows in each always the same one', async () => {
+    const rows = ['USD', 'EUR', 'GBP'].flatMap((code) => [
+      { 'Currency Code': code },
+      { 'Currency Code': code },
+    ]);
+    for (const { cost } of [{ cost: '1' }, { cost: '2' }, { cost: '3' }]) {
+      const bytes = aCsv(rows.map((row) => ({ ...row, 'Billing Cost': cost })).reverse());
+      expect(await loadCsv(t, bytes)).toMatchObject({
+        currencyCode: 'EUR',
+        billingCost: `${2 * Number(cost)}.0000`,
+      });
+    }
+  });
+
+  test('loads nothing when no hash was announced and the header contradicts', async () => {
+    await t.warehouse.recordEvents([anEvent('invoice_finalized', { header: { totalTransactionCount: 2 } })]);
+    const outcome = await loadCsv(t, aCsv(), { announcedSha256: null, source: 'export' });
+    expect(outcome).toEqual({
+      outcome: 'contradicted',
+      discrepancies: [{ rule: 'shipment-count', stated: '2', found: '1' }],
+    });
+    expect(await shipments()).toEqual([]);
+  });
+
+  test('takes the header for a proof when no hash was announced', async () => {
+    await t.warehouse.recordEvents([anEvent('invoice_created', { header: { invoiceTotalAmount: '9.160' } })]);
+    const outcome = await loadCsv(t, aCsv(), { announcedSha256: null, source: 'export' });
+    expect(outcome).toMatchObject({ outcome: 'loaded', proof: 'header', discrepancies: [] });
+  });
+
+  test('marks a load unproved when neither hash nor header is known, and proved once the event comes', async () => {
+    const bytes = aCsv();
+    expect(await loadCsv(t, bytes, { announcedSha256: null, source: 'file' })).toMatchObject({
+      proof: 'unproved',
+    });
+    await t.warehouse.recordEvents([anEvent('invoice_finalized')]);
+    const { path } = await t.warehouse.publish();
+    expect(await ask(path, 'select proof, state from invoices')).toEqual([
+      { proof: 'header', state: 'loaded' },
+    ]);
+  });
+
+  test('refuses a file that ends without a line end when nothing proves it', async () => {
+    const bytes = aCsv().subarray(0, -2);
+    const unproved = await loadCsv(t, bytes, { announcedSha256: null, source: 'file' });
+    expect(unproved).toMatchObject({ outcome: 'rejected', findings: [{ rule: 'no-final-line-end' }] });
+    expect(await loadCsv(t, bytes)).toMatchObject({
+      outcome: 'loaded',
+      discrepancies: [{ rule: 'no-final-line-end' }],
+    });
+  });
+
+  test('makes another file of a known invoice the next version and keeps the first', async () => {
+    await loadCsv(t, aCsv([{ 'Billing Cost': '1.00' }]));
+    const outcome = await loadCsv(t, aCsv([{ 'Billing Cost': '2.00' }]), { source: 'regenerate' });
+    expect(outcome).toMatchObject({ outcome: 'loaded', version: 2 });
+    expect(await shipments('billing_cost')).toEqual([{ billing_cost: '2.0000' }]);
+    const path = join(t.dataDir, 'reports.duckdb');
+    expect(await ask(path, 'select count(*)::integer as n from shipment_versions')).toEqual([{ n: 2 }]);
+    const before = await ask(
+      path,
+      'select billing_cost from shipments_as_known_on((select min(loaded_at) from files))',
+    );
+    expect(before).toEqual([{ billing_cost: '1.0000' }]);
+  });
+
+  test('keeps the version that was announced last, whichever was loaded last', async () => {
+    const older = await archiveCsv(t, aCsv([{ 'Billing Cost': '1.00' }]));
+    const newer = await archiveCsv(t, aCsv([{ 'Billing Cost': '2.00' }]));
+    await t.warehouse.recordEvents([
+      anEvent('invoice_finalized', { eventTimestamp: '2026-03-02T00:00:00Z', fileHashSha256: newer.sha256 }),
+      anEvent('invoice_finalized', { eventTimestamp: '2026-03-01T00:00:00Z', fileHashSha256: older.sha256 }),
+    ]);
+    for (const file of [newer, older]) {
+      await loadArchived(t, file.sha256);
+    }
+    expect(await shipments('billing_cost')).toEqual([{ billing_cost: '2.0000' }]);
+  });
+
+  test('names a currency that is none, with all that is wrong beside it', async () => {
+    const bad = aCsv([{}, { 'Currency Code': 'ZZZ' }, { 'Currency Code': 'usd', 'Ship Date': '2026-02-30' }]);
+    expect(await loadCsv(t, bad)).toMatchObject({
+      outcome: 'rejected',
+      findingCount: 3,
+      findings: [
+        { row: 2, column: 'Currency Code', rule: 'currency', value: 'ZZZ' },
+        { row: 3, column: 'Ship Date', rule: 'date', value: '2026-02-30' },
+        { row: 3, column: 'Currency Code', rule: 'currency', value: 'usd' },
+      ],
+    });
+    expect(await t.warehouse.invoices()).toEqual([]);
+  });
+
+  test('lists an invoice whose header states more shipments than 32 bits hold', async () => {
+    const header = { totalTransactionCount: Number.MAX_SAFE_INTEGER };
+    const event = anEvent('invoice_created', { header });
+    await t.archive.putEvent(event);
+    await t.warehouse.recordEvents([event]);
+    expect((await t.warehouse.invoice(INVOICE))?.header).toMatchObject(header);
+    expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+  });
+
+  test('does not add currencies', async () => {
+    const outcome = await loadCsv(
+      t,
+      aCsv([
+        { 'Billing Cost': '1' },
+        { 'Billing Cost': '2' },
+        { 'Billing Cost': '5', 'Currency Code': 'EUR' },
+      ]),
+    );
+    expect(outcome).toMatchObject({
+      billingCost: '3.0000',
+      currencyCode: 'USD',
+      discrepancies: [{ rule: 'currency', found: 'EUR,USD' }],
+    });
+  });
+});
+
+test('a file is refused for everything that is wrong with it, in order: records, bytes and cells', async () => {
+  const ragged = Buffer.from('one,two\r\n');
+  const cells = aCsv([{ 'Billing Cost': '1e3' }, { Carrier: 'a\0b' }, { 'Ship Date': '2026-02-30' }]);
+  const outcome = await loadCsv(t, Buffer.concat([aCsv(), ragged, cells.subarray(HEADER_BYTES)]));
+  expect(outcome).toEqual({
+    outcome: 'rejected',
+    findingCount: 4,
+    findings: [
+      // Each record's last field spans two lines.
+      { line: 4, row: 2, column: null, rule: 'field-count', value: '2 fields instead of 14' },
+      { line: 5, row: 3, column: 'Billing Cost', rule: 'amount', value: '1e3' },
+      { line: 7, row: 4, column: 'Carrier', rule: 'nul', value: 'a\\u0000' },
+      { line: 9, row: 5, column: 'Ship Date', rule: 'date', value: '2026-02-30' },
+    ],
+  });
+});
+
+describe('voidInvoice', () => {
+  test('takes the rows out of totals and keeps them', async () => {
+    await loadCsv(t, aCsv());
+    expect(await t.warehouse.voidInvoice(INVOICE)).toEqual({ hadRows: true });
+    expect(await shipments()).toEqual([]);
+    const path = join(t.dataDir, 'reports.duckdb');
+    expect(await ask(path, 'select count(*)::integer as n from shipment_versions')).toEqual([{ n: 1 }]);
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({
+      state: 'voided',
+      shipments: 1,
+      billingCost: '9.1600',
+    });
+  });
+
+  test('wins over a load that comes later', async () => {
+    await t.warehouse.recordEvents([anEvent('invoice_voided')]);
+    expect(await loadCsv(t, aCsv())).toEqual({ outcome: 'voided' });
+    expect(await t.warehouse.voidInvoice(INVOICE)).toEqual({ hadRows: false });
+  });
+
+  test('wins over a load that runs at the same moment', async () => {
+    const file = await archiveCsv(t, aCsv(Array.from({ length: 2000 }, () => ({}))));
+    const [outcome] = await Promise.all([
+      loadArchived(t, file.sha256),
+      t.warehouse.recordEvents([anEvent('invoice_voided')]),
+    ]);
+    expect(['loaded', 'voided']).toContain(outcome.outcome);
+    expect(await shipments()).toEqual([]);
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'voided' });
+  });
+});
+
+test('loads, events and a publication that come at once do not wait for each other in a ring', async () => {
+  const ids = Array.from({ length: 9 }, (_, n) => `55555555-5555-4555-8555-00000000000${n}`);
+  const { all } = Session.prototype;
+  let goOn: () => void = () => {};
+  const mayGoOn = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const first = new Promise<void>((reached) => {
+    vi.spyOn(Session.prototype, 'all').mockImplementation(async function (this: Session, name, params) {
+      if (name === 'insert-load' && params?.invoice_id === ids[0]) {
+        reached();
+        await mayGoOn;
+      }
+      return all.call(this, name, params);
+    });
+  });
+  const load = (invoiceId: string) => loadCsv(t, aCsv([{}], invoiceId), { invoiceId });
+  try {
+    // One load is amid its transaction; a publication waits for it, and all the others want a connection.
+    const loading = [load(ids[0] ?? '')];
+    await first;
+    const publishing = t.warehouse.publish();
+    loading.push(...ids.slice(1).map(load));
+    const told = ids.map((invoiceId) =>
+      t.warehouse.recordEvents([anEvent('invoice_finalized', { header: { invoiceId } })]),
+    );
+    await new Promise((wait) => setTimeout(wait, 200));
+    goOn();
+    const outcomes = await Promise.all(loading);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(ids.map(() => 'loaded'));
+    await Promise.all([publishing, ...told]);
+  } finally {
+    goOn();
+    vi.restoreAllMocks();
+  }
+}, 30_000);

@@ -1,0 +1,203 @@
+/** What a rebuild says and does when the archive cannot make all of the warehouse again. */
+
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openFolderArchive } from '../../../archive/folder-archive.js';
+import { RebuildLossError, WarehouseLockedError } from '../../../warehouse/errors.js';
+import { openWarehouse } from '../../../warehouse/open-warehouse.js';
+import type { Made, RebuildOptions } from '../../../warehouse/opening.js';
+import { rebuildWarehouse, rehearseRebuild } from '../../../warehouse/rebuild-warehouse.js';
+import {
+  aCsv,
+  anEvent,
+  ask,
+  aWarehouse,
+  INVOICE,
+  loadCsv,
+  sha256,
+  silent,
+  type TestWarehouse,
+} from '../support.js';
+
+const SECOND = '22222222-2222-4222-8222-222222222222';
+const FIRST_CSV = aCsv();
+const SECOND_CSV = aCsv([{}, {}], SECOND);
+
+let t: TestWarehouse;
+let published: string;
+beforeEach(async () => {
+  t = await aWarehouse();
+  const event = anEvent('invoice_finalized');
+  await t.archive.putEvent(event);
+  await t.warehouse.recordEvents([event]);
+  await loadCsv(t, FIRST_CSV);
+  await loadCsv(t, SECOND_CSV, { invoiceId: SECOND });
+  published = (await t.warehouse.publish()).path;
+});
+afterEach(() => t.close());
+
+const options = (over: Partial<RebuildOptions> = {}): RebuildOptions => ({
+  settings: t.settings,
+  archive: t.archive,
+  log: silent,
+  ...over,
+});
+
+const pathOf = (csv: Buffer): Promise<string> => t.archive.localPath(sha256(csv));
+const shipments = (): Promise<unknown> =>
+  ask(published, 'select invoice_number, count(*)::integer as n from shipments group by all order by all');
+
+/** By their hash: to compare megabytes one by one takes ten seconds. */
+const bytesOfWarehouse = (): string => sha256(readFileSync(join(t.dataDir, 'warehouse.duckdb')));
+
+/** That a rebuild is refused, that nothing was touched, and what it says. */
+async function refused(over: Partial<RebuildOptions> = {}): Promise<Made> {
+  const before = [await shipments(), bytesOfWarehouse()];
+  const error: unknown = await rebuildWarehouse(options(over)).catch((thrown: unknown) => thrown);
+  if (!(error instanceof RebuildLossError)) throw new Error(`It was not refused: ${error}`);
+  expect([await shipments(), bytesOfWarehouse()]).toEqual(before);
+  expect(existsSync(join(t.dataDir, 'warehouse.duckdb.rebuilding'))).toBe(false);
+  expect(existsSync(join(t.dataDir, 'aside'))).toBe(false);
+  expect(await rehearseRebuild(options(over))).toEqual(error.made);
+  return error.made;
+}
+
+test('an archived file that is missing or damaged is told, and the warehouse stays until the loss is accepted', async () => {
+  writeFileSync(await pathOf(FIRST_CSV), FIRST_CSV.toString().replace('9.16', '9.17'));
+  rmSync(await pathOf(SECOND_CSV));
+  await t.warehouse.close();
+  const losses = [
+    { invoiceId: INVOICE, loadId: 1, sha256: sha256(FIRST_CSV), why: 'its file in the archive is damaged' },
+    { invoiceId: SECOND, loadId: 2, sha256: sha256(SECOND_CSV), why: 'the archive lacks its file' },
+  ];
+  expect(await refused()).toEqual({
+    ...{ events: 1, loads: 0, invoices: 2, shipments: 0 },
+    ...{ losses, holdsLess: true },
+  });
+  const rebuilt = await rebuildWarehouse(options({ acceptLoss: true }));
+  expect(rebuilt).toMatchObject({ loads: 0, losses, publication: { invoices: 2, shipments: 0 } });
+  expect(rebuilt.movedAside && existsSync(rebuilt.movedAside)).toBe(true);
+});
+
+test('an invoice whose file is gone stays one that was heard of and needs a person, until the file is back', async () => {
+  const path = await pathOf(SECOND_CSV);
+  rmSync(path);
+  await t.warehouse.close();
+  await rebuildWarehouse(options({ acceptLoss: true }));
+  let warehouse = await t.reopen();
+  expect(await warehouse.invoice(SECOND)).toMatchObject({
+    state: 'needs_attention',
+    reasonCode: 'archive-damaged',
+    reason: expect.stringContaining(`Put file ${sha256(SECOND_CSV)} back`),
+  });
+  const { drift } = await warehouse.verify({ full: true });
+  expect(drift.map(({ rule }) => rule)).toEqual(['load-missing']);
+  await warehouse.close();
+  writeFileSync(path, SECOND_CSV);
+  expect(await rebuildWarehouse(options())).toMatchObject({ loads: 2, losses: [], holdsLess: false });
+  warehouse = await t.reopen();
+  expect(await warehouse.invoice(SECOND)).toMatchObject({ state: 'loaded', reasonCode: null });
+  expect((await warehouse.verify({ full: true })).drift).toEqual([]);
+});
+
+test('facts that are gone are told load by load, and nothing is emptied', async () => {
+  await t.warehouse.close();
+  rmSync(join(t.dataDir, 'archive/facts/journal.ndjson'));
+  const { losses, ...made } = await refused();
+  expect(made).toEqual({ events: 1, loads: 0, invoices: 1, shipments: 0, holdsLess: true });
+  const why = 'the archive has no fact of this load';
+  expect(losses).toEqual([
+    { invoiceId: INVOICE, loadId: 1, sha256: sha256(FIRST_CSV), why },
+    { invoiceId: SECOND, loadId: 2, sha256: sha256(SECOND_CSV), why },
+  ]);
+});
+
+test('a fact that cannot be read is told with its place', async () => {
+  const journal = join(t.dataDir, 'archive/facts/journal.ndjson');
+  writeFileSync(journal, readFileSync(journal, 'utf8').replace('"loadId":1,', '"loadId":x,'));
+  await t.warehouse.close();
+  const { losses } = await refused();
+  expect(losses.map(({ why }) => why)).toEqual([
+    'the archive has a record that cannot be taken in: facts/journal.ndjson, line 2 (not JSON)',
+    'the archive has no fact of this load',
+  ]);
+});
+
+test('the wrong archive makes nothing, and replaces nothing', async () => {
+  await t.warehouse.close();
+  const archive = await openFolderArchive(join(t.dataDir, 'another'));
+  const { losses } = await refused({ archive });
+  expect(losses.map(({ invoiceId, why }) => [invoiceId, why])).toEqual([
+    [INVOICE, 'the archive has no fact of this load'],
+    [SECOND, 'the archive has no fact of this load'],
+    [null, 'the archive lacks 1 event'],
+  ]);
+});
+
+test('a warehouse that cannot be opened is made again as far as the archive goes, and the rest is told', async () => {
+  rmSync(await pathOf(SECOND_CSV));
+  await t.warehouse.close();
+  writeFileSync(join(t.dataDir, 'warehouse.duckdb'), 'no database');
+  const rebuilt = await rebuildWarehouse(options());
+  expect(rebuilt).toMatchObject({ loads: 1, publication: { invoices: 2, shipments: 1 }, holdsLess: false });
+  expect(rebuilt.losses).toMatchObject([{ invoiceId: SECOND, why: 'the archive lacks its file' }]);
+});
+
+test('what only the copy for readers still tells of is told too, when the warehouse cannot be opened', async () => {
+  await t.warehouse.close();
+  writeFileSync(join(t.dataDir, 'warehouse.duckdb'), 'no database');
+  rmSync(join(t.dataDir, 'archive/facts/journal.ndjson'));
+  const { losses } = await rebuildWarehouse(options());
+  expect(losses).toHaveLength(2);
+});
+
+test('a load that a crash kept from the archive is told to it before, and not lost', async () => {
+  const { putFact } = t.archive;
+  Object.assign(t.archive, { putFact: () => Promise.reject(new Error('crash between commit and fact')) });
+  await expect(loadCsv(t, aCsv([{}, {}, {}]))).rejects.toThrow('crash');
+  Object.assign(t.archive, { putFact });
+  await t.warehouse.close();
+  expect(await rebuildWarehouse(options())).toMatchObject({ loads: 3, losses: [] });
+  const warehouse = await t.reopen();
+  expect(await warehouse.invoice(INVOICE)).toMatchObject({ loadedVersion: 2, shipments: 3 });
+});
+
+test('a rehearsal says what a rebuild would make, replaces nothing, and is refused while a worker has the warehouse', async () => {
+  await expect(rehearseRebuild(options())).rejects.toBeInstanceOf(WarehouseLockedError);
+  await t.warehouse.close();
+  const before = await shipments();
+  expect(await rehearseRebuild(options())).toEqual({
+    ...{ events: 1, loads: 2, invoices: 2, shipments: 3 },
+    ...{ losses: [], holdsLess: false },
+  });
+  expect(await shipments()).toEqual(before);
+  expect(existsSync(join(t.dataDir, 'aside'))).toBe(false);
+  expect(existsSync(join(t.dataDir, 'warehouse.duckdb.rebuilding'))).toBe(false);
+});
+
+test('what a dead rebuild left is swept by who opens the warehouse, and by nobody while it is held', async () => {
+  const left = ['warehouse.duckdb.rebuilding', 'warehouse.duckdb.rebuilding.wal'].map((name) =>
+    join(t.dataDir, name),
+  );
+  for (const path of left) writeFileSync(path, 'half a warehouse');
+  const opening = openWarehouse({ settings: t.settings, archive: t.archive, log: silent });
+  await expect(opening).rejects.toBeInstanceOf(WarehouseLockedError);
+  expect(left.map((path) => existsSync(path))).toEqual([true, true]);
+  await t.reopen();
+  expect(left.map((path) => existsSync(path))).toEqual([false, false]);
+});
+
+test('a file that was lost and then loaded anew is there once, also after the next rebuild', async () => {
+  rmSync(await pathOf(SECOND_CSV));
+  await t.warehouse.close();
+  await rebuildWarehouse(options({ acceptLoss: true }));
+  await t.reopen();
+  expect(await loadCsv(t, SECOND_CSV, { invoiceId: SECOND })).toMatchObject({ outcome: 'loaded' });
+  await t.warehouse.close();
+  const { publication } = await rebuildWarehouse(options());
+  expect(publication).toMatchObject({ invoices: 2, shipments: 3 });
+  await t.reopen();
+  expect(await t.warehouse.invoice(SECOND)).toMatchObject({ state: 'loaded', shipments: 2 });
+  expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+});

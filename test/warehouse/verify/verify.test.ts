@@ -1,0 +1,178 @@
+/** What `verify` finds when the archive lost something that the warehouse has, and what it does not take for a loss. */
+
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Fact } from '../../../archive/archive.js';
+import {
+  aCsv,
+  anEvent,
+  archiveCsv,
+  aWarehouse,
+  INVOICE,
+  loadArchived,
+  loadCsv,
+  type TestWarehouse,
+} from '../support.js';
+
+const SECOND = '22222222-2222-4222-8222-222222222222';
+
+let t: TestWarehouse;
+beforeEach(async () => {
+  t = await aWarehouse();
+});
+afterEach(() => t.close());
+
+const journal = (): string => join(t.dataDir, 'archive/facts/journal.ndjson');
+
+/** Rule, invoice, and what should be there, in order. */
+async function drift(): Promise<readonly string[]> {
+  const found = await t.warehouse.verify({ full: true });
+  return found.drift
+    .map(({ invoiceId, rule, expected }) => `${rule} ${invoiceId.slice(0, 4)} ${expected}`)
+    .sort();
+}
+
+async function loadFacts(): Promise<Fact[]> {
+  const found: Fact[] = [];
+  for await (const fact of t.archive.facts()) if (fact.kind === 'load') found.push(fact);
+  return found;
+}
+
+/** Two loads, and a fact of every other kind but discard. */
+async function tellOfTwo(): Promise<readonly string[]> {
+  const event = anEvent('invoice_finalized');
+  await t.archive.putEvent(event);
+  await t.archive.putFact({ kind: 'duplicate', at: '2026-03-01T00:00:00.700Z', eventId: event.eventId });
+  const hashes = [];
+  for (const invoiceId of [INVOICE, SECOND]) {
+    const { sha256, sizeBytes } = await archiveCsv(t, aCsv([{}], invoiceId));
+    const at = '2026-03-01T00:00:00.900Z';
+    await t.archive.putFact({ kind: 'file', at, invoiceId, sha256, sizeBytes, source: 'event', from: null });
+    await loadArchived(t, sha256, { invoiceId });
+    hashes.push(sha256);
+  }
+  await t.warehouse.recordDetails({
+    invoiceId: SECOND,
+    status: 'finalized',
+    header: { currencyCode: 'USD' },
+  });
+  await t.warehouse.parkInvoice({ invoiceId: SECOND, code: 'not-exported', reason: 'why' });
+  await t.warehouse.resumeInvoice(SECOND);
+  await t.warehouse.ingestArchive();
+  expect(await drift()).toEqual([]);
+  return hashes;
+}
+
+test('a journal of facts that is gone is drift: each load that is not told of, and how many of what else', async () => {
+  const [first, second] = await tellOfTwo();
+  rmSync(journal());
+  expect(await drift()).toEqual([
+    'fact-missing  1 more fact of kind duplicate',
+    'fact-missing  2 more facts of kind file',
+    `fact-missing 1111 load 1 of ${first}`,
+    'fact-missing 2222 1 more fact of kind attention',
+    'fact-missing 2222 1 more fact of kind details',
+    'fact-missing 2222 1 more fact of kind resolved',
+    `fact-missing 2222 load 2 of ${second}`,
+  ]);
+});
+
+test('a line in the middle of the journal that cannot be read is drift, with its number', async () => {
+  const [first] = await tellOfTwo();
+  writeFileSync(journal(), readFileSync(journal(), 'utf8').replace('"loadId":1,', '"loadId":x,'));
+  const found = await t.warehouse.verify({ full: true });
+  expect(found.drift).toEqual([
+    {
+      invoiceId: '',
+      rule: 'fact-unreadable',
+      expected: 'a fact',
+      found: 'facts/journal.ndjson, line 6: not JSON',
+    },
+    { invoiceId: INVOICE, rule: 'fact-missing', expected: `load 1 of ${first}`, found: 'not in the archive' },
+  ]);
+});
+
+test('an event that the archive lost is drift, its file as well as its line of the journal', async () => {
+  const [kept, fileless, lineless] = [
+    anEvent('invoice_created'),
+    anEvent('invoice_finalized'),
+    anEvent('invoice_voided'),
+  ];
+  for (const event of [kept, fileless, lineless]) await t.archive.putEvent(event);
+  await t.warehouse.ingestArchive();
+  expect(await drift()).toEqual([]);
+  rmSync(join(t.dataDir, `archive/events/${fileless.eventId.slice(0, 2)}/${fileless.eventId}.json`));
+  const events = join(t.dataDir, 'archive/events/journal');
+  writeFileSync(events, readFileSync(events, 'utf8').replace(lineless.eventId, `?${lineless.eventId}`));
+  expect(await drift()).toEqual([
+    `event-missing 1111 event ${fileless.eventId}`,
+    `event-missing 1111 event ${lineless.eventId}`,
+  ]);
+});
+
+test('a load that is about to be told to the archive is no drift', async () => {
+  await tellOfTwo();
+  const { putFact } = t.archive;
+  let committed = (): void => undefined;
+  let goOn = (): void => undefined;
+  const isCommitted = new Promise<void>((resolve) => {
+    committed = resolve;
+  });
+  const mayGoOn = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  Object.assign(t.archive, {
+    async putFact(fact: Fact) {
+      committed();
+      await mayGoOn;
+      await putFact(fact);
+    },
+  });
+  const loading = loadCsv(t, aCsv([{}, {}]));
+  await isCommitted;
+  expect(await drift()).toEqual([]);
+  goOn();
+  await loading;
+  expect(await drift()).toEqual([]);
+});
+
+test('a load whose fact the archive refused is drift until it is asked for again, which tells the archive', async () => {
+  const { putFact } = t.archive;
+  const refused = Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+  Object.assign(t.archive, { putFact: () => Promise.reject(refused) });
+  await expect(loadCsv(t, aCsv())).rejects.toThrow('no space left');
+  Object.assign(t.archive, { putFact });
+  expect(await drift()).toHaveLength(1);
+  expect(await loadCsv(t, aCsv())).toMatchObject({ outcome: 'already_loaded' });
+  expect(await loadFacts()).toMatchObject([
+    { invoiceId: INVOICE, loadId: 1, version: 1, billingCost: '9.1600' },
+  ]);
+  expect(await drift()).toEqual([]);
+});
+
+test('one wrong amount is one line of drift, and so is one lost row with the sum that it changes', async () => {
+  await loadCsv(t, aCsv([{}, {}]));
+  await change('update shipment_rows set billing_cost = 9.17 where row_number = 1');
+  expect(await drift()).toEqual(['sum 1111 18.3200']);
+  await change('delete from shipment_rows where row_number = 1');
+  expect(await drift()).toEqual(['rows 1111 2 in the file', 'sum 1111 18.3200']);
+});
+
+test('a load whose own line was altered is one line of drift', async () => {
+  await loadCsv(t, aCsv());
+  await change('update loads set billing_cost = 9.17');
+  expect(await drift()).toEqual(['sum 1111 9.1700']);
+});
+
+/** As a fault would: behind the back of the warehouse. */
+async function change(statement: string): Promise<void> {
+  await t.warehouse.close();
+  const instance = await DuckDBInstance.create(join(t.dataDir, 'warehouse.duckdb'));
+  const connection = await instance.connect();
+  await connection.run(statement);
+  connection.closeSync();
+  instance.closeSync();
+  await t.reopen();
+}

@@ -1,0 +1,57 @@
+/** Views are files that are edited where they stand; a warehouse that was made with other texts takes the new ones. */
+
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { views } from '../../../warehouse/duckdb/sql.js';
+import { aCsv, anEvent, ask, aWarehouse, loadCsv, type TestWarehouse } from '../support.js';
+
+let t: TestWarehouse;
+beforeAll(async () => {
+  t = await aWarehouse();
+  await t.warehouse.recordEvents([anEvent('invoice_finalized')]);
+  await loadCsv(t, aCsv());
+});
+afterAll(() => t.close());
+
+/** Changes the closed warehouse as another version of billsync would have left it. */
+async function leave(...statements: readonly string[]): Promise<void> {
+  const { warehouse } = t.settings;
+  if (warehouse.kind !== 'duckdb') throw new Error('This test needs a warehouse in a file.');
+  const instance = await DuckDBInstance.create(warehouse.path);
+  const connection = await instance.connect();
+  for (const statement of statements) await connection.run(statement);
+  connection.closeSync();
+  instance.closeSync();
+}
+
+const published = async (question: string) => ask((await t.warehouse.publish()).path, question);
+
+test('a warehouse whose views were made from other texts has the present ones when it is opened', async () => {
+  const before = await published('describe shipments');
+  await t.warehouse.close();
+  await leave(
+    'create or replace view shipments as select 1 as of_another_version',
+    "update applied_views set sha256 = 'of another version'",
+  );
+  await t.reopen();
+  expect(await published('describe shipments')).toEqual(before);
+  expect(await published('select sha256 from applied_views')).toEqual([{ sha256: views().sha256 }]);
+});
+
+test('a warehouse that does not know of which texts its views are takes the present ones and keeps its rows', async () => {
+  const before = await published('from shipments order by all');
+  await t.warehouse.close();
+  await leave(
+    'delete from applied_views',
+    'create or replace view shipments as select 1 as of_another_version',
+  );
+  await t.reopen();
+  expect(await published('from shipments order by all')).toEqual(before);
+});
+
+test('views are left alone while no text of theirs has changed', async () => {
+  const before = await published('select applied_at from applied_views');
+  await t.warehouse.close();
+  await t.reopen();
+  expect(await published('select applied_at from applied_views')).toEqual(before);
+});

@@ -1,0 +1,36 @@
+/** Both readers agree, for every character there is, on whether a person sees something of it. */
+
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, test } from 'vitest';
+import { isNothing } from '../../../contract/invisible.js';
+import { sql } from '../../../warehouse/duckdb/sql.js';
+
+test('DuckDB and TypeScript take the same characters for nothing', async () => {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  await connection.run(sql('session'));
+  const found = await connection.runAndReadAll(
+    `select c from range(1, 1114112) as r(c) where c not between 55296 and 57343 and not is_something(chr(c::integer))`,
+  );
+  const inDuckDb = found.getRows().map(([codePoint]) => Number(codePoint));
+  const here: number[] = [];
+  for (let codePoint = 1; codePoint < 0x110000; codePoint += 1) {
+    if (codePoint >= 0xd800 && codePoint <= 0xdfff) continue;
+    if (isNothing(String.fromCodePoint(codePoint))) here.push(codePoint);
+  }
+  expect(inDuckDb).toEqual(here);
+  connection.closeSync();
+  instance.closeSync();
+});
+
+test('white space and what Unicode tells fonts to leave out are nothing', () => {
+  const leftOut = /^[\s\p{Cc}\p{Zs}\p{Default_Ignorable_Code_Point}]$/u;
+  for (let codePoint = 0; codePoint < 0x110000; codePoint += 1) {
+    if (codePoint >= 0xd800 && codePoint <= 0xdfff) continue;
+    const character = String.fromCodePoint(codePoint);
+    if (leftOut.test(character) !== isNothing(character)) {
+      // Besides: blanks that count as symbols, and marks of annotations.
+      expect([0x2800, 0xfff9, 0xfffa, 0xfffb]).toContain(codePoint);
+    }
+  }
+});

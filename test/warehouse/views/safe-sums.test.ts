@@ -1,0 +1,96 @@
+/** The views that people sum: worked out by hand over a few lines. */
+
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  anInvoice,
+  aShipment,
+  type ReportsFixture,
+  reportsFixture,
+} from '../../support/reports/reports-fixture.js';
+import { ask } from '../support.js';
+
+let fixture: ReportsFixture;
+beforeAll(async () => {
+  fixture = await reportsFixture([
+    anInvoice(
+      [
+        aShipment({ tracking: '1Z1', cost: '10', weight: '0.4536', unit: 'KG', zone: 'Zone 05' }),
+        aShipment({ tracking: '1Z1', cost: '-2' }),
+        aShipment({ tracking: '1Z2', cost: '3', currency: 'EUR' }),
+      ],
+      { number: 'INV-A', currency: 'USD', loadedAt: '2026-03-10T12:00:00Z' },
+    ),
+    anInvoice([aShipment({ tracking: '1Z2', cost: '5' })], { number: 'INV-B', level: null }),
+    anInvoice([aShipment({ tracking: '1Z1', cost: '8' })], { number: 'INV-P', level: 'partner' }),
+    anInvoice([aShipment({ tracking: '1Z9', cost: '99' })], {
+      number: 'INV-V',
+      state: 'voided',
+      voidedAt: '2026-03-20T00:00:00Z',
+    }),
+  ]);
+});
+afterAll(() => fixture.remove());
+
+test('invoice_amounts has a row per invoice and currency, and adds up to shipments', async () => {
+  const amounts = 'invoice_number, currency_code, shipments::integer as lines, billing_cost::varchar as cost';
+  expect(await ask(fixture.path, `select ${amounts} from invoice_amounts order by all`)).toEqual([
+    { invoice_number: 'INV-A', currency_code: 'EUR', lines: 1, cost: '3.0000' },
+    { invoice_number: 'INV-A', currency_code: 'USD', lines: 2, cost: '8.0000' },
+    { invoice_number: 'INV-B', currency_code: 'USD', lines: 1, cost: '5.0000' },
+    { invoice_number: 'INV-P', currency_code: 'USD', lines: 1, cost: '8.0000' },
+  ]);
+  const sum = 'currency_code, sum(billing_cost)::varchar as cost';
+  expect(await ask(fixture.path, `select ${sum} from invoice_amounts group by all order by all`)).toEqual(
+    await ask(fixture.path, `select ${sum} from shipments group by all order by all`),
+  );
+});
+
+test('tenant_shipments counts lines and packages once, in pounds and zones of one form', async () => {
+  const counts =
+    'currency_code, count(*)::integer as lines, count(*) filter (where is_package)::integer as packages';
+  expect(await ask(fixture.path, `select ${counts} from tenant_shipments group by all order by all`)).toEqual(
+    [
+      // The package 1Z2 is counted at its first line, which is INV-A's in EUR.
+      { currency_code: 'EUR', lines: 1, packages: 1 },
+      { currency_code: 'USD', lines: 3, packages: 1 },
+    ],
+  );
+  const [heavy] = await ask(
+    fixture.path,
+    `select pounds::varchar as pounds, zone, ship_month, invoice_month from tenant_shipments where billing_cost = 10`,
+  );
+  expect(heavy).toEqual({
+    pounds: '1.00001682124848',
+    zone: '5',
+    ship_month: '2026-03',
+    invoice_month: '2026-03',
+  });
+});
+
+test('level_cross_check takes an unknown level for a tenant’s, as the report levels does', async () => {
+  const [found] = await ask(
+    fixture.path,
+    `select tenant_billing_cost::varchar as cost, verdict from level_cross_check where tracking_number = '1Z2' and currency_code = 'USD'`,
+  );
+  expect(found).toEqual({ cost: '5.0000', verdict: 'only-tenant' });
+});
+
+test.each(['UTC', 'Asia/Tokyo', 'America/Los_Angeles'])(
+  'shipments_as_known_on answers an instant alike in a session of %s',
+  async (zone) => {
+    const instance = await DuckDBInstance.create(fixture.path, { access_mode: 'READ_ONLY' });
+    const connection = await instance.connect();
+    await connection.run(`set TimeZone = '${zone}'`);
+    const count = async (instant: string): Promise<unknown> =>
+      (
+        await connection.runAndReadAll(
+          `select count(*)::integer from shipments_as_known_on(timestamptz '${instant}')`,
+        )
+      ).getRowsJson()[0]?.[0];
+    expect([await count('2026-03-10 11:59:59+00'), await count('2026-03-10 12:00:00+00')]).toEqual([0, 6]);
+    expect(await count('2026-03-20 09:00:00+09')).toBe(5);
+    connection.closeSync();
+    instance.closeSync();
+  },
+);

@@ -1,0 +1,86 @@
+/** The views that analysts' own scripts open: names, order and types are a contract; columns may be added behind. */
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { aCsv, anEvent, ask, aWarehouse, loadCsv, type TestWarehouse } from '../support.js';
+
+let t: TestWarehouse;
+let path: string;
+beforeAll(async () => {
+  t = await aWarehouse();
+  await t.warehouse.recordEvents([anEvent('invoice_finalized')]);
+  await loadCsv(t, aCsv());
+  path = (await t.warehouse.publish()).path;
+});
+afterAll(() => t.close());
+
+const columns = async (view: string): Promise<string[]> => {
+  const described = await ask(path, `describe ${view}`);
+  return described.map(({ column_name, column_type }) => `${column_name} ${column_type}`);
+};
+
+test('shipments has its columns in the promised order and types', async () => {
+  expect(await columns('shipments')).toEqual([
+    'tenant VARCHAR',
+    'tenant_id VARCHAR',
+    'partner_tenant_id VARCHAR',
+    'invoice_id UUID',
+    'invoice_number VARCHAR',
+    'invoice_level VARCHAR',
+    'invoice_generation_date DATE',
+    'ship_date DATE',
+    'origin VARCHAR',
+    'currency_code VARCHAR',
+    'billing_cost DECIMAL(18,4)',
+    'billable_weight DECIMAL(18,4)',
+    'billable_weight_unit VARCHAR',
+    'tracking_number VARCHAR',
+    'carrier VARCHAR',
+    'carrier_zone VARCHAR',
+    'carrier_invoice_date DATE',
+    'service_level VARCHAR',
+    'row_number INTEGER',
+    'file_sha256 VARCHAR',
+    'loaded_at TIMESTAMP WITH TIME ZONE',
+    'added_columns VARCHAR',
+    'partner_id VARCHAR',
+  ]);
+});
+
+test('invoices has both statuses, stated and loaded totals and counts, the proof and every instant', async () => {
+  expect(await columns('invoices')).toEqual(
+    expect.arrayContaining([
+      'invoice_id UUID',
+      'state VARCHAR',
+      'service_status VARCHAR',
+      'stated_total_amount DECIMAL(18,4)',
+      'billing_cost DECIMAL(38,4)',
+      'stated_shipments BIGINT',
+      'shipments BIGINT',
+      'proof VARCHAR',
+      'first_heard_at TIMESTAMP WITH TIME ZONE',
+      'created_at TIMESTAMP WITH TIME ZONE',
+      'finalized_at TIMESTAMP WITH TIME ZONE',
+      'first_loaded_at TIMESTAMP WITH TIME ZONE',
+      'loaded_at TIMESTAMP WITH TIME ZONE',
+      'voided_at TIMESTAMP WITH TIME ZONE',
+      'attention_at TIMESTAMP WITH TIME ZONE',
+      'resolved_at TIMESTAMP WITH TIME ZONE',
+    ]),
+  );
+});
+
+test.each([
+  ['events', 'event_id VARCHAR'],
+  ['files', 'file_sha256 VARCHAR'],
+  ['discrepancies', 'rule VARCHAR'],
+  ['publication', 'sequence INTEGER'],
+])('%s can be asked', async (view, column) => {
+  expect(await columns(view)).toContain(column);
+  expect(await ask(path, `select count(*)::integer as n from ${view}`)).toHaveLength(1);
+});
+
+test('publication has one row, and says what the copy contains', async () => {
+  expect(await ask(path, 'select sequence, shipments::integer as shipments from publication')).toEqual([
+    { sequence: 1, shipments: 1 },
+  ]);
+});

@@ -1,0 +1,115 @@
+/** Plays an invoice's life in a scripted world, on whatever server and queues; tests and recordings share it. */
+
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import { findBatchEnd } from '../../activities/find-batch-end.js';
+import { isWorkflowOpen } from '../../activities/is-workflow-open.js';
+import { startLookUps } from '../../activities/start-look-ups.js';
+import type { InvoiceEvent } from '../../contract/invoice-event.js';
+import { invoiceWorkflowId } from '../../contract/names.js';
+import {
+  type InvoiceRoute,
+  lookUpInvoice,
+  retryInvoice,
+  sendInvoiceEvent,
+  watchInvoice,
+} from '../../temporal/invoice-client.js';
+import type { InvoiceResult, InvoiceStatus } from '../../workflows/messages.js';
+import type { Pace } from '../../workflows/pace.js';
+import { eventually } from '../support/eventually.js';
+import { PARTNER_ID } from './invoice-builders.js';
+import { standingsOf, surveyOf } from './scripted-survey.js';
+import { activitiesOf, aWorld, type World } from './scripted-world.js';
+
+/** What a scene can do with its invoice and see of it. */
+export interface InvoiceUnderTest {
+  readonly invoiceId: string;
+  readonly world: World;
+  send(...events: readonly InvoiceEvent[]): Promise<void>;
+  retry(): Promise<void>;
+  lookUp(): Promise<void>;
+  watch(): Promise<void>;
+  result(): Promise<InvoiceResult>;
+  status(): Promise<InvoiceStatus>;
+  handle(): WorkflowHandle;
+  until(state: InvoiceStatus['state']): Promise<unknown>;
+}
+
+/** What an invoice meets that nobody heard of before: it is finalized, and all goes well. */
+export function aFinalizedWorld(): World {
+  return aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'finalized', header: {} }) });
+}
+
+export type Scene = (underTest: InvoiceUnderTest) => Promise<void>;
+
+/** What a reconciliation asks, in a fixture where nothing is due. */
+const quietWarehouse = {
+  forwardInbox: async () => ({ forwarded: 0, waiting: 0 }),
+  ingestArchive: async () => ({ events: 0 }),
+  findOverdue: async () => ({ unwatched: [], toRecheck: [], toRetry: [], needAttention: 0 }),
+  lookAfterInvoices: async () => {},
+  findGaps: async () => ({ gaps: 0, findings: [] }),
+  checkQuarantine: async () => ({ held: 0, olderThanADay: 0 }),
+  verifyWarehouse: async () => ({ invoices: 0, shipments: 0, filesRead: 0, drift: [], discrepancies: 0 }),
+  publishSnapshot: async () => ({
+    ...{ sequence: 1, publishedAt: '2026-03-09T10:00:00Z', path: '/nowhere', invoices: 0, shipments: 0 },
+  }),
+};
+
+export function createScenes() {
+  const worlds = new Map<string, World>();
+  let fixture: { readonly client: Client; readonly route: InvoiceRoute } | undefined;
+
+  /** Plays one invoice in its world; what is still open afterwards is ended. @returns the workflow's id */
+  async function play(world: World, scene: Scene, pace: Partial<Pace> = {}): Promise<string> {
+    if (fixture === undefined) throw new Error('The scenes is not open.');
+    const { client } = fixture;
+    const invoiceId = crypto.randomUUID();
+    worlds.set(invoiceId, world);
+    const route = { ...fixture.route, pace: { ...fixture.route.pace, ...pace } };
+    const address = { partnerId: PARTNER_ID, invoiceId };
+    const handle = () => client.workflow.getHandle(invoiceWorkflowId({ environment: 'test', ...address }));
+    const status = () => handle().query<InvoiceStatus, []>('status');
+    const underTest: InvoiceUnderTest = {
+      ...{ invoiceId, world, handle, status },
+      async send(...events) {
+        for (const event of events) {
+          await sendInvoiceEvent(client, route, { ...event, invoice: { ...event.invoice, invoiceId } });
+        }
+      },
+      retry: () => retryInvoice(client, route, address),
+      lookUp: () => lookUpInvoice(client, route, address, { cause: 'person' }),
+      watch: () => watchInvoice(client, route, address),
+      result: () => handle().result() as Promise<InvoiceResult>,
+      until: (state) => eventually(async () => (await status()).state === state),
+    };
+    try {
+      await scene(underTest);
+      return handle().workflowId;
+    } finally {
+      await handle()
+        .terminate()
+        .catch(() => {});
+    }
+  }
+
+  /** Each call acts in the world of its invoice; an invoice without a world of its own is finalized and plain. */
+  const worldOf = (invoiceId: string): World => {
+    const world = worlds.get(invoiceId) ?? aFinalizedWorld();
+    // What happened in it is there for the next who asks.
+    worlds.set(invoiceId, world);
+    return world;
+  };
+  const activities = activitiesOf(worldOf);
+  return {
+    play,
+    worlds,
+    billing: {
+      ...{ ...activities, ...surveyOf(worldOf), startLookUps: startLookUps() },
+      ...{ findBatchEnd: findBatchEnd(), isWorkflowOpen: isWorkflowOpen() },
+    },
+    warehouse: { ...activities, ...quietWarehouse, ...standingsOf(worldOf) },
+    open(client: Client, route: InvoiceRoute) {
+      fixture = { client, route };
+    },
+  };
+}

@@ -1,0 +1,44 @@
+/** For all tests of a file: the scenes on the run's server, with queues and one pair of workers of its own. */
+
+import type { Client } from '@temporalio/client';
+import { afterAll, beforeAll } from 'vitest';
+import type { anInvoiceRoute } from '../support/temporal/quick-route.js';
+import {
+  connectForTests,
+  type RunningWorkers,
+  startWorkers,
+  type TemporalForTests,
+} from '../support/temporal/temporal.js';
+import { createScenes } from './invoice-scenes.js';
+
+export interface WorkflowFixture {
+  readonly scenes: ReturnType<typeof createScenes>;
+  /** Both from the first test on. */
+  readonly temporal: TemporalForTests;
+  readonly client: Client;
+}
+
+/** Opens before the file's first test and closes after its last. */
+export function openWorkflowFixture(route: ReturnType<typeof anInvoiceRoute>): WorkflowFixture {
+  const scenes = createScenes();
+  let temporal: TemporalForTests;
+  let workers: RunningWorkers;
+  beforeAll(async () => {
+    temporal = await connectForTests();
+    scenes.open(temporal.client, route);
+    workers = await startWorkers(temporal, route.queues, scenes);
+  });
+  afterAll(async () => {
+    await workers.stop();
+    await temporal.close();
+  });
+  return {
+    scenes,
+    get temporal() {
+      return temporal;
+    },
+    get client() {
+      return temporal.client;
+    },
+  };
+}
