@@ -10,7 +10,12 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Play, Played } from '../support/play-commands.js';
 import { playAmongRefusals, type Refusal, WORDS } from '../support/refusing-places.js';
-import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
+import {
+  anInvoice,
+  aShipment,
+  type ReportsFixture,
+  reportsFixture,
+} from '../support/reports/reports-fixture.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-refused-'));
 const root = join(folder, 'places');

@@ -7,7 +7,12 @@ import { describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.js';
 import { runReport } from '../../reports/run-report.js';
 import { askReport, cells } from '../support/reports/ask-report.js';
-import { anInvoice, aShipment, type FixtureShipment, reportsFixture } from '../support/reports/reports-fixture.js';
+import {
+  anInvoice,
+  aShipment,
+  type FixtureShipment,
+  reportsFixture,
+} from '../support/reports/reports-fixture.js';
 
 const table = async (name: string, ...lines: string[]): Promise<string> => {
   const path = join(tmpdir(), `billsync-${process.pid}-${name}.csv`);

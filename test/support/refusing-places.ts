@@ -10,8 +10,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { BILLSYNC, cleanEnvironment } from './processes/billsync.js';
 import type { Play, Played } from './play-commands.js';
+import { BILLSYNC, cleanEnvironment } from './processes/billsync.js';
 
 const PLAYER = fileURLToPath(new URL('play-commands.ts', import.meta.url));
 
