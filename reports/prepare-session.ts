@@ -22,6 +22,8 @@ export interface Counted {
 export interface Prepared extends Counted {
   readonly level: ReportLevel;
   readonly asOf: string;
+  /** As the filter says it; null: as it is now. */
+  readonly asKnownOn: string | null;
   readonly matches: readonly FilterMatch[];
   /** Whose rows a report answers, one after the other; the only one is null when the file knows none. */
   readonly partners: readonly (string | null)[];
@@ -66,6 +68,7 @@ export async function prepareSession(
   return {
     ...{ level, counts, publication, matches },
     asOf: instant(row.published_at),
+    asKnownOn: filters.asKnownOn,
     partners: partnersOf(known, partners.values),
   };
 }

@@ -4,6 +4,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { Database } from '../../warehouse/duckdb/database.js';
 import { migrate } from '../../warehouse/duckdb/migrate.js';
+import { noteRepeats } from '../../warehouse/publish/note-repeats.js';
 
 export interface PublishedSize {
   readonly path: string;
@@ -15,12 +16,8 @@ export interface PublishedSize {
 
 export async function makePublished({ path, folder, shipments }: PublishedSize): Promise<void> {
   await rm(path, { force: true });
-  const database = await Database.open({
-    path,
-    folders: [folder],
-    temporaryFolder: folder,
-    memoryLimit: null,
-  });
+  const options = { path, folders: [folder], temporaryFolder: folder, memoryLimit: null };
+  const database = await Database.open(options);
   await migrate(database, new Date('2026-07-05T00:00:00Z'));
   database.close();
   const instance = await DuckDBInstance.create(path, { temp_directory: folder });
@@ -35,4 +32,7 @@ export async function makePublished({ path, folder, shipments }: PublishedSize):
     connection.closeSync();
     instance.closeSync();
   }
+  const filled = await Database.open(options);
+  await filled.transaction(noteRepeats);
+  filled.close();
 }

@@ -69,8 +69,7 @@ select
         else p.zone_no::varchar
     end,
     case when p.fault % 30 > 0 then p.ship_date + 2 + p.fault % 6 end,
-    case when p.fault % 200 > 0 then p.service end,
-    null
+    case when p.fault % 200 > 0 then p.service end
 from priced as p
 join billed as b on b.week = p.week and (b.tenant_no = p.tenant_no or b.level = 'partner')
 order by b.load_id, p.n;

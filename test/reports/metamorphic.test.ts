@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.js';
 import type { ReportFilters } from '../../reports/report-filters.js';
 import type { ReportRow } from '../../reports/report-result.js';
+import { openReportSession } from '../../reports/report-session.js';
 import { runReport } from '../../reports/run-report.js';
 import {
   anInvoice,
@@ -100,6 +101,31 @@ describe('order and voids', () => {
       expect(await ask(name, {}, shuffled.path), name).toEqual(await ask(name));
     }
     await shuffled.remove();
+  });
+
+  test('what a publication noted of repeated numbers changes no report, whatever the filters', async () => {
+    const unnoted = await reportsFixture(invoices, { notesRepeats: false });
+    const asked: readonly ReportFilters[] = [
+      {},
+      { level: 'all' },
+      { level: 'partner' },
+      { tenants: ['Acme'], from: '2026-03-10' },
+      { by: 'invoice-date', carriers: ['ups'] },
+      { asKnownOn: '2026-03-20T00:00:00Z' },
+    ];
+    const counting = (await listReports()).filter(({ sql }) => /repeats_by|repeated_lines/.test(sql));
+    expect(counting.length).toBeGreaterThan(8);
+    for (const filters of asked) {
+      const noted = await openReportSession({ databasePath: fixture.path, filters });
+      const sorted = await openReportSession({ databasePath: unnoted.path, filters });
+      for (const { name } of counting) {
+        const { rows } = await noted.run(name);
+        expect(rows, `${name} ${JSON.stringify(filters)}`).toEqual((await sorted.run(name)).rows);
+      }
+      noted.close();
+      sorted.close();
+    }
+    await unnoted.remove();
   });
 
   test('an invoice that was voided changes no report of money', async () => {

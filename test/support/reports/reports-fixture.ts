@@ -16,6 +16,9 @@ import {
 } from '@duckdb/node-api';
 import { Database } from '../../../warehouse/duckdb/database.js';
 import { migrate } from '../../../warehouse/duckdb/migrate.js';
+import { Session } from '../../../warehouse/duckdb/session.js';
+import { sql } from '../../../warehouse/duckdb/sql.js';
+import { noteRepeats } from '../../../warehouse/publish/note-repeats.js';
 
 export interface FixtureShipment {
   readonly tenant: string;
@@ -127,10 +130,13 @@ export interface ReportsFixture {
   remove(): Promise<void>;
 }
 
-/** @param options.publishedAt the `as of` of every report */
+/**
+ * @param options.publishedAt the `as of` of every report
+ * @param options.notesRepeats false: as a lake is read, of which no publication notes what repeats
+ */
 export async function reportsFixture(
   invoices: readonly FixtureInvoice[],
-  options: { readonly publishedAt?: string } = {},
+  options: { readonly publishedAt?: string; readonly notesRepeats?: boolean } = {},
 ): Promise<ReportsFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'billsync-reports-'));
   const path = join(folder, 'reports.duckdb');
@@ -155,10 +161,17 @@ export async function reportsFixture(
     if (current !== null) await insertDiscrepancies(connection, invoice);
   }
   await insertPublication(connection, options.publishedAt ?? '2026-04-01T00:00:00Z');
+  const session = sessionOver(connection);
+  if (options.notesRepeats ?? true) await noteRepeats(session);
   await connection.run('commit');
-  connection.closeSync();
+  session.close();
   instance.closeSync();
   return { path, folder, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/** The warehouse's own statements on a fixture's tables. */
+export function sessionOver(connection: DuckDBConnection): Session {
+  return new Session(connection, { judge: (error) => error, statements: sql });
 }
 
 /** Amounts as whole ten-thousandths, for expectations computed without DuckDB. */
