@@ -1,15 +1,49 @@
 /** The words of the billing service and of billsync, shared by every part; this file imports nothing. */
 
-/** What the service tells a partner about an invoice (spec 6). */
-export const EVENT_TYPES = ['invoice_created', 'invoice_finalized', 'invoice_voided'] as const;
-export type EventType = (typeof EVENT_TYPES)[number];
+/** How far an invoice has come in its life, from the lowest up: the highest that was ever heard counts. */
+export const RANKS = ['nothing', 'draft', 'finalized', 'voided'] as const;
+export type Rank = (typeof RANKS)[number];
+
+/** Status words of webhook payloads and the rank of each (spec 3); `pending` is known although no event carries it (spec 6, rule 1). */
+export const RANK_OF_STATUS = {
+  draft: 'draft',
+  pending: 'draft',
+  finalized: 'finalized',
+  voided: 'voided',
+} as const satisfies Readonly<Record<string, Rank>>;
+export type WebhookStatus = keyof typeof RANK_OF_STATUS;
+export const WEBHOOK_STATUSES = Object.keys(RANK_OF_STATUS) as readonly WebhookStatus[];
+
+/**
+ * What the service tells a partner about an invoice (spec 6): each type's name on the wire, the status that it says the
+ * invoice has (spec 3), and whether it brings a file with it (spec 2.7). A new type is one entry more; its rank is that of
+ * its status, and what is done at a rank is `nextStep` of the workflow and `deriveInvoice` of the warehouse.
+ */
+export const EVENTS = {
+  invoice_created: { status: 'draft', bringsFile: false },
+  invoice_finalized: { status: 'finalized', bringsFile: true },
+  invoice_voided: { status: 'voided', bringsFile: false },
+} as const satisfies Readonly<
+  Record<string, { readonly status: WebhookStatus; readonly bringsFile: boolean }>
+>;
+export type EventType = keyof typeof EVENTS;
+export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
+
+export function isEventType(word: unknown): word is EventType {
+  return typeof word === 'string' && Object.hasOwn(EVENTS, word);
+}
+
+export function isWebhookStatus(word: unknown): word is WebhookStatus {
+  return typeof word === 'string' && Object.hasOwn(RANK_OF_STATUS, word);
+}
+
+/** What an event of that type raises its invoice to. */
+export function rankOfEvent(type: EventType): Rank {
+  return RANK_OF_STATUS[EVENTS[type].status];
+}
 
 /** The only payload schema version the service sends so far (spec 6, rule 2). */
 export const PAYLOAD_SCHEMA_VERSION = 'v1';
-
-/** Status words of webhook payloads (spec 3); `pending` is known although no event carries it (spec 6, rule 1). */
-export const WEBHOOK_STATUSES = ['draft', 'pending', 'finalized', 'voided'] as const;
-export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
 /** Where an invoice stands with us: the first three and `voided` form the lattice, `needs_attention` parks. */
 export const INVOICE_STATES = ['draft', 'finalized', 'loaded', 'voided', 'needs_attention'] as const;

@@ -24,7 +24,7 @@ import {
   readUrl,
 } from './lenient-values.js';
 import { readIds } from './maker-prefix.js';
-import { EVENT_TYPES, type EventType, PAYLOAD_SCHEMA_VERSION, type WebhookStatus } from './names.js';
+import { EVENT_TYPES, EVENTS, type EventType, PAYLOAD_SCHEMA_VERSION } from './names.js';
 import { printable } from './printable.js';
 import { readStatus } from './status-words.js';
 import { withoutUrlQueriesInside } from './url-query.js';
@@ -157,7 +157,8 @@ function readEvent(
   const eventType = typeOf(metadata, payload);
   if (eventType === null) return refuse('invalid-metadata', 'metadata.eventType: missing', invoiceId);
   const header = headerOf(payload, invoiceId, ids.ids.tenantId);
-  const location = eventType === 'invoice_finalized' ? exportOf(payload) : null;
+  const { bringsFile } = EVENTS[eventType];
+  const location = bringsFile ? exportOf(payload) : null;
   const partnerId = readText(metadata.partnerId);
   const about = {
     eventTimestamp: readInstant(metadata.eventTimestamp),
@@ -176,9 +177,7 @@ function readEvent(
     ...(readEventId(metadata.eventId) === undefined ? ['metadata.eventId'] : []),
     ...Object.entries(about).flatMap(([field, value]) => (value === undefined ? [`metadata.${field}`] : [])),
     ...REQUIRED.filter((field) => header[field] === undefined).map((field) => `payload.${field}`),
-    ...(eventType === 'invoice_finalized' && location === null
-      ? ['payload.presignedUrl and its fields']
-      : []),
+    ...(bringsFile && location === null ? ['payload.presignedUrl and its fields'] : []),
   ];
   return { event, invoiceId, unread };
 }
@@ -193,7 +192,7 @@ function typeOf(metadata: JsonObject, payload: JsonObject | null): EventType | n
     return EVENT_TYPES.find((type) => lettersOf(type) === letters) ?? null;
   }
   const status = readStatus(readText(payload?.invoiceStatus));
-  return EVENT_TYPES.find((type) => STATUS_OF[type] === status) ?? null;
+  return EVENT_TYPES.find((type) => EVENTS[type].status === status) ?? null;
 }
 
 function lettersOf(word: string): string {
@@ -246,15 +245,8 @@ function exportOf(payload: JsonObject): ExportLocation | null {
   return { presignedUrl, presignedUrlExpiresAt, fileHashSha256, fileSizeBytes };
 }
 
-/** The status that goes with each event type (spec 3). */
-const STATUS_OF: Readonly<Record<EventType, WebhookStatus>> = {
-  invoice_created: 'draft',
-  invoice_finalized: 'finalized',
-  invoice_voided: 'voided',
-};
-
 function discrepanciesOf(event: InvoiceEvent): readonly StatedDiscrepancy[] {
-  const expected = STATUS_OF[event.eventType];
+  const expected = EVENTS[event.eventType].status;
   const { invoiceStatus } = event.invoice;
   if (invoiceStatus === undefined || invoiceStatus === expected) return [];
   return [{ rule: 'status-contradicts-type', stated: invoiceStatus, found: expected }];

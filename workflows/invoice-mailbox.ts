@@ -1,7 +1,8 @@
 /** What was said to an invoice workflow and not yet dealt with. Handlers only put it here: one that waits loses work. */
 
-import { getExternalWorkflowHandle, log, setHandler } from '@temporalio/workflow';
+import { getExternalWorkflowHandle, log, patched, setHandler } from '@temporalio/workflow';
 import type { InvoiceEvent } from '../contract/invoice-event.js';
+import { isEventType } from '../contract/names.js';
 import {
   type BackfillReply,
   backfillReplySignal,
@@ -83,10 +84,14 @@ export class InvoiceMailbox {
     this.isFileInDoubt ||= isFileInDoubt;
   }
 
-  /** Anything that reached us as a signal but is no event of this invoice is dropped: throwing would stall the run. */
+  /**
+   * Anything that reached us as a signal but is no event of this invoice is dropped: throwing would stall the run. Of an
+   * event that only a newer endpoint knows the type of, the service is asked what it came to.
+   */
   private post(event: unknown): void {
-    if (isEventOf(this.invoiceId, event)) this.events.push(event);
-    else log.warn('a signal that is no event of this invoice was dropped');
+    if (!isEventOf(this.invoiceId, event)) log.warn('a signal that is no event of this invoice was dropped');
+    else if (isEventType(event.eventType)) this.events.push(event);
+    else if (patched('ask-about-unknown-event')) this.lookUp(undefined);
   }
 
   private lookUp(request: LookUpRequest | undefined): void {
@@ -105,7 +110,6 @@ function isSameId(one: string | undefined, other: string): boolean {
 function isEventOf(invoiceId: string, value: unknown): value is InvoiceEvent {
   if (typeof value !== 'object' || value === null) return false;
   const { eventId, eventType, invoice } = value as Partial<InvoiceEvent>;
-  const isKnownType =
-    eventType === 'invoice_created' || eventType === 'invoice_finalized' || eventType === 'invoice_voided';
-  return typeof eventId === 'string' && isKnownType && isSameId(invoice?.invoiceId, invoiceId);
+  const isEvent = typeof eventId === 'string' && typeof eventType === 'string';
+  return isEvent && isSameId(invoice?.invoiceId, invoiceId);
 }

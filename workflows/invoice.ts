@@ -21,7 +21,7 @@ import {
 import type { InvoiceLedger } from '../activities/ledger.js';
 import type { LoadInvoiceResult } from '../activities/load-invoice.js';
 import type { ExportLocation, InvoiceEvent } from '../contract/invoice-event.js';
-import type { InvoiceState } from '../contract/names.js';
+import { type InvoiceState, rankOfEvent } from '../contract/names.js';
 import { askAboutVoid } from './ask-about-void.js';
 import { askService } from './ask-service.js';
 import { type Failure, failureOf } from './failure.js';
@@ -133,7 +133,7 @@ class InvoiceRun {
     const wasParked = this.knowledge.attention !== null;
     this.recallFrom(ledger);
     // Whoever tells again of a void that a person undid says nothing new.
-    const isUndone = event.eventType === 'invoice_voided' && ledger.isRestored === true;
+    const isUndone = rankOfEvent(event.eventType) === 'voided' && ledger.isRestored === true;
     const take = isUndone ? lifecycle.ignore : lifecycle.hear;
     this.knowledge = take(this.knowledge, event);
     if (event.export !== null) this.startSeriesAfresh();

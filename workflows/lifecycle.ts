@@ -9,10 +9,15 @@
  */
 
 import type { ExportLocation, InvoiceEvent } from '../contract/invoice-event.js';
-import type { EventType, InvoiceState, WebhookStatus } from '../contract/names.js';
+import {
+  type InvoiceState,
+  RANK_OF_STATUS,
+  RANKS,
+  type Rank,
+  rankOfEvent,
+  type WebhookStatus,
+} from '../contract/names.js';
 import type { VoidWord } from '../warehouse/warehouse.js';
-
-export type Rank = 'nothing' | 'draft' | 'finalized' | 'voided';
 
 /** A file that an event announced. */
 export interface Announcement {
@@ -67,19 +72,6 @@ export type Step =
   | 'attention'
   | 'done';
 
-const RANKS: readonly Rank[] = ['nothing', 'draft', 'finalized', 'voided'];
-const RANK_OF_EVENT: Readonly<Record<EventType, Rank>> = {
-  invoice_created: 'draft',
-  invoice_finalized: 'finalized',
-  invoice_voided: 'voided',
-};
-/** `pending` is a known status without effect: such an invoice exists, no more. */
-const RANK_OF_STATUS: Readonly<Record<WebhookStatus, Rank>> = {
-  draft: 'draft',
-  pending: 'draft',
-  finalized: 'finalized',
-  voided: 'voided',
-};
 const RANK_OF_STATE: Readonly<Record<InvoiceState, Rank>> = {
   draft: 'draft',
   finalized: 'finalized',
@@ -111,13 +103,14 @@ export function hear(knowledge: Knowledge, event: InvoiceEvent): Knowledge {
   if (event.isTestEvent || knowledge.seen.includes(event.eventId)) return knowledge;
   const { eventId, eventTimestamp, export: location } = event;
   const announced = location === null ? null : { eventId, eventTimestamp, location };
-  const isVoid = event.eventType === 'invoice_voided' && knowledge.rank !== 'voided';
+  const heard = rankOfEvent(event.eventType);
+  const isVoid = heard === 'voided' && knowledge.rank !== 'voided';
   // Something new was said: a void that was denied is asked about once more.
   const isDenied = knowledge.voidWord === 'contradicted';
   return {
     ...knowledge,
     seen: [...knowledge.seen, eventId],
-    rank: higher(knowledge.rank, RANK_OF_EVENT[event.eventType]),
+    rank: higher(knowledge.rank, heard),
     voidWord: isDenied ? 'event' : (knowledge.voidWord ?? (isVoid ? 'event' : null)),
     announcement: newer(knowledge.announcement, announced),
     // Something new was said: what was parked is tried again.

@@ -13,7 +13,7 @@ import { CSV_HEADERS, type CsvHeader } from '../../contract/columns.js';
 import type { ArchivedFile } from '../../contract/csv-file.js';
 import { CsvScanner } from '../../contract/csv-scanner.js';
 import type { InvoiceHeader } from '../../contract/invoice-event.js';
-import type { EventType } from '../../contract/names.js';
+import { EVENTS, type EventType } from '../../contract/names.js';
 import { openWarehouse } from '../../warehouse/open-warehouse.js';
 import type { OpenWarehouseOptions } from '../../warehouse/opening.js';
 import type { LoadOutcome, LoadRequest, Warehouse } from '../../warehouse/warehouse.js';
@@ -185,11 +185,6 @@ let nextEvent = 1;
 export function anEvent(eventType: EventType, overrides: EventOverrides = {}): ArchivedEvent {
   const number = `${nextEvent++}`.padStart(12, '0');
   const eventId = overrides.eventId ?? `eeeeeeee-0000-4000-8000-${number}`;
-  const status = {
-    invoice_created: 'draft',
-    invoice_finalized: 'finalized',
-    invoice_voided: 'voided',
-  } as const;
   const verdict = overrides.verdict ?? 'accepted';
   return {
     eventId,
@@ -209,7 +204,7 @@ export function anEvent(eventType: EventType, overrides: EventOverrides = {}): A
         tenantId: 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa',
         partnerTenantId: 'acme',
         invoiceNumber: 'INV-1',
-        invoiceStatus: status[eventType],
+        invoiceStatus: EVENTS[eventType].status,
         invoiceStartDate: '2026-02-01T00:00:00Z',
         invoiceEndDate: '2026-02-28T23:59:59Z',
         invoiceDate: '2026-02-28T00:00:00Z',
@@ -219,15 +214,14 @@ export function anEvent(eventType: EventType, overrides: EventOverrides = {}): A
         totalTransactionCount: 1,
         ...overrides.header,
       },
-      export:
-        eventType === 'invoice_finalized'
-          ? {
-              presignedUrl: 'https://storage.example/f.csv',
-              presignedUrlExpiresAt: '2026-03-02T00:00:00Z',
-              fileHashSha256: overrides.fileHashSha256 ?? '0'.repeat(64),
-              fileSizeBytes: overrides.fileSizeBytes ?? 1,
-            }
-          : null,
+      export: EVENTS[eventType].bringsFile
+        ? {
+            presignedUrl: 'https://storage.example/f.csv',
+            presignedUrlExpiresAt: '2026-03-02T00:00:00Z',
+            fileHashSha256: overrides.fileHashSha256 ?? '0'.repeat(64),
+            fileSizeBytes: overrides.fileSizeBytes ?? 1,
+          }
+        : null,
     },
   };
 }

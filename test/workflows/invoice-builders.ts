@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { ExportLocation, InvoiceEvent, InvoiceHeader } from '../../contract/invoice-event.js';
-import type { EventType } from '../../contract/names.js';
+import { EVENTS, type EventType } from '../../contract/names.js';
 
 export const PARTNER_ID = '0b0b0b0b-0000-4000-8000-000000000001';
 
@@ -46,9 +46,7 @@ export function anEvent(
   } = {},
 ): InvoiceEvent {
   const { invoiceId = randomUUID(), eventId = randomUUID(), at = '2026-03-09T10:00:00Z' } = overrides;
-  const invoiceStatus = (
-    { invoice_created: 'draft', invoice_finalized: 'finalized', invoice_voided: 'voided' } as const
-  )[eventType];
+  const { status: invoiceStatus, bringsFile } = EVENTS[eventType];
   return {
     eventId,
     eventTimestamp: at,
@@ -56,6 +54,6 @@ export function anEvent(
     partnerId: PARTNER_ID,
     isTestEvent: false,
     invoice: aHeader({ invoiceId, invoiceStatus }),
-    export: eventType === 'invoice_finalized' ? (overrides.location ?? aLocation()) : null,
+    export: bringsFile ? (overrides.location ?? aLocation()) : null,
   };
 }

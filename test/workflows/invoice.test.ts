@@ -444,6 +444,25 @@ describe.concurrent('invoice', () => {
     expect(world.loads).toHaveLength(2);
   });
 
+  test('asks the service about an event whose type only a newer endpoint knows', async () => {
+    const world = aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'voided', header: {} }) });
+    await play(
+      world,
+      async (stage) => {
+        await stage.send(created());
+        await stage.until('draft');
+        const unknown = {
+          ...created(),
+          eventType: 'invoice_reversed',
+          invoice: { invoiceId: stage.invoiceId },
+        };
+        await stage.handle().signal('invoiceEvent', unknown);
+        expect(await stage.result()).toMatchObject({ state: 'voided' });
+      },
+      { overdueAfter: ['1 h'] },
+    );
+  });
+
   test('drops a signal that is no event of the invoice, and does not stall', async () => {
     const world = aWorld();
     await play(world, async (underTest) => {

@@ -5,7 +5,8 @@
 
 import type { Fact } from '../../archive/archive.js';
 import type { Decided, Decision } from '../warehouse.js';
-import { deriveInvoice, type InvoiceLines } from './derive-invoice.js';
+import { deriveInvoice } from './derive-invoice.js';
+import type { InvoiceLines } from './invoice-lines.js';
 
 export function checkDecision(
   decision: Decision,

@@ -6,7 +6,7 @@
  */
 
 import type { VoidWord } from '../warehouse.js';
-import type { AttentionLine } from './derive-invoice.js';
+import type { AttentionLine } from './invoice-lines.js';
 
 /** Code of the attention that stands while the service denies a void. */
 export const VOID_CONTRADICTED = 'void-contradicted';

@@ -2,14 +2,8 @@
 
 import { wellFormedJson } from '../../contract/well-formed.js';
 import type { Row, Statements } from '../duckdb/statements.js';
-import {
-  type AttentionLine,
-  type DerivedInvoice,
-  deriveInvoice,
-  type Evidence,
-  type InvoiceLines,
-  type LoadLine,
-} from './derive-invoice.js';
+import { type DerivedInvoice, deriveInvoice } from './derive-invoice.js';
+import type { AttentionLine, Evidence, InvoiceLines, LoadLine } from './invoice-lines.js';
 
 /** What an invoice's row says of the lines that it was made of. */
 export interface HeldInvoice {

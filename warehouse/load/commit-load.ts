@@ -8,13 +8,9 @@ import { isCurrency } from '../csv/currencies.js';
 import type { Session } from '../duckdb/session.js';
 import type { Row, Statements } from '../duckdb/statements.js';
 import { LoadedMeanwhileError, LoadLostError, MisreadError } from '../errors.js';
-import {
-  contradictions,
-  type DerivedInvoice,
-  deriveInvoice,
-  type InvoiceLines,
-  type LoadLine,
-} from '../ledger/derive-invoice.js';
+import { contradictions } from '../ledger/derive-discrepancies.js';
+import { type DerivedInvoice, deriveInvoice } from '../ledger/derive-invoice.js';
+import type { InvoiceLines, LoadLine } from '../ledger/invoice-lines.js';
 import { readInvoiceLines, writeInvoices } from '../ledger/invoice-states.js';
 import type { FileLoadOutcome, LoadedRows } from '../warehouse.js';
 import type { FileLoad, LoadPlaces } from './file-load.js';

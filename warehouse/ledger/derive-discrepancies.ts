@@ -1,0 +1,125 @@
+/** Where the service's statements about an invoice differ from each other or from the file that is loaded. */
+
+import { compareDecimals } from '../../contract/decimal.js';
+import { isWebhookStatus, WEBHOOK_STATUSES } from '../../contract/names.js';
+import { statusOf } from './derive-header.js';
+import { compare, latest } from './instants.js';
+import type { DiscrepancyLine, Evidence, HeaderCells, LoadLine } from './invoice-lines.js';
+
+/** Everything that two honest sources say differently of an invoice; nothing of it stops a load. */
+export function discrepanciesOf(
+  evidence: readonly Evidence[],
+  current: LoadLine | null,
+  header: HeaderCells,
+): readonly DiscrepancyLine[] {
+  return [
+    ...announcedDiscrepancies(current, evidence),
+    ...loadDiscrepancies(current, header),
+    ...statusDiscrepancies(evidence),
+    ...unknownStatus(evidence),
+  ];
+}
+
+/** Compares what the header states with what a load holds; shared with the load, which refuses on it without a hash. */
+export function contradictions(
+  stated: Pick<HeaderCells, 'stated_total' | 'stated_shipments' | 'currency_code'>,
+  load: Pick<LoadLine, 'shipments' | 'billing_cost' | 'currencies'>,
+): readonly { readonly rule: string; readonly stated: string; readonly found: string }[] {
+  const found: { rule: string; stated: string; found: string }[] = [];
+  const { currency_code: currency, stated_shipments: count, stated_total: total } = stated;
+  if (currency !== null && load.shipments > 0 && load.currencies !== currency) {
+    found.push({ rule: 'currency', stated: currency, found: load.currencies });
+  } else if (currency === null && load.currencies.includes(',')) {
+    found.push({ rule: 'currency', stated: 'one currency', found: load.currencies });
+  }
+  if (count !== null && count !== load.shipments) {
+    found.push({ rule: 'shipment-count', stated: `${count}`, found: `${load.shipments}` });
+  }
+  if (total !== null && compareDecimals(total, load.billing_cost) !== 0) {
+    found.push({ rule: 'total-amount', stated: total, found: load.billing_cost });
+  }
+  return found;
+}
+
+function loadDiscrepancies(load: LoadLine | null, header: HeaderCells): readonly DiscrepancyLine[] {
+  if (load === null) return [];
+  const from = { file_sha256: load.file_sha256, event_id: null, recorded_at: load.loaded_at };
+  const found = [...contradictions(header, load)];
+  const [start, end] = [header.invoice_start_date?.slice(0, 10), header.invoice_end_date?.slice(0, 10)];
+  if (load.first_ship_date !== null && load.last_ship_date !== null) {
+    const isBefore = start !== undefined && load.first_ship_date < start;
+    const isAfter = end !== undefined && load.last_ship_date > end;
+    if (isBefore || isAfter) {
+      found.push({
+        rule: 'period',
+        stated: `${start ?? '…'} to ${end ?? '…'}`,
+        found: `${load.first_ship_date} to ${load.last_ship_date}`,
+      });
+    }
+  }
+  if (!load.ends_with_line_end)
+    found.push({ rule: 'no-final-line-end', stated: 'CRLF', found: 'end of file' });
+  return found.map((line) => ({ ...line, ...from }));
+}
+
+/**
+ * What the newest event announced against the file that counts, by whatever way it came: a URL that the service made
+ * later, its export and a person's file are all held against it.
+ */
+function announcedDiscrepancies(
+  load: LoadLine | null,
+  evidence: readonly Evidence[],
+): readonly DiscrepancyLine[] {
+  const announced = evidence
+    .filter((line) => line.announced_sha256 !== null)
+    .reduce<Evidence | null>((best, line) => {
+      if (best === null) return line;
+      return compare(line.stamp + line.event_id, best.stamp + best.event_id) > 0 ? line : best;
+    }, null);
+  if (load === null || announced === null) return [];
+  // Hash and size are those of the encoded file: what came is what was announced.
+  if (announced.announced_sha256 === load.encoded_sha256) return [];
+  const { announced_sha256: hash, announced_size_bytes: size, event_id, noted_at } = announced;
+  const recorded_at = latest([load.loaded_at, noted_at]) ?? load.loaded_at;
+  const of = { file_sha256: load.file_sha256, event_id, recorded_at };
+  const found: DiscrepancyLine[] = [];
+  if (hash !== null && hash !== load.file_sha256) {
+    found.push({ rule: 'announced-hash', stated: hash, found: load.file_sha256, ...of });
+  }
+  if (size !== null && size !== load.file_size_bytes) {
+    found.push({ rule: 'announced-size', stated: `${size}`, found: `${load.file_size_bytes}`, ...of });
+  }
+  return found;
+}
+
+function statusDiscrepancies(evidence: readonly Evidence[]): readonly DiscrepancyLine[] {
+  return evidence
+    .filter((line) => line.event_type !== null && line.invoice_status !== statusOf(line))
+    .map((line) => ({
+      rule: 'status-contradicts-type',
+      stated: line.event_type ?? '',
+      found: line.invoice_status ?? 'no status',
+      file_sha256: null,
+      event_id: line.event_id,
+      recorded_at: line.noted_at,
+    }));
+}
+
+/** The newest details answer names a status that nobody knows: it may mean a void, so a person has to read it. */
+function unknownStatus(evidence: readonly Evidence[]): readonly DiscrepancyLine[] {
+  const details = evidence.filter((line) => line.event_id === null && line.invoice_status !== null);
+  const newest = details.toSorted((a, b) => compare(b.noted_at, a.noted_at))[0];
+  const word = newest?.invoice_status ?? null;
+  if (newest === undefined || word === null || isWebhookStatus(word)) return [];
+  const found = `none of ${WEBHOOK_STATUSES.join(', ')}`;
+  return [
+    {
+      rule: 'unknown-status',
+      stated: word,
+      found,
+      file_sha256: null,
+      event_id: null,
+      recorded_at: newest.noted_at,
+    },
+  ];
+}

@@ -1,0 +1,113 @@
+/** What the ledgers say about an invoice, line by line, and the row that is made of them. */
+
+import type { InvoiceState } from '../../contract/names.js';
+import type { Proof, VoidWord } from '../warehouse.js';
+
+export const HEADER_CELLS = [
+  'partner_invoice_id',
+  'invoice_level',
+  'tenant_id',
+  'partner_tenant_id',
+  'invoice_number',
+  'invoice_start_date',
+  'invoice_end_date',
+  'invoice_date',
+  'invoice_due_date',
+  'currency_code',
+  'stated_total',
+  'stated_shipments',
+] as const;
+export type HeaderCell = (typeof HEADER_CELLS)[number];
+export type HeaderCells = Readonly<Record<Exclude<HeaderCell, 'stated_shipments'>, string | null>> & {
+  readonly stated_shipments: number | null;
+};
+
+/** A line of `read-evidence.sql`: an event that counts (with `event_id`) or a details answer (without). */
+export interface Evidence extends HeaderCells {
+  readonly noted_at: string;
+  readonly stamp: string;
+  readonly event_id: string | null;
+  readonly event_type: string | null;
+  readonly invoice_status: string | null;
+  readonly partner_id: string | null;
+  readonly announced_sha256: string | null;
+  readonly announced_size_bytes: number | null;
+}
+
+/** A line of `read-loads.sql`: a version. */
+export interface LoadLine {
+  readonly load_id: number;
+  readonly version: number;
+  readonly file_sha256: string;
+  readonly announced_sha256: string | null;
+  /** The announced hash where it was that of the file as HTTP encoded it; else null. */
+  readonly encoded_sha256: string | null;
+  readonly file_size_bytes: number;
+  readonly shipments: number;
+  readonly billing_cost: string;
+  readonly currency_code: string | null;
+  readonly currencies: string;
+  readonly first_ship_date: string | null;
+  readonly last_ship_date: string | null;
+  readonly ends_with_line_end: boolean;
+  readonly loaded_at: string;
+}
+
+/** A line of `read-attention.sql`. */
+export interface AttentionLine {
+  readonly noted_at: string;
+  readonly is_open: boolean;
+  readonly code: string | null;
+  readonly reason: string | null;
+  /** null: it needs a person. `failure`: what goes wrong while work goes on. The others are a person's decisions. */
+  readonly kind: 'failure' | 'restored' | 'version' | null;
+  /** Who decided; null: billsync itself. */
+  readonly told_by: string | null;
+  /** Of `version`: the file that was chosen, and the instant that it is as new as. */
+  readonly file_sha256: string | null;
+  readonly counts_from: string | null;
+}
+
+export interface InvoiceLines {
+  readonly evidence: readonly Evidence[];
+  readonly loads: readonly LoadLine[];
+  readonly attention: readonly AttentionLine[];
+}
+
+/** A row of `invoice_state` without its id. */
+export interface InvoiceRow extends HeaderCells {
+  readonly state: InvoiceState;
+  readonly reason_code: string | null;
+  readonly reason: string | null;
+  readonly state_since: string;
+  readonly service_status: string | null;
+  readonly current_load_id: number | null;
+  readonly proof: Proof | null;
+  readonly partner_id: string | null;
+  readonly event_id: string | null;
+  readonly first_heard_at: string;
+  readonly created_at: string | null;
+  readonly finalized_at: string | null;
+  readonly first_loaded_at: string | null;
+  readonly loaded_at: string | null;
+  readonly voided_at: string | null;
+  readonly attention_at: string | null;
+  readonly resolved_at: string | null;
+  readonly versions: number;
+  /** How many lines of the attention ledger it was made of. */
+  readonly notes: number;
+  /** On whose word it is voided; null: it is not. */
+  readonly void_word: VoidWord | null;
+  readonly restored_at: string | null;
+  /** JSON list of voids that were undone, each with `voided_at` and `restored_at`; null: none. */
+  readonly past_voids: string | null;
+}
+
+export interface DiscrepancyLine {
+  readonly rule: string;
+  readonly stated: string;
+  readonly found: string;
+  readonly file_sha256: string | null;
+  readonly event_id: string | null;
+  readonly recorded_at: string;
+}
