@@ -47,7 +47,7 @@ export function withQuery(
 ): string {
   const parameters = new URLSearchParams();
   for (const name of Object.keys(query)) {
-    if (name in changes) continue;
+    if (Object.hasOwn(changes, name)) continue;
     for (const value of all(query, name)) if (value !== '' || name === 'zone') parameters.append(name, value);
   }
   for (const [name, value] of Object.entries(changes)) if (value !== null) parameters.append(name, value);

@@ -95,7 +95,8 @@ export function checkInstant(filter: string, value: string): string {
   if (day?.[1]) {
     checkDate(filter, day[1]);
     const parsed = new Date(day[2] === undefined ? `${value}T23:59:59.999Z` : value);
-    if (!Number.isNaN(parsed.getTime())) return parsed.toISOString();
+    // A time zone can move the last day of 9999 into a year of five digits, which no database reads.
+    if (!Number.isNaN(parsed.getTime()) && /^\d{4}-/.test(parsed.toISOString())) return parsed.toISOString();
   }
   throw new ReportFilterError(
     filter,

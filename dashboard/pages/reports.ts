@@ -66,7 +66,7 @@ export async function registerReports(app: FastifyInstance, context: PageContext
 }
 
 /** Judged before anything is read, so that a page which is sent in parts has the right status as well. */
-function refuses(report: ReportDefinition, query: Query): boolean {
+export function refuses(report: ReportDefinition, query: Query): boolean {
   try {
     bindParameters(report, parametersOf(report, query));
     checkFilters(filtersOf(query));

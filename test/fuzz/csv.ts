@@ -7,7 +7,8 @@ import { CSV_HEADERS } from '../../contract/columns.js';
 import type { Dice } from '../simulation/dice.js';
 import type { FuzzRun } from '../support/hostile/fuzz.js';
 import { damaged } from '../support/hostile/hostile-json.js';
-import { INVOICE, openReaders } from '../warehouse/load/two-readers.js';
+import { INVOICE } from '../warehouse/load/any-csv-file.js';
+import { type Forms, openReaders } from '../warehouse/load/two-readers.js';
 
 export const summary = 'CSV files at the byte scan and the load behind it';
 export const quickCases = 100;
@@ -16,23 +17,34 @@ export async function open(): Promise<FuzzRun> {
   const readers = await openReaders();
   return {
     async play(dice) {
-      const why = dice.chance(0.3) ? await playForms(dice) : (await readers.compare(hostileCsv(dice))).why;
+      const [why = null] = await playAll([dice]);
       if (why !== null) throw new Error(why);
     },
+    playAll,
     close: () => readers.close(),
   };
 
-  function playForms(dice: Dice): Promise<string | null> {
-    const rows = someRows(dice);
-    const specified = inForm(dice, rows, { names: CSV_HEADERS, ends: ['\r\n'], zeros: false });
-    const names: string[] = [...CSV_HEADERS];
-    if (dice.chance(0.5)) shuffle(dice, names);
-    for (let more = dice.between(0, 2); more > 0; more -= 1) {
-      names.splice(dice.between(0, names.length), 0, `${dice.pick(ADDED)}${more}`);
-    }
-    const ends = dice.pick([['\n'], ['\r\n'], ['\n', '\r\n']]);
-    return readers.compareForms(specified, inForm(dice, rows, { names, ends, zeros: dice.chance(0.5) }));
+  async function playAll(all: readonly Dice[]): Promise<readonly (string | null)[]> {
+    const cases = all.map((dice) => (dice.chance(0.3) ? twoForms(dice) : hostileCsv(dice)));
+    const files = cases.filter((one) => Buffer.isBuffer(one));
+    const forms = cases.filter((one): one is Forms => !Buffer.isBuffer(one));
+    const ofFiles = [...(await readers.compare(files))];
+    const ofForms = [...(await readers.compareForms(forms))];
+    return cases.map((one) => (Buffer.isBuffer(one) ? ofFiles : ofForms).shift()?.why ?? null);
   }
+}
+
+/** The same rows as specified and in another form. */
+function twoForms(dice: Dice): Forms {
+  const rows = someRows(dice);
+  const specified = inForm(dice, rows, { names: CSV_HEADERS, ends: ['\r\n'], zeros: false });
+  const names: string[] = [...CSV_HEADERS];
+  if (dice.chance(0.5)) shuffle(dice, names);
+  for (let more = dice.between(0, 2); more > 0; more -= 1) {
+    names.splice(dice.between(0, names.length), 0, `${dice.pick(ADDED)}${more}`);
+  }
+  const ends = dice.pick([['\n'], ['\r\n'], ['\n', '\r\n']]);
+  return { specified, other: inForm(dice, rows, { names, ends, zeros: dice.chance(0.5) }) };
 }
 
 const ADDED = ['Fuel', 'a,b', 'a"b', '__proto__', '日本', ' x '];

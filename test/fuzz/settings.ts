@@ -1,8 +1,7 @@
 /** Any settings file and environment: they are taken, or refused with a sentence that quotes no secret. */
 
 import { writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadSettings } from '../../config/load-settings.js';
 import { SETTING_DEFINITIONS } from '../../config/setting-definitions.js';
@@ -10,6 +9,7 @@ import { SettingsError } from '../../config/settings-error.js';
 import type { Dice } from '../simulation/dice.js';
 import type { FuzzRun } from '../support/hostile/fuzz.js';
 import { damaged, hostileJson, hostileText } from '../support/hostile/hostile-json.js';
+import { makeMemoryFolder } from '../support/memory-folder.js';
 
 export const summary = 'settings files and environments';
 export const quickCases = 200;
@@ -18,7 +18,7 @@ export const quickCases = 200;
 const SECRET = 'sEcReT-4711';
 
 export async function open(): Promise<FuzzRun> {
-  const folder = await mkdtemp(join(tmpdir(), 'fuzz-settings-'));
+  const folder = await makeMemoryFolder('fuzz-settings-');
   const path = join(folder, 'billsync.yaml');
   return {
     play(dice) {

@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.js';
+import { ReportFilterError } from '../../reports/errors.js';
+import { checkFilters } from '../../reports/report-filters.js';
 import { openReportSession, type SessionRequest } from '../../reports/report-session.js';
 import { runReport } from '../../reports/run-report.js';
 import { INJECTIONS } from '../support/hostile/injections.js';
@@ -236,3 +238,10 @@ describe('the head', () => {
     expect(result.head.notes.join(' ')).toContain('Contradicted by their own header or event: 1 invoice');
   });
 });
+
+test.each(['9999-12-31T23:59:59-14:00', '0000-01-01T00:00:00+14:00'])(
+  'the instant %s, which lies in no year of four digits, is refused',
+  (asKnownOn) => {
+    expect(() => checkFilters({ asKnownOn })).toThrow(ReportFilterError);
+  },
+);

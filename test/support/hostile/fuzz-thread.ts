@@ -1,7 +1,7 @@
 /** The thread in which a fuzz target is played, so that a case that never ends can be ended from outside. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { fuzzTargets, playCase } from './fuzz.js';
+import { AT_ONCE, fuzzTargets, playCases } from './fuzz.js';
 
 export interface FuzzThreadData {
   readonly target: string;
@@ -19,10 +19,12 @@ const found = (await fuzzTargets()).get(target);
 if (found === undefined) throw new RangeError(`No fuzz target ${target}.`);
 const run = await found.open();
 let nth = first;
-for (; nth < cases || Date.now() < untilMs; nth += 1) {
+const step = run.playAll === undefined ? 1 : AT_ONCE;
+for (; nth < cases || Date.now() < untilMs; nth += step) {
   Atomics.store(progress, 0, nth);
-  const crash = await playCase(run, seed, nth);
-  if (crash !== null) parentPort?.postMessage(crash);
+  for (const crash of await playCases(run, seed, { first: nth, end: nth + step })) {
+    parentPort?.postMessage(crash);
+  }
 }
 Atomics.store(progress, 0, nth);
 await run.close?.();

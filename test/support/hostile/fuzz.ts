@@ -22,6 +22,8 @@ export interface FuzzRun {
    * expected refusal is no crash and is caught inside.
    */
   play(dice: Dice): void | Promise<void>;
+  /** Plays many at once, where that costs much less: for each what was wrong with it, null when it held. */
+  playAll?(dice: readonly Dice[]): Promise<readonly (string | null)[]>;
   close?(): Promise<void>;
 }
 
@@ -53,6 +55,28 @@ export async function fuzzTargets(): Promise<ReadonlyMap<string, FuzzTarget>> {
 /** The dice of one case. */
 export function diceOf(seed: number, nth: number): Dice {
   return createDice((Math.imul(seed, 0x85ebca6b) ^ nth) >>> 0);
+}
+
+/** How many cases are played at once where a target can. */
+export const AT_ONCE = 128;
+
+/** Plays the cases from one number up to another, at once where the target can. @returns those that did not hold */
+export async function playCases(
+  run: FuzzRun,
+  seed: number,
+  { first, end }: { readonly first: number; readonly end: number },
+): Promise<readonly Crash[]> {
+  const numbers = Array.from({ length: end - first }, (_, index) => first + index);
+  if (run.playAll !== undefined) {
+    const found = await run.playAll(numbers.map((nth) => diceOf(seed, nth)));
+    return found.flatMap((error, index) => (error === null ? [] : [{ nth: first + index, error }]));
+  }
+  const crashes: Crash[] = [];
+  for (const nth of numbers) {
+    const crash = await playCase(run, seed, nth);
+    if (crash !== null) crashes.push(crash);
+  }
+  return crashes;
 }
 
 /** @returns what the case threw; null: it held */

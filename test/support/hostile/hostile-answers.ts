@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { hostileCsv } from '../../fuzz/csv.js';
 import { hostileDetails } from '../../fuzz/details.js';
-import { INVOICE } from '../../warehouse/load/two-readers.js';
+import { INVOICE } from '../../warehouse/load/any-csv-file.js';
 import { aDelivery } from '../../webhook/a-delivery.js';
 import type { ForeignQuirk } from '../foreign-service/foreign-service.js';
 import { type HostileInput, type HostileWorld, times } from './hostile-world.js';

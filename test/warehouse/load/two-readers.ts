@@ -3,43 +3,45 @@
  * on the verdict, on the findings, and on every cell of what is good, which is read whole and cut into chunks.
  */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { CSV_HEADERS } from '../../../contract/columns.js';
 import { type ArchivedFile, CSV_TOLERANCES, type CsvScan } from '../../../contract/csv-file.js';
 import { CsvScanner } from '../../../contract/csv-scanner.js';
-import { isNothing } from '../../../contract/invisible.js';
+import { temporaryName } from '../../../ops/durable-files.js';
 import { isCurrency } from '../../../warehouse/csv/currencies.js';
 import { findBrokenRows } from '../../../warehouse/csv/find-broken-rows.js';
 import { Database } from '../../../warehouse/duckdb/database.js';
 import { sql } from '../../../warehouse/duckdb/sql.js';
 import type { Row } from '../../../warehouse/duckdb/statements.js';
-import { cutIntoChunks, numberChunks } from '../../../warehouse/load/chunks.js';
+import { type Chunks, cutIntoChunks, numberChunks } from '../../../warehouse/load/chunks.js';
 import { tolerate } from '../../../warehouse/load/tolerate.js';
-import { readReference } from './reference-reader.js';
+import { makeMemoryFolder } from '../../support/memory-folder.js';
+import { anyCsvFile, INVOICE } from './any-csv-file.js';
+import { type ReferenceVerdict, readReference } from './reference-reader.js';
 
-export const INVOICE = '7f3a0000-1111-4222-8333-444455556666';
-const AT_ONCE = 4;
+const AT_ONCE = 64;
 /** Each text behind a mark, since node-api drops a byte order mark that a text begins with; DuckDB holds it. */
 const MARKED_CELLS = `
-    select row_is_good, '|' || columns(* exclude (chunk, row_is_good))::varchar
-    from checked_csv([$csv_path], $invoice_id)`;
+    select chunk, row_is_good, '|' || columns(* exclude (chunk, row_is_good))::varchar
+    from checked_csv(
+        [$folder || '/' || number || '.csv' for number in range($files::integer)], $invoice_id)`;
 /** Files are small here, so they are cut more often than real ones. */
 const RECORDS_PER_CUT = 2;
-const MARKED_STRETCHES = `
-    select row_number, '|' || columns(* exclude (load_id, row_number))::varchar
-    from numbered_chunks(1, $folder, $chunks::integer, $invoice_id)
-    order by row_number`;
+/** As the load of a tolerated file cuts it; those here have one chunk each. */
+const RECORDS_PER_TOLERATED = 122_880;
 
 const STATEMENTS: Readonly<Record<string, string>> = {
-  'marked-chunks': MARKED_STRETCHES,
-  'marked-rows': `select row_number, '|' || columns(* exclude (load_id, row_number))::varchar
-    from numbered_csv(1, $csv_path, $invoice_id) order by row_number`,
+  'marked-cells': MARKED_CELLS,
+  'marked-chunks': `
+    select row_number, '|' || columns(* exclude (load_id, row_number))::varchar
+    from numbered_chunks(1, $folder, $chunks::integer, $invoice_id)
+    order by row_number`,
   'marked-tolerated': `
     select row_number, '|' || columns(* exclude (load_id, row_number, added_columns))::varchar
-    from numbered_tolerated(1, $folder, $chunks::integer, $invoice_id) order by row_number`,
+    from numbered_tolerated(1, $folder, $chunks::integer, $invoice_id)
+    order by row_number`,
 };
 
 export interface Confrontation {
@@ -57,31 +59,42 @@ export async function confront(options: {
   const readers = await openReaders();
   const disagreements: { why: string; bytes: Buffer }[] = [];
   let [good, done] = [0, 0];
-  const queue = fc.sample(anyFile(), { numRuns: options.files, seed: options.seed });
-  const reader = async (): Promise<void> => {
-    for (let bytes = queue.pop(); bytes !== undefined; bytes = queue.pop()) {
-      const { why, isGood } = await readers.compare(bytes);
+  const all = fc.sample(anyCsvFile(), { numRuns: options.files, seed: options.seed });
+  for (let first = 0; first < all.length; first += AT_ONCE) {
+    const some = all.slice(first, first + AT_ONCE);
+    for (const [index, { why, isGood }] of (await readers.compare(some)).entries()) {
       if (isGood) good += 1;
-      if (why !== null) disagreements.push({ why, bytes });
+      if (why !== null) disagreements.push({ why, bytes: some[index] ?? Buffer.of() });
       done += 1;
-      options.onProgress?.(done);
     }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, reader));
+    options.onProgress?.(done);
+  }
   await readers.close();
   return { files: done, good, refused: done - good, disagreements };
 }
 
+/** `why` is null when both readers say the same. */
+export interface Verdict {
+  readonly why: string | null;
+  readonly isGood: boolean;
+}
+
+/** Rows in two forms. */
+export interface Forms {
+  readonly specified: Buffer;
+  readonly other: Buffer;
+}
+
+/** Each asks DuckDB for all files at once, since a question takes longer than reading a small file. */
 export interface Readers {
-  /** @returns `why` is null when both readers say the same */
-  compare(bytes: Buffer): Promise<{ readonly why: string | null; readonly isGood: boolean }>;
+  compare(files: readonly Buffer[]): Promise<readonly Verdict[]>;
   /** Whether a file of another form comes to the same rows under all tolerances, or is refused as the specified one is. */
-  compareForms(specified: Buffer, other: Buffer): Promise<string | null>;
+  compareForms(files: readonly Forms[]): Promise<readonly Verdict[]>;
   close(): Promise<void>;
 }
 
 export async function openReaders(): Promise<Readers> {
-  const folder = await mkdtemp(join(tmpdir(), 'billsync-readers-'));
+  const folder = await makeMemoryFolder('billsync-readers-');
   const database = await Database.open({
     path: join(folder, 'x.duckdb'),
     folders: [folder],
@@ -89,38 +102,9 @@ export async function openReaders(): Promise<Readers> {
     memoryLimit: null,
     statements: (name) => STATEMENTS[name] ?? sql(name),
   });
-  let files = 0;
-  const written = async <T>(bytes: Buffer, use: (path: string) => Promise<T>): Promise<T> => {
-    files += 1;
-    const path = join(folder, `${files}.csv`);
-    await writeFile(path, bytes);
-    return use(path).finally(() => rm(path));
-  };
   return {
-    compare: (bytes) => written(bytes, (path) => compare(database, path, bytes)),
-    compareForms: (specified, other) =>
-      written(specified, async (path) => {
-        const isGood = readReference(specified, INVOICE).isGood;
-        const file = { invoiceId: INVOICE, file: { sizeBytes: other.length, scan: scanOf(other) } };
-        const read = await written(other, (csvPath) =>
-          tolerate({ ...file, csvPath }, CSV_TOLERANCES, database.temporaryFolder),
-        );
-        if (read === null || 'outcome' in read) return isGood ? 'tolerated, a good file is refused' : null;
-        const { folder: chunks, count, discard } = read.chunks;
-        try {
-          // A header alone is for the load to judge.
-          if (!isGood) return count === 0 ? null : 'tolerated, a bad file is taken';
-          return await database.use(async (session) => {
-            const wanted = await session.all('marked-rows', { csv_path: path, invoice_id: INVOICE });
-            await session.script(numberChunks(count, 122_880));
-            const params = { folder: chunks, chunks: count, invoice_id: INVOICE };
-            const found = count === 0 ? [] : await session.once('marked-tolerated', params);
-            return same(found, wanted) ? null : 'tolerated, it has other rows';
-          });
-        } finally {
-          await discard();
-        }
-      }),
+    compare: (files) => together(files, (some) => compareAll(database, some)),
+    compareForms: (files) => together(files, (some) => compareAllForms(database, some)),
     async close() {
       database.close();
       await rm(folder, { recursive: true, force: true });
@@ -128,55 +112,225 @@ export async function openReaders(): Promise<Readers> {
   };
 }
 
-/** @returns `why` is null when both readers say the same */
-async function compare(
-  database: Database,
-  path: string,
-  bytes: Buffer,
-): Promise<{ readonly why: string | null; readonly isGood: boolean }> {
-  const reference = readReference(bytes, INVOICE);
-  const scan = scanOf(bytes);
-  const isGood = reference.isGood;
-  if (scan.findingCount > 0) {
-    const said = scan.findings.map(({ rule }) => rule).join(', ');
-    const agrees = !isGood && reference.cells.length === 0;
-    return { isGood, why: agrees ? null : `the scan refuses (${said}), csv-parse does not` };
-  }
-  const rows = await database.use((session) =>
-    session.statement(MARKED_CELLS, { csv_path: path, invoice_id: INVOICE }),
+/** What fails or differs among many is judged alone: only that counts, unless it is then as it should be. */
+async function together<File>(
+  files: readonly File[],
+  compare: (files: readonly File[]) => Promise<readonly Verdict[]>,
+): Promise<readonly Verdict[]> {
+  if (files.length <= 1) return compare(files);
+  const found = await compare(files).catch((error: unknown) =>
+    files.map(() => ({ why: String(error), isGood: false })),
   );
-  if (rows.length !== scan.records) return { isGood, why: `${scan.records} records, ${rows.length} rows` };
+  const verdicts: Verdict[] = [];
+  for (const [index, verdict] of found.entries()) {
+    if (verdict.why === null) verdicts.push(verdict);
+    else verdicts.push(...(await compare(files.slice(index, index + 1))));
+  }
+  return verdicts;
+}
+
+async function compareAll(database: Database, files: readonly Buffer[]): Promise<readonly Verdict[]> {
+  const judged = files.map((bytes) => {
+    const reference = readReference(bytes, INVOICE);
+    return { bytes, reference, isGood: reference.isGood, scan: scanOf(bytes) };
+  });
+  const passed = judged.filter(({ scan }) => scan.findingCount === 0);
+  const bodies = passed.map(({ bytes }) => bytes);
+  const whys = await withFiles(database, bodies, async (folder) => {
+    const rows = await readCells(database, folder, passed.length);
+    const found: (string | null)[] = [];
+    const cut: FileToCut[] = [];
+    for (const [number, { reference, isGood, scan, bytes }] of passed.entries()) {
+      const path = join(folder, `${number}.csv`);
+      const why = await whyUnlike(rows[number] ?? [], { path, reference, records: scan.records });
+      if (why === null && isGood) cut.push({ number, path, file: { sizeBytes: bytes.length, scan } });
+      found.push(why);
+    }
+    for (const number of await cutOtherwise(database, cut, rows)) {
+      found[number] = 'cut into chunks it has other rows';
+    }
+    return found;
+  });
+  return judged.map((file) => {
+    const { reference, isGood, scan } = file;
+    if (scan.findingCount === 0) return { isGood, why: whys[passed.indexOf(file)] ?? null };
+    const said = scan.findings.map(({ rule }) => rule).join(', ');
+    const agrees = !reference.isGood && reference.cells.length === 0;
+    return { isGood, why: agrees ? null : `the scan refuses (${said}), csv-parse does not` };
+  });
+}
+
+interface FileToCut {
+  readonly number: number;
+  readonly path: string;
+  readonly file: Pick<ArchivedFile, 'sizeBytes' | 'scan'>;
+}
+
+function scanOf(bytes: Buffer): CsvScan {
+  const scanner = new CsvScanner(RECORDS_PER_CUT);
+  scanner.push(bytes);
+  return scanner.end();
+}
+
+/** Rows of every file, by its number. */
+async function readCells(
+  database: Database,
+  folder: string,
+  files: number,
+): Promise<readonly (readonly Row[])[]> {
+  const byFile: Row[][] = Array.from({ length: files }, () => []);
+  if (files === 0) return byFile;
+  const rows = await database.use((session) =>
+    session.all('marked-cells', { folder, files, invoice_id: INVOICE }),
+  );
+  for (const { chunk, ...row } of rows) byFile[Number(chunk)]?.push(row);
+  return byFile;
+}
+
+/** What DuckDB and csv-parse say of a file that the scan lets pass. @returns null: the same */
+async function whyUnlike(
+  rows: readonly Row[],
+  {
+    path,
+    reference,
+    records,
+  }: { readonly path: string; readonly reference: ReferenceVerdict; readonly records: number },
+): Promise<string | null> {
+  if (rows.length !== records) return `${records} records, ${rows.length} rows`;
   const allGood = rows.every(
     (row) => row.row_is_good === true && isCurrency(String(row.currency_code).slice(1)),
   );
   if (!allGood) {
     const { findings } = await findBrokenRows(path, INVOICE);
     const said = findings.map(({ rule, row, column }) => `${rule}@${row}/${column}`);
-    if (isGood || said.length === 0)
-      return { isGood, why: `DuckDB refuses, csv-parse says ${said.join(' ')}` };
-    return { isGood, why: same(said, reference.cells.slice(0, 100)) ? null : 'the findings differ' };
+    if (reference.isGood || said.length === 0) return `DuckDB refuses, csv-parse says ${said.join(' ')}`;
+    return same(said, reference.cells.slice(0, 100)) ? null : 'the findings differ';
   }
-  if (!reference.isGood) return { isGood, why: `DuckDB takes what csv-parse refuses: ${reference.why}` };
+  if (!reference.isGood) return `DuckDB takes what csv-parse refuses: ${reference.why}`;
   const differing = rows.findIndex((row, index) => !sameCells(row, reference.rows[index] ?? []));
-  if (differing !== -1) return { isGood, why: `row ${differing + 1} has other cells` };
-  const cut = await readChunks(database, path, { sizeBytes: bytes.length, scan });
-  const wanted = rows.map(({ row_is_good: _, ...cells }, index) => ({ row_number: index + 1, ...cells }));
-  return { isGood, why: same(cut, wanted) ? null : 'cut into chunks it has other rows' };
+  return differing === -1 ? null : `row ${differing + 1} has other cells`;
 }
 
-async function readChunks(
+/** Cuts every file into chunks and reads all of them. @returns the numbers of files that then have other rows */
+async function cutOtherwise(
   database: Database,
-  path: string,
-  file: Pick<ArchivedFile, 'sizeBytes' | 'scan'>,
-): Promise<readonly Row[]> {
-  const { folder, count, discard } = await cutIntoChunks(path, file, database.temporaryFolder);
-  try {
-    return await database.use(async (session) => {
-      await session.script(numberChunks(count, RECORDS_PER_CUT));
-      return session.once('marked-chunks', { folder, chunks: count, invoice_id: INVOICE });
+  files: readonly FileToCut[],
+  wanted: readonly (readonly Row[])[],
+): Promise<readonly number[]> {
+  const pieces: Piece[] = [];
+  for (const { number, path, file } of files) {
+    pieces.push({ number, chunks: await cutIntoChunks(path, file, database.temporaryFolder) });
+  }
+  return readPieces(database, pieces, {
+    wanted,
+    perChunk: RECORDS_PER_CUT,
+    statement: 'marked-chunks',
+  });
+}
+
+interface Piece {
+  readonly number: number;
+  readonly chunks: Chunks;
+}
+
+/** Reads the chunks of many files as those of one. @returns the numbers of files whose rows are not as wanted */
+async function readPieces(
+  database: Database,
+  pieces: readonly Piece[],
+  {
+    wanted,
+    perChunk,
+    statement,
+  }: {
+    readonly wanted: readonly (readonly Row[])[];
+    readonly perChunk: number;
+    readonly statement: string;
+  },
+): Promise<readonly number[]> {
+  const folder = temporaryName(database.temporaryFolder);
+  await mkdir(folder);
+  let chunks = 0;
+  const expected: { readonly number: number; readonly rows: readonly Row[] }[] = [];
+  for (const { number: file, chunks: own } of pieces) {
+    const first = chunks;
+    for (let number = 0; number < own.count; number += 1) {
+      await rename(join(own.folder, `${number}.csv`), join(folder, `${chunks}.csv`));
+      chunks += 1;
+    }
+    await own.discard();
+    const rows = (wanted[file] ?? []).map(({ row_is_good: _, ...cells }, row) => ({
+      row_number: (first + Math.floor(row / perChunk)) * perChunk + (row % perChunk) + 1,
+      ...cells,
+    }));
+    expected.push({ number: file, rows });
+  }
+  const found = new Map<unknown, Row>();
+  if (chunks > 0) {
+    const rows = await database.use(async (session) => {
+      await session.script(numberChunks(chunks, perChunk));
+      return session.once(statement, { folder, chunks, invoice_id: INVOICE });
     });
+    for (const row of rows) found.set(row.row_number, row);
+    const count = expected.reduce((sum, { rows }) => sum + rows.length, 0);
+    if (rows.length !== count) throw new Error(`${rows.length} rows of ${count} wanted came out of chunks.`);
+  }
+  await rm(folder, { recursive: true });
+  return expected.flatMap(({ number, rows }) =>
+    rows.every((row) => same(found.get(row.row_number), row)) ? [] : [number],
+  );
+}
+
+async function compareAllForms(database: Database, files: readonly Forms[]): Promise<readonly Verdict[]> {
+  const others = files.map(({ other }) => other);
+  const specified = files.map((file) => file.specified);
+  return withFiles(database, others, async (folder) => {
+    const pieces: Piece[] = [];
+    const verdicts: Verdict[] = [];
+    for (const [number, file] of files.entries()) {
+      const isGood = readReference(file.specified, INVOICE).isGood;
+      const read = await tolerate(
+        {
+          invoiceId: INVOICE,
+          file: { sizeBytes: file.other.length, scan: scanOf(file.other) },
+          csvPath: join(folder, `${number}.csv`),
+        },
+        CSV_TOLERANCES,
+        database.temporaryFolder,
+      );
+      let why: string | null = null;
+      if (read === null || 'outcome' in read) {
+        if (isGood) why = 'tolerated, a good file is refused';
+      } else if (isGood) pieces.push({ number, chunks: read.chunks });
+      else {
+        await read.chunks.discard();
+        // A header alone is for the load to judge.
+        if (read.chunks.count > 0) why = 'tolerated, a bad file is taken';
+      }
+      verdicts.push({ isGood, why });
+    }
+    const good = specified.map((bytes, number) => (verdicts[number]?.isGood === true ? bytes : Buffer.of()));
+    const wanted = await withFiles(database, good, (written) => readCells(database, written, good.length));
+    const options = { wanted, perChunk: RECORDS_PER_TOLERATED, statement: 'marked-tolerated' };
+    for (const number of await readPieces(database, pieces, options)) {
+      verdicts[number] = { isGood: true, why: 'tolerated, it has other rows' };
+    }
+    return verdicts;
+  });
+}
+
+/** Writes files as `0.csv`, `1.csv` and so on of a folder that is gone afterwards. */
+async function withFiles<T>(
+  database: Database,
+  files: readonly Buffer[],
+  use: (folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = temporaryName(database.temporaryFolder);
+  await mkdir(folder);
+  try {
+    for (const [number, bytes] of files.entries()) await writeFile(join(folder, `${number}.csv`), bytes);
+    return await use(folder);
   } finally {
-    await discard();
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
@@ -202,162 +356,4 @@ function fourDecimals(text: string): string {
 
 function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
-}
-
-/** Mostly good files with awkward text; then mutated in cells, in structure or in bytes. */
-function anyFile(): fc.Arbitrary<Buffer> {
-  const awkward = fc.constantFrom(
-    '',
-    ' ',
-    'Acme',
-    '"Acme, Inc."',
-    '"say ""hi"""',
-    '"a\r\nb"',
-    '"a\nb"',
-    '"\r\n"',
-    '""',
-    '"a""\r\n""b"',
-    '00501',
-    '=1+1',
-    'Zoë 🚚',
-    '日本',
-    '"\t,"',
-    "'",
-    '#',
-    '\\',
-    '"\\"',
-    'x'.repeat(300),
-    '\u2028',
-    '\ufeffAcme',
-    '"\ufeff"',
-    '"" ',
-    ' "x"',
-    'a"b',
-    '"a"b',
-    '"open',
-    'a\rb',
-    'a\nb',
-    '\0',
-    ',',
-  );
-  const text = fc.oneof(
-    { weight: 12, arbitrary: awkward.filter((cell) => !BROKEN.has(cell)) },
-    { weight: 1, arbitrary: awkward },
-  );
-  const amount = fc.oneof(
-    {
-      weight: 12,
-      arbitrary: fc
-        .tuple(fc.integer({ min: -99999, max: 99999 }), fc.integer({ min: 0, max: 4 }))
-        .map(([n, d]) => asAmount(n, d)),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.constantFrom(
-        '',
-        '1e3',
-        '1.23456',
-        ' 1',
-        '+1',
-        '1,5',
-        '"1,5"',
-        '.5',
-        '5.',
-        'NaN',
-        '1_0',
-        '100000000000000',
-      ),
-    },
-  );
-  const day = fc.oneof(
-    {
-      weight: 14,
-      arbitrary: fc
-        .date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
-        .map((date) => date.toISOString().slice(0, 10)),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.constantFrom(
-        '',
-        '2026-02-30',
-        '2026-2-3',
-        'epoch',
-        '2026-02-03 ',
-        'infinity',
-        '0000-01-01',
-        '1900-02-29',
-      ),
-    },
-  );
-  const mostly = <T>(good: T, others: readonly T[]): fc.Arbitrary<T> =>
-    fc.oneof(
-      { weight: 40, arbitrary: fc.constant(good) },
-      { weight: 1, arbitrary: fc.constantFrom(...others) },
-    );
-  const required = fc.oneof(
-    { weight: 400, arbitrary: text.map((cell) => (isNothing(cell.replaceAll('"', '')) ? 'T' : cell)) },
-    { weight: 1, arbitrary: fc.constantFrom(' ', '"\r\n"', '"\ufeff"', '\u200b', '\u3000x') },
-  );
-  const row = fc
-    .tuple(
-      required,
-      day,
-      mostly(INVOICE, [INVOICE.toUpperCase(), 'x', '']),
-      day,
-      text,
-      mostly('USD', ['EUR', 'usd', 'ZZZ', '', '\ufeffUSD']),
-      amount,
-      amount.map((cell) => cell.replace('-', '')),
-      mostly('LB', ['KG', 'lb', '']),
-      required,
-      required,
-      text,
-      fc.oneof(day, fc.constant('')),
-      text,
-    )
-    .map((cells) => cells.join(','));
-  const end = mostly('\r\n', ['\n', '\r', '\r\n\r\n', '\n\r']);
-  const lines = fc.array(fc.tuple(row, end), { minLength: 0, maxLength: 6 });
-  const header = mostly(CSV_HEADERS.join(','), [
-    CSV_HEADERS.join(';'),
-    CSV_HEADERS.toReversed().join(','),
-    '',
-  ]);
-  const base = fc
-    .tuple(mostly('', ['\ufeff']), header, lines)
-    .map(([bom, head, rows]) =>
-      Buffer.from(`${bom}${head}\r\n${rows.map((pair) => pair.join('')).join('')}`),
-    );
-  return fc.oneof({ weight: 5, arbitrary: base }, { weight: 1, arbitrary: base.chain(mutated) });
-}
-
-const BROKEN = new Set(['"" ', ' "x"', 'a"b', '"a"b', '"open', 'a\rb', 'a\nb', '\0', ',']);
-
-/** Cuts off, puts in or changes bytes anywhere. */
-function mutated(bytes: Buffer): fc.Arbitrary<Buffer> {
-  const place = fc.integer({ min: 0, max: bytes.length });
-  return fc.oneof(
-    place.map((at) => bytes.subarray(0, at)),
-    fc
-      .tuple(place, fc.constantFrom('"', ',', '\r', '\n', '\0', '\r\n', '""', 'é', '\ufeff'))
-      .map(([at, put]) => Buffer.concat([bytes.subarray(0, at), Buffer.from(put), bytes.subarray(at)])),
-    fc.tuple(place, fc.integer({ min: 0, max: 255 })).map(([at, byte]) => {
-      const copy = Buffer.from(bytes);
-      if (at < copy.length) copy[at] = byte;
-      return copy;
-    }),
-  );
-}
-
-function asAmount(value: number, decimals: number): string {
-  const digits = `${Math.abs(value)}`.padStart(decimals + 1, '0');
-  const text = decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
-  return value < 0 ? `-${text}` : text;
-}
-
-function scanOf(bytes: Buffer): CsvScan {
-  const scanner = new CsvScanner(RECORDS_PER_CUT);
-  scanner.push(bytes);
-  return scanner.end();
 }

@@ -1,0 +1,167 @@
+/**
+ * Any query string at the dashboard: its filters are read or refused with a sentence, an address made of them asks for the
+ * same again, and every so often the real page of a real file answers, with no markup of the reader's in it.
+ */
+
+import fastify from 'fastify';
+import { pino } from 'pino';
+import { Agent, request } from 'undici';
+import { all, one, pageNumber, type Query, withQuery } from '../../dashboard/address.js';
+import { refuses } from '../../dashboard/pages/reports.js';
+import { listReports, type ReportDefinition } from '../../reports/catalogue.js';
+import { dashboardOver } from '../dashboard/support.js';
+import type { Dice } from '../simulation/dice.js';
+import type { FuzzRun } from '../support/hostile/fuzz.js';
+import { hostileText } from '../support/hostile/hostile-json.js';
+import { reportsFixture } from '../support/reports/reports-fixture.js';
+import { seededInvoices } from '../support/reports/seeded-invoices.js';
+
+export const summary = 'query strings of the dashboard: filters, parameters, pages';
+
+/** Of all cases; a page takes a hundred times as long as reading its filters. */
+const PAGES = 1 / 500;
+const PLANTED = '<i>planted';
+
+export async function open(): Promise<FuzzRun> {
+  const reports = await listReports();
+  const fixture = await reportsFixture(seededInvoices(8, 60));
+  const failures: string[] = [];
+  const dashboard = await dashboardOver(fixture.path, {
+    ...{ warmUpEveryMs: null, firstWordsMs: 20_000, timeLimitMs: 10_000 },
+    log: pino({ level: 'error' }, { write: (line: string) => failures.push(line) }),
+  });
+  const agent = new Agent({ connections: 1 });
+  let read: Query = {};
+  const parser = fastify().get('/*', async (asked) => {
+    read = asked.query as Query;
+    return '';
+  });
+  const parsed = async (text: string): Promise<Query> => {
+    await parser.inject(`/x?${text}`);
+    return read;
+  };
+
+  return {
+    async play(dice) {
+      const report = dice.pick(reports);
+      const text = queryText(dice, report);
+      const query = await parsed(text);
+      refuses(report, query);
+      const page = pageNumber(query);
+      if (!Number.isSafeInteger(page) || page < 1 || page > 100_000) throw new Error(`Page ${page}.`);
+      await comesBack(query);
+      if (dice.chance(PAGES)) await look(pageOf(dice, report), text);
+    },
+    async close() {
+      await agent.destroy();
+      await dashboard.close();
+      await fixture.remove();
+    },
+  };
+
+  /** The addresses of the next page and of the downloads are made of what was read. */
+  async function comesBack(query: Query): Promise<void> {
+    const again = await parsed(withQuery('/x', query, { page: '2' }).slice('/x?'.length));
+    if (one(again, 'page') !== '2') throw new Error('The next page is another one.');
+    for (const name of Object.keys(query)) {
+      if (name === 'page') continue;
+      const wanted = all(query, name).filter((value) => value !== '' || name === 'zone');
+      const found = all(again, name);
+      if (JSON.stringify(found) !== JSON.stringify(wanted)) {
+        throw new Error(
+          `${JSON.stringify(name)}: ${JSON.stringify(wanted)} became ${JSON.stringify(found)}.`,
+        );
+      }
+    }
+  }
+
+  async function look(path: string, text: string): Promise<void> {
+    const { statusCode, body } = await request(`${dashboard.url}${path}?${text}`, { dispatcher: agent });
+    const html = await body.text();
+    const failure = failures.splice(0)[0];
+    if (failure !== undefined) throw new Error(`${path}?${text}: ${failure}`);
+    if (statusCode !== 200 && statusCode !== 400) throw new Error(`${path}?${text} is ${statusCode}.`);
+    if (html.includes(PLANTED) && !path.endsWith('/download')) throw new Error(`${path}?${text} has markup.`);
+  }
+}
+
+function pageOf(dice: Dice, { name }: ReportDefinition): string {
+  return dice.pick([
+    '/',
+    '/invoices',
+    '/invoices',
+    '/events',
+    `/reports/${name}`,
+    `/reports/${name}`,
+    `/reports/${name}/download`,
+  ]);
+}
+
+const FIELDS = [
+  ...['from', 'to', 'by', 'level', 'as_known_on', 'partner', 'tenant', 'carrier', 'zone', 'currency'],
+  ...['state', 'search', 'sort', 'page', 'verdict', 'type', 'format'],
+];
+const LIKELY = [
+  ...['2026-02-01', '2026-03-01', '0001-01-01', '9999-12-31', '0000-01-01', '2026-02-30', '-000001-01-01'],
+  ...[
+    '9999-12-31T23:59:59-14:00',
+    '0000-01-01T00:00:00+14:00',
+    '2026-03-01T24:00:00Z',
+    '2026-03-01T12:00:00Z',
+  ],
+  ...[
+    'invoice-date',
+    'ship-date',
+    'tenant',
+    'partner',
+    'all',
+    'loaded',
+    'cost',
+    'csv',
+    'xlsx',
+    'html',
+    'json',
+  ],
+  ...['USD', 'Acme', '1', '0', '-1', '100000', '100001', '1e5', '999999999', '99999999999999.9999', '', ' '],
+  ...[`${PLANTED}</i>`, `">${PLANTED}`, `'${PLANTED}`, '=1+1', '%', '_', '\\', "'", '\r\nset-cookie: a=b'],
+];
+const RAW = [
+  '%',
+  '%zz',
+  '%ff',
+  '%00',
+  '%ed%a0%80',
+  '%E2%80%AE',
+  '&',
+  '=',
+  '+',
+  '[]',
+  '.',
+  ';',
+  '#',
+  '%26',
+  '%3D',
+];
+
+/** Legal in an address, and nothing more is promised of it. */
+function queryText(dice: Dice, { parameters }: ReportDefinition): string {
+  const own = parameters.map(({ name }) => `p_${name}`);
+  const parts = Array.from(
+    { length: dice.chance(0.01) ? dice.between(50, 1_200) : dice.between(0, 6) },
+    () => {
+      const name = dice.chance(0.9)
+        ? dice.pick([...FIELDS, ...own])
+        : dice.pick(['__proto__', 'length', 'p_', '']);
+      return `${name}=${value(dice)}`;
+    },
+  );
+  if (dice.chance(0.2))
+    parts.splice(dice.between(0, parts.length), 0, dice.pick(RAW).repeat(dice.between(1, 9)));
+  return parts.join('&').slice(0, 14_000);
+}
+
+function value(dice: Dice): string {
+  if (dice.chance(0.1)) return dice.pick(RAW);
+  const text = dice.chance(0.7) ? dice.pick(LIKELY) : hostileText(dice);
+  return encodeURIComponent(text.toWellFormed());
+}
