@@ -110,6 +110,7 @@ const WAREHOUSE_DOORS: readonly string[] = [
   'rebuild-warehouse',
   'duckdb/lock-file',
   'import/import-file',
+  'import/import-files',
   'import/refused-files',
   'import/take-copy',
   'lake/check-lake',

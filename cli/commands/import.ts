@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import type { Archive } from '../../archive/archive.js';
 import type { BillingService } from '../../billing/billing-service.js';
@@ -52,7 +53,7 @@ export function importCommand(): Command {
         invoiceId: flags.invoice ?? null,
         dryRun: flags.dryRun === true,
       }));
-      const imported = await (flags.dryRun === true ? rehearse : importAll)(settings, requests);
+      const imported = await (flags.dryRun === true ? rehearse : importAll)(settings, requests, output);
       print(output, paths, imported);
     },
   );
@@ -73,75 +74,85 @@ async function refuseFolder(path: string): Promise<void> {
 async function rehearse(
   settings: Settings,
   requests: readonly ImportRequest[],
+  output: Output,
 ): Promise<readonly Imported[]> {
   if (existsSync(settings.dataDir) || settings.warehouse.kind === 'ducklake') {
-    return importAll(settings, requests);
+    return importAll(settings, requests, output);
   }
   const dataDir = await mkdtemp(join(tmpdir(), 'billsync-import-'));
   try {
     const warehouse = { kind: 'duckdb', path: join(dataDir, 'warehouse.duckdb') } as const;
     const archive = { kind: 'folder', path: join(dataDir, 'archive') } as const;
-    return await importAll({ ...settings, dataDir, warehouse, archive }, requests);
+    return await importAll({ ...settings, dataDir, warehouse, archive }, requests, output);
   } finally {
     await rm(dataDir, { recursive: true, force: true });
   }
 }
 
-/** The first file is read while the warehouse opens, each further one while the one before is loaded. */
+/** The first file is read while the warehouse opens, further ones while others are loaded. */
 async function importAll(
   settings: Settings,
   requests: readonly ImportRequest[],
+  output: Output,
 ): Promise<readonly Imported[]> {
-  const copies: CopyBegun[] = [];
-  const beginCopy = (index: number): CopyBegun | undefined => {
-    const path = requests[index]?.path;
-    if (path !== undefined) copies[index] ??= takeCopy(settings.dataDir, path);
-    return copies[index];
-  };
+  const [first] = requests;
+  const progress = output.progress('Importing');
+  const onDone = (done: number): void => progress.update(done, requests.length, 'files');
+  let begun: CopyBegun | undefined;
   try {
     return await withWriter(settings, {
       role: 'import',
       makesFolder: true,
-      async ask(client) {
-        const { askImport } = await import('../../temporal/writer-client.js');
-        const results: Imported[] = [];
-        for (const request of requests) results.push(await askImport(client, settings, request));
-        return results;
-      },
+      ask: (client) => askWorker(client, { settings, requests, onDone }),
       async begin() {
         await claimDataFolder(settings.dataDir, settings.environment);
-        beginCopy(0);
+        if (first !== undefined) begun = takeCopy(settings.dataDir, first.path);
       },
-      direct: (warehouse, archive) => importHere({ settings, warehouse, archive, requests, beginCopy }),
+      direct: (warehouse, archive) => importHere({ settings, warehouse, archive, requests, begun, onDone }),
     });
   } finally {
-    for (const copy of copies) await copy.discard();
+    progress.end();
+    await begun?.discard();
   }
 }
 
-interface Here {
+interface Importing {
   readonly settings: Settings;
+  readonly requests: readonly ImportRequest[];
+  readonly onDone: (done: number) => void;
+}
+
+/** A running worker loads what comes to it together as one batch; more at once than it works on would only wait there. */
+const ASKED_AT_ONCE = 16;
+
+async function askWorker(client: Client, { settings, requests, onDone }: Importing) {
+  const { askImport } = await import('../../temporal/writer-client.js');
+  const { inOrderOfInvoices } = await import('../../warehouse/import/import-files.js');
+  let done = 0;
+  return inOrderOfInvoices(requests, ASKED_AT_ONCE, async (request) => {
+    const imported = await askImport(client, settings, request);
+    done += 1;
+    onDone(done);
+    return imported;
+  });
+}
+
+interface Here extends Importing {
   readonly warehouse: Warehouse;
   readonly archive: Archive;
-  readonly requests: readonly ImportRequest[];
-  readonly beginCopy: (index: number) => CopyBegun | undefined;
+  readonly begun: CopyBegun | undefined;
 }
 
 async function importHere(here: Here): Promise<readonly Imported[]> {
-  const { settings, warehouse, archive, requests, beginCopy } = here;
-  const { importFile } = await import('../../warehouse/import/import-file.js');
+  const { settings, warehouse, archive, requests, begun, onDone } = here;
+  const { importFiles } = await import('../../warehouse/import/import-files.js');
   const service = await openService(settings, archive);
   const { openQuarantine } = await import('../../inbox/quarantine-folder.js');
   const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
-  const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now: () => new Date() };
+  const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now: () => new Date(), onDone };
   const asking = service === null ? deps : { ...deps, lookUp: (id: string) => lookUp(service, id) };
   try {
-    const results: Imported[] = [];
-    for (const [index, request] of requests.entries()) {
-      const copy = beginCopy(index);
-      beginCopy(index + 1);
-      results.push(await importFile(asking, request, copy));
-    }
+    const results = await importFiles(asking, requests, [begun]);
     if (requests.some(({ dryRun }) => dryRun !== true)) await warehouse.publish();
     return results;
   } finally {

@@ -1,7 +1,15 @@
 /** kill -9 of the writer in the middle of loads, voids and publications, again and again, then the findings. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aWorkshop, type Findings, isSound, judge, kill, startWriter } from '../warehouse/chaos.js';
+import {
+  aWorkshop,
+  type Findings,
+  isSound,
+  judge,
+  kill,
+  startWriter,
+  type Workshop,
+} from '../warehouse/chaos.js';
 
 export const summary = 'kill -9 in the middle of loads [kills] [seed]: nothing lost, halved or doubled';
 
@@ -10,6 +18,9 @@ export interface KillsResult extends Findings {
   readonly promised: number;
   /** Kills while a large file was loaded, at least. */
   readonly largeCutShort: number;
+  /** Batches of small files, and those that a kill cut short. */
+  readonly batches: number;
+  readonly batchesCutShort: number;
   /** Starts that found the file damaged and made it again. */
   readonly rebuilds: number;
   readonly seconds: number;
@@ -30,7 +41,9 @@ export async function runKills(options: {
   for (let round = 0; round < options.kills; round += 1) {
     const writer = await startWriter(workshop, { seed: options.seed + round });
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-    await sleep(50 + (state % 700));
+    // Every second kill comes while a batch is at work.
+    if (round % 2 === 0) await batchBegins(workshop);
+    await sleep(round % 2 === 0 ? state % 150 : 50 + (state % 700));
     // On a busy machine none of them may have got as far as a load.
     while (round === options.kills - 1 && workshop.promised.loads.size === 0) await sleep(5);
     await kill(writer);
@@ -47,12 +60,22 @@ export async function runKills(options: {
     kills: options.kills,
     promised,
     largeCutShort: workshop.large.begun - workshop.large.answered,
+    batches: workshop.batches.begun,
+    batchesCutShort: workshop.batches.begun - workshop.batches.ended,
     rebuilds: workshop.rebuilds.length,
     seconds: (Date.now() - began) / 1000,
   };
 }
 
-async function expectSound(workshop: Parameters<typeof judge>[0]): Promise<void> {
+/** At the end of a long run there may be nothing left that is loaded together. */
+const BATCH_PATIENCE_MS = 10_000;
+
+async function batchBegins({ batches }: Workshop): Promise<void> {
+  const [before, began] = [batches.begun, Date.now()];
+  while (batches.begun === before && Date.now() - began < BATCH_PATIENCE_MS) await sleep(2);
+}
+
+async function expectSound(workshop: Workshop): Promise<void> {
   const found = await judge(workshop);
   if (!isSound(found)) throw new Error(`A promise broke: ${JSON.stringify(found)}`);
 }

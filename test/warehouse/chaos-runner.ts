@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { openFolderArchive } from '../../archive/folder-archive.js';
+import { Session } from '../../warehouse/duckdb/session.js';
 import { startPublisher } from '../../warehouse/publish/publisher.js';
 import { openOrRebuild } from './open-or-rebuild.js';
 import { settingsFor } from './support.js';
@@ -22,6 +23,8 @@ interface Plan {
 
 const [dataDir = '', seedText = '1', mode = 'mixed'] = process.argv.slice(2);
 const plan = JSON.parse(readFileSync(join(dataDir, 'plan.json'), 'utf8')) as Plan;
+/** What waits while one loads is the next batch. */
+const LOADERS = 8;
 let state = Number(seedText);
 const below = (limit: number): number => {
   state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
@@ -41,6 +44,22 @@ const { warehouse, wasDamaged } = await openOrRebuild({
 const publisher = startPublisher(warehouse, { log, quietMs: 20, longestMs: 200 });
 if (wasDamaged) process.stdout.write('rebuilt\n');
 process.stdout.write('ready\n');
+
+// A batch says where it is, so that who kills this process can tell that one was cut short.
+const staged = new WeakSet<Session>();
+const { once, statement } = Session.prototype;
+Session.prototype.once = function (name, params) {
+  if (name === 'stage-batch') {
+    staged.add(this);
+    process.stdout.write('batch-begins\n');
+  }
+  return once.call(this, name, params);
+};
+Session.prototype.statement = async function (text, params) {
+  const rows = await statement.call(this, text, params);
+  if (/^(?:commit|rollback)$/.test(text) && staged.delete(this)) process.stdout.write('batch-ends\n');
+  return rows;
+};
 
 const loader = async (): Promise<void> => {
   for (;;) {
@@ -65,7 +84,7 @@ const loader = async (): Promise<void> => {
   }
 };
 try {
-  await Promise.all([loader(), loader(), loader()]);
+  await Promise.all(Array.from({ length: LOADERS }, loader));
 } catch (error) {
   // A full disk: what was promised stays, the process ends and starts again.
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`);

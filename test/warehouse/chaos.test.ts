@@ -19,6 +19,7 @@ describe('kill -9 of the writer', () => {
     const result = await runKills({ kills: 3, seed: 7 });
     expect(result).toMatchObject(SOUND);
     expect(result.loads).toBeGreaterThan(0);
+    expect(result.batches).toBeGreaterThan(0);
   }, 120_000);
 });
 
@@ -143,6 +144,7 @@ async function liveCopies(): Promise<LiveCopies> {
         promised: { loads: new Set(), voids: new Set() },
         rebuilds: [],
         large: { begun: 0, answered: 0 },
+        batches: { begun: 0, ended: 0 },
         remove: () => rmSync(dataDir, { recursive: true, force: true }),
       };
     },

@@ -24,6 +24,8 @@ export interface Workshop {
   readonly rebuilds: string[];
   /** Loads of large files that writers began, and how many of them they said the end of. */
   readonly large: { begun: number; answered: number };
+  /** Batches of small files that writers began, and how many of them ended, by a commit or by a rollback. */
+  readonly batches: { begun: number; ended: number };
   remove(): void;
 }
 
@@ -63,6 +65,7 @@ export async function aWorkshop(options: {
     promised: { loads: new Set(), voids: new Set() },
     rebuilds: [],
     large: { begun: 0, answered: 0 },
+    batches: { begun: 0, ended: 0 },
     remove: () => rmSync(dataDir, { recursive: true, force: true }),
   };
 }
@@ -94,6 +97,8 @@ export async function startWriter(
       const [word, invoiceId = '', sha256 = ''] = line.split(' ');
       if (word === 'ready') resolve();
       if (word === 'rebuilt') workshop.rebuilds.push('writer');
+      if (word === 'batch-begins') workshop.batches.begun += 1;
+      if (word === 'batch-ends') workshop.batches.ended += 1;
       if (word === 'begins') workshop.large.begun += 1;
       else if (invoiceId.includes(LARGE)) workshop.large.answered += 1;
       if (word === 'loaded' || word === 'already_loaded')

@@ -9,17 +9,26 @@ interface Waiting<T, R> {
   readonly reject: (error: unknown) => void;
 }
 
-/** A group larger than this would keep its callers waiting for no further gain. */
-const MOST = 200;
+export interface GroupLimits<T> {
+  /** A group larger than this would keep its callers waiting for no further gain; 200 unless told. */
+  readonly most?: number;
+  readonly weigh?: (asked: T) => number;
+  /** Of all that a group is asked for; one that is heavier is a group by itself. */
+  readonly heaviest?: number;
+  /** Whether one of a group can make it fail, so that its halves are tried; else all of it has failed. True unless told. */
+  readonly isSplit?: boolean;
+}
 
 export class GroupCommit<T, R> {
   readonly #commit: (asked: readonly T[]) => Promise<readonly R[]>;
+  readonly #limits: Required<GroupLimits<T>>;
   readonly #waiting: Waiting<T, R>[] = [];
   #isAtWork = false;
 
   /** @param commit answers each of what was asked, in its order; when it throws, nothing of the group was done */
-  constructor(commit: (asked: readonly T[]) => Promise<readonly R[]>) {
+  constructor(commit: (asked: readonly T[]) => Promise<readonly R[]>, limits: GroupLimits<T> = {}) {
     this.#commit = commit;
+    this.#limits = { most: 200, weigh: () => 0, heaviest: 0, isSplit: true, ...limits };
   }
 
   /** @throws what `commit` throws for this one alone: nobody fails for another's sake */
@@ -32,8 +41,18 @@ export class GroupCommit<T, R> {
 
   async #work(): Promise<void> {
     this.#isAtWork = true;
-    while (this.#waiting.length > 0) await this.#settle(this.#waiting.splice(0, MOST));
+    while (this.#waiting.length > 0) await this.#settle(this.#next());
     this.#isAtWork = false;
+  }
+
+  #next(): readonly Waiting<T, R>[] {
+    const { most, weigh, heaviest } = this.#limits;
+    let weight = 0;
+    const end = this.#waiting.findIndex(({ asked }, index) => {
+      weight += weigh(asked);
+      return index > 0 && (index >= most || weight > heaviest);
+    });
+    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
   }
 
   async #settle(group: readonly Waiting<T, R>[]): Promise<void> {
@@ -41,8 +60,13 @@ export class GroupCommit<T, R> {
       const answers = await this.#commit(group.map(({ asked }) => asked));
       for (const [i, { resolve }] of group.entries()) resolve(answers[i] as R);
     } catch (error) {
-      if (group.length === 1) group[0]?.reject(error);
-      else for (const one of group) await this.#settle([one]);
+      if (group.length === 1 || !this.#limits.isSplit) {
+        for (const { reject } of group) reject(error);
+        return;
+      }
+      const half = Math.ceil(group.length / 2);
+      await this.#settle(group.slice(0, half));
+      await this.#settle(group.slice(half));
     }
   }
 }

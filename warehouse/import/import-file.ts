@@ -15,7 +15,7 @@ import { readFormOf } from '../csv/read-form.js';
 import { refusedByCells, refusedByScan } from '../load/refusal.js';
 import type { CheckOutcome, LoadOutcome, Rejection, Warehouse } from '../warehouse.js';
 import { holdRefused, type RefusedFile, releaseRefused } from './refused-files.js';
-import { takeCopy } from './take-copy.js';
+import { type Copy, takeCopy } from './take-copy.js';
 
 export interface ImportRequest {
   /** The person's file; it is copied, never moved. */
@@ -48,30 +48,47 @@ export interface Imported {
   readonly outcome: CheckOutcome;
 }
 
-/** @param copyBegun by a caller who had other things to wait for; it is discarded here */
-export async function importFile(
+/** A copy that was read, and whose file it is. */
+export interface NamedCopy {
+  readonly copy: Copy;
+  /** In lower case; null when neither the person nor the file names one. */
+  readonly invoiceId: string | null;
+  /** What was read where an invoice should be named. */
+  readonly named: string | null;
+}
+
+export async function importFile(deps: ImportDeps, request: ImportRequest): Promise<Imported> {
+  const begun = takeCopy(deps.dataDir, request.path);
+  try {
+    return await importCopy(deps, request, await nameCopy(request, await begun.taken));
+  } finally {
+    await begun.discard();
+  }
+}
+
+/** Reads which invoice a file is of, unless the person said. */
+export async function nameCopy(request: ImportRequest, copy: Copy): Promise<NamedCopy> {
+  const named = request.invoiceId ?? (await invoiceOf(copy.path));
+  return { copy, named, invoiceId: uuidOrNull(named ?? undefined) };
+}
+
+/** What is archived of it is moved away; the caller discards the rest. */
+export async function importCopy(
   deps: ImportDeps,
   request: ImportRequest,
-  copyBegun = takeCopy(deps.dataDir, request.path),
+  { copy: { path, file }, invoiceId, named }: NamedCopy,
 ): Promise<Imported> {
-  try {
-    const { path: copy, file } = await copyBegun.taken;
-    const { sha256, sizeBytes, scan } = file;
-    const named = request.invoiceId ?? (await invoiceOf(copy));
-    const invoiceId = uuidOrNull(named ?? undefined);
-    const told = { invoiceId, sha256, sizeBytes, records: scan.records };
-    if (invoiceId === null) return { ...told, outcome: await refusedUnnamed(file, copy, named) };
-    const details = (await deps.lookUp?.(invoiceId)) ?? null;
-    if (request.dryRun === true) {
-      return { ...told, outcome: await deps.warehouse.judge({ invoiceId, file, csvPath: copy, details }) };
-    }
-    if (details !== null) await deps.warehouse.recordDetails({ invoiceId, ...details });
-    const outcome = await archiveAndLoad(deps, { copy, invoiceId, from: basename(request.path) }, file);
-    await holdOrRelease(deps, { invoiceId, sha256, sizeBytes, eventId: null }, outcome);
-    return { ...told, outcome };
-  } finally {
-    await copyBegun.discard();
+  const { sha256, sizeBytes, scan } = file;
+  const told = { invoiceId, sha256, sizeBytes, records: scan.records };
+  if (invoiceId === null) return { ...told, outcome: await refusedUnnamed(file, path, named) };
+  const details = (await deps.lookUp?.(invoiceId)) ?? null;
+  if (request.dryRun === true) {
+    return { ...told, outcome: await deps.warehouse.judge({ invoiceId, file, csvPath: path, details }) };
   }
+  if (details !== null) await deps.warehouse.recordDetails({ invoiceId, ...details });
+  const outcome = await archiveAndLoad(deps, { copy: path, invoiceId, from: basename(request.path) }, file);
+  await holdOrRelease(deps, { invoiceId, sha256, sizeBytes, eventId: null }, outcome);
+  return { ...told, outcome };
 }
 
 async function holdOrRelease(
@@ -117,7 +134,7 @@ async function archiveAndLoad(
 const FIRST_ROW_BYTES = 256 << 10;
 
 /** The Invoice ID of the first row, whatever else is wrong with the file; null when there is none to read. */
-async function invoiceOf(csvPath: string): Promise<string | null> {
+export async function invoiceOf(csvPath: string): Promise<string | null> {
   const input = createReadStream(csvPath, { end: FIRST_ROW_BYTES - 1 });
   const parser = input.pipe(
     parse({

@@ -28,7 +28,7 @@ export interface CopyBegun {
 }
 
 /** Below this a thread takes longer to start than the file to be read. */
-const THREAD_FROM_BYTES = 4 << 20;
+export const THREAD_FROM_BYTES = 4 << 20;
 
 /** @param dataDir the copy lies in its `tmp`, from where the archive can take it by a rename */
 export function takeCopy(dataDir: string, from: string): CopyBegun {

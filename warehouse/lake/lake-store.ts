@@ -7,15 +7,14 @@
  */
 
 import type { Archive } from '../../archive/archive.js';
-import { hasAllColumns } from '../../contract/csv-file.js';
 import { DamagedFileError } from '../../ops/damaged-file.js';
 import type { Logger } from '../../ops/log.js';
 import type { Database } from '../duckdb/database.js';
-import { GroupCommit } from '../duckdb/group-commit.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
 import type { Statements } from '../duckdb/statements.js';
 import type { Ingested } from '../ledger/ingest.js';
 import type { FileLoad, LoadPlaces } from '../load/file-load.js';
+import { BatchingLoader, loadBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
 import type { NewLoad, Store } from '../store/ledger-warehouse.js';
 import type { FileLoadOutcome, Publication, Tidied } from '../warehouse.js';
@@ -23,7 +22,6 @@ import { ingestLake } from './ingest-lake.js';
 import { lakePlaces } from './lake-places.js';
 import type { Ledger } from './ledger.js';
 import { removeLeftovers } from './leftovers.js';
-import { loadBatch } from './load-batch.js';
 import { touchPointerFile } from './pointer-file.js';
 import { GIVE_AGAIN_MS, giveS3Credentials } from './s3-credentials.js';
 import { tidyLake } from './tidy-lake.js';
@@ -41,14 +39,14 @@ export interface LakeStoreParts {
   readonly leave: () => Promise<void>;
 }
 
-/** A commit and a file of its own cost a small invoice more than its rows do. */
-const BATCHED_ROWS = 20_000;
-
 export class LakeStore implements Store {
   readonly #parts: LakeStoreParts;
   /** Of this process; between processes PostgreSQL keeps order. */
   readonly #locks = new KeyedMutex();
-  readonly #batches = new GroupCommit((loads: readonly NewLoad[]) => this.#loadTogether(loads));
+  readonly #loader = new BatchingLoader<NewLoad>({
+    alone: (load) => this.#loadAlone(load),
+    together: (loads) => this.#loadTogether(loads),
+  });
   readonly #givingAgain: NodeJS.Timeout;
   #sequence = 0;
 
@@ -81,11 +79,8 @@ export class LakeStore implements Store {
     return this.#locks.run(`load ${invoiceId}`, work);
   }
 
-  /** Small files that come while others are loaded go into the lake together with the next. */
-  async loadFile(load: NewLoad): Promise<FileLoadOutcome> {
-    const { scan } = load.file;
-    const isSmall = scan.findingCount === 0 && hasAllColumns(scan) && scan.records <= BATCHED_ROWS;
-    return isSmall ? this.#batches.do(load) : this.#loadAlone(load);
+  loadFile(load: NewLoad, isSuspected: boolean): Promise<FileLoadOutcome> {
+    return isSuspected ? this.#loadAlone(load) : this.#loader.load(load);
   }
 
   async loadTold(loadId: number): Promise<void> {
@@ -156,9 +151,7 @@ export class LakeStore implements Store {
     return loadFile(this.#parts.database, numbered, this.#places([numbered]));
   }
 
-  async #loadTogether(loads: readonly NewLoad[]): Promise<readonly FileLoadOutcome[]> {
-    const [first] = loads;
-    if (first !== undefined && loads.length === 1) return [await this.#loadAlone(first)];
+  async #loadTogether(loads: readonly NewLoad[]): Promise<readonly (FileLoadOutcome | null)[]> {
     const numbered: FileLoad[] = [];
     for (const load of loads) numbered.push(await this.#numbered(load));
     return loadBatch(this.#parts.database, numbered, this.#places(numbered));

@@ -15,10 +15,12 @@ import type { Database } from '../duckdb/database.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
 import { WarehouseLockedError } from '../errors.js';
 import { LoadAttempts } from '../load/load-attempts.js';
+import { loadBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
 import type { CatchUpProgress, Loss, OpenWarehouseOptions } from '../opening.js';
 import { warehousePaths } from '../paths.js';
-import { loadFact, lossOf, noteFailed, repeatLoads, tellOfIngested } from '../recover/catch-up.js';
+import { loadFact, lossOf, noteFailed, tellOfIngested } from '../recover/catch-up.js';
+import { repeatLoads } from '../recover/repeat-loads.js';
 import { LedgerWarehouse } from '../store/ledger-warehouse.js';
 import type { LakePlace } from './attach-lake.js';
 import { generationPath } from './attach-lake.js';
@@ -147,7 +149,10 @@ async function catchUpLake(
   const { events, facts, missingLoads } = ingested;
   const { repeated, failed } = await repeatLoads(
     {
-      load: (file) => loadFile(database, file, lakePlaces(ledger, [file])),
+      ways: {
+        alone: (file) => loadFile(database, file, lakePlaces(ledger, [file])),
+        together: (files) => loadBatch(database, files, lakePlaces(ledger, files)),
+      },
       ...{ archive, log },
     },
     missingLoads,

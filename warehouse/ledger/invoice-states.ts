@@ -55,23 +55,47 @@ export async function readInvoiceLines(
 /** Makes the invoices' rows again from the ledgers, inside the transaction that took the lines in. */
 export async function refreshInvoices(session: Statements, taken: Taken): Promise<void> {
   if (taken.invoiceIds.length === 0) return;
-  const ids = [...new Set(taken.invoiceIds)];
+  const { held, lines } = await readHeldLines(session, taken.invoiceIds, taken);
+  await writeInvoices(session, lines, held);
+}
+
+/**
+ * The invoices' rows and all lines about them. No ledger is read further back than the rows and what was taken reach, so
+ * the cost follows the age of these invoices, not the number of all.
+ *
+ * @param taken what the ledgers have and the rows were not made of yet
+ */
+export async function readHeldLines(
+  session: Statements,
+  invoiceIds: readonly string[],
+  taken: Pick<Taken, 'since' | 'hasAttention'> | null = null,
+): Promise<{
+  readonly held: ReadonlyMap<string, HeldInvoice>;
+  readonly lines: ReadonlyMap<string, InvoiceLines>;
+}> {
+  const ids = [...new Set(invoiceIds)];
   const held = await readHeld(session, ids);
   const rows = [...held.values()];
+  // Instants are ISO 8601 UTC of one form, so their text sorts as their time; `-infinity` sorts before them.
+  const [first] = [
+    ...rows.map(({ firstHeardAt }) => firstHeardAt),
+    ...(taken === null ? [] : [taken.since]),
+  ].sort();
+  if (first === undefined) return { held, lines: new Map() };
   const lines = await readInvoiceLines(session, ids, {
-    since: rows.reduce((oldest, { firstHeardAt }) => earlier(oldest, firstHeardAt), taken.since),
+    since: first,
     // Loads come with their invoice's row, never by a line that is taken.
     hasLoads: rows.some(({ hasLoads }) => hasLoads),
-    hasAttention: taken.hasAttention || rows.some(({ hasAttention }) => hasAttention),
+    hasAttention: taken?.hasAttention === true || rows.some(({ hasAttention }) => hasAttention),
   });
-  await writeInvoices(session, lines, held);
+  return { held, lines };
 }
 
 /** Derives and writes; answers what was derived. */
 export async function writeInvoices(
   session: Statements,
   lines: ReadonlyMap<string, InvoiceLines>,
-  known?: ReadonlyMap<string, HeldInvoice>,
+  held: ReadonlyMap<string, HeldInvoice>,
 ): Promise<ReadonlyMap<string, DerivedInvoice>> {
   const derived = new Map<string, DerivedInvoice>();
   for (const [id, of] of lines) {
@@ -80,7 +104,6 @@ export async function writeInvoices(
   }
   if (derived.size === 0) return derived;
   const ids = listOf([...derived.keys()]);
-  const held = known ?? (await readHeld(session, [...derived.keys()]));
   // Forgotten and inserted, never updated: this version of DuckDB can lose an update from null to a text (ADR 14).
   if (held.size > 0) await session.all('forget-states', { invoice_ids: ids });
   const rows = [...derived].map(([id, { row }]) => ({ invoice_id: id, ...row }));
@@ -115,11 +138,6 @@ async function readHeld(
 
 function listOf(invoiceIds: readonly string[]): string {
   return `[${invoiceIds.join(', ')}]`;
-}
-
-/** Instants are ISO 8601 UTC of one form, so their text sorts as their time; `-infinity` sorts before them. */
-function earlier(a: string, b: string): string {
-  return a < b ? a : b;
 }
 
 function groupById(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> {

@@ -4,6 +4,7 @@
  */
 
 import { compareDecimals } from '../../contract/decimal.js';
+import { wellFormedJson } from '../../contract/well-formed.js';
 import { isCurrency } from '../csv/currencies.js';
 import type { Session } from '../duckdb/session.js';
 import type { Row, Statements } from '../duckdb/statements.js';
@@ -11,47 +12,93 @@ import { LoadedMeanwhileError, LoadLostError, MisreadError } from '../errors.js'
 import { contradictions } from '../ledger/derive-discrepancies.js';
 import { type DerivedInvoice, deriveInvoice } from '../ledger/derive-invoice.js';
 import type { InvoiceLines, LoadLine } from '../ledger/invoice-lines.js';
-import { readInvoiceLines, writeInvoices } from '../ledger/invoice-states.js';
+import { type HeldInvoice, readHeldLines, writeInvoices } from '../ledger/invoice-states.js';
 import type { FileLoadOutcome, LoadedRows } from '../warehouse.js';
 import type { FileLoad, LoadPlaces } from './file-load.js';
 import { Refusal } from './refusal.js';
 
 export interface Commit {
   readonly places: LoadPlaces;
-  /** Puts the rows of all loads into the table and answers what they amount to, as `load-totals.sql` does. */
+  /** Puts the rows into the table and answers what they amount to, as `load-totals.sql` does. */
   readonly insert: () => Promise<readonly Row[]>;
 }
 
+/** As `Commit`, for rows that are staged: what they amount to is known before any of them is in the table. */
+export interface BatchCommit {
+  readonly places: LoadPlaces;
+  readonly totals: readonly Row[];
+  readonly insert: (loads: readonly FileLoad[]) => Promise<unknown>;
+}
+
 /** One load. @throws Refusal, LoadedMeanwhileError, LoadLostError, MisreadError */
-export async function commitLoad(session: Session, load: FileLoad, commit: Commit): Promise<FileLoadOutcome> {
-  const [loaded] = await commitLoads(session, [load], commit);
-  if (loaded === undefined) throw new LoadLostError(load.invoiceId, 'the commit answered nothing');
-  return { outcome: 'loaded', ...loaded };
+export async function commitLoad(
+  session: Session,
+  load: FileLoad,
+  { places, insert }: Commit,
+): Promise<FileLoadOutcome> {
+  const loaded = await places.ledger(session, async (ledger) => {
+    const before = await readBefore(ledger, [load]);
+    const fence = before.fenceOf(load);
+    const line = await places.rows(session, async () => checkRows(load, await insert(), fence));
+    return insertLoads(ledger, [{ load, fence, line }], before.held);
+  });
+  await readBack(session, [load], loaded);
+  const [rows] = loaded;
+  if (rows === undefined) throw new LoadLostError(load.invoiceId, 'the commit answered nothing');
+  return { outcome: 'loaded', ...rows };
 }
 
 /**
- * Several loads of different invoices as one: all of them count or none does.
+ * Several loads of different invoices as one: all that may be loaded count or none does. Each is checked by itself.
  *
- * @returns in their order
- * @throws Refusal, LoadedMeanwhileError, LoadLostError, MisreadError when one of them may not be loaded
+ * @returns in their order what came of each; null: it has to be loaded alone, which then says what is wrong
+ * @throws LoadLostError
  */
 export async function commitLoads(
   session: Session,
   loads: readonly FileLoad[],
-  { places, insert }: Commit,
-): Promise<readonly LoadedRows[]> {
-  const loaded = await places.ledger(session, async (ledger) => {
-    const fences = await readFences(ledger, loads);
-    const lines = await places.rows(session, async () => {
-      const totals = groupByLoad(await insert());
-      return loads.map((load, index) =>
-        checkRows(load, totals.get(load.loadId) ?? [], fences[index] ?? NOTHING),
-      );
-    });
-    return insertLoads(ledger, loads, { lines, fences });
+  { places, totals, insert }: BatchCommit,
+): Promise<readonly (FileLoadOutcome | null)[]> {
+  const found = groupByLoad(totals);
+  const { checked, loaded } = await places.ledger(session, async (ledger) => {
+    const before = await readBefore(ledger, loads);
+    const checked = loads.map((load) => checkOne(load, found.get(load.loadId) ?? [], before.fenceOf));
+    const good = checked.filter((of) => 'line' in of);
+    if (good.length === 0) return { checked, loaded: [] };
+    await places.rows(session, () => insert(good.map(({ load }) => load)));
+    return { checked, loaded: await insertLoads(ledger, good, before.held) };
   });
-  await readBack(session, loads, loaded);
-  return loaded;
+  const good = checked.flatMap((of) => ('line' in of ? [of.load] : []));
+  if (good.length > 0) await readBack(session, good, loaded);
+  const rest = loaded.values();
+  return checked.map((of) => {
+    if (!('line' in of)) return of.outcome;
+    const { value: rows } = rest.next();
+    return rows === undefined ? null : { outcome: 'loaded', ...rows };
+  });
+}
+
+/** A load that counts from now on. */
+interface Checked {
+  readonly load: FileLoad;
+  readonly line: NewLine;
+  /** What the ledgers say of its invoice without it. */
+  readonly fence: InvoiceLines;
+}
+
+function checkOne(
+  load: FileLoad,
+  totals: readonly Row[],
+  fenceOf: (load: FileLoad) => InvoiceLines,
+): Checked | { readonly outcome: FileLoadOutcome | null } {
+  try {
+    const fence = fenceOf(load);
+    return { load, fence, line: checkRows(load, totals, fence) };
+  } catch (error) {
+    if (error instanceof Refusal) return { outcome: error.outcome };
+    if (error instanceof LoadedMeanwhileError || error instanceof MisreadError) return { outcome: null };
+    throw error;
+  }
 }
 
 /** Of load ids, for statements that pass over what lies elsewhere. */
@@ -103,12 +150,19 @@ export function checkRows(load: FileLoad, totals: readonly Row[], lines: Invoice
 }
 
 /** What the ledgers say inside this transaction: the fence against a void and against a second load of the file. */
-async function readFences(ledger: Statements, loads: readonly FileLoad[]): Promise<readonly InvoiceLines[]> {
-  const lines = await readInvoiceLines(
+async function readBefore(
+  ledger: Statements,
+  loads: readonly FileLoad[],
+): Promise<{
+  readonly held: ReadonlyMap<string, HeldInvoice>;
+  /** @throws Refusal, LoadedMeanwhileError */
+  readonly fenceOf: (load: FileLoad) => InvoiceLines;
+}> {
+  const { held, lines } = await readHeldLines(
     ledger,
     loads.map(({ invoiceId }) => invoiceId),
   );
-  return loads.map((load) => {
+  const fenceOf = (load: FileLoad): InvoiceLines => {
     const fence = lines.get(load.invoiceId) ?? NOTHING;
     if (load.isRepeated) return fence;
     if (typeof deriveInvoice(fence)?.row.voided_at === 'string') throw new Refusal({ outcome: 'voided' });
@@ -116,7 +170,8 @@ async function readFences(ledger: Statements, loads: readonly FileLoad[]): Promi
       throw new LoadedMeanwhileError(load.invoiceId, load.file.sha256);
     }
     return fence;
-  });
+  };
+  return { held, fenceOf };
 }
 
 const NOTHING: InvoiceLines = { evidence: [], loads: [], attention: [] };
@@ -127,28 +182,25 @@ export interface NewLine extends LoadLine {
 
 async function insertLoads(
   ledger: Statements,
-  loads: readonly FileLoad[],
-  { lines, fences }: { readonly lines: readonly NewLine[]; readonly fences: readonly InvoiceLines[] },
+  checked: readonly Checked[],
+  held: ReadonlyMap<string, HeldInvoice>,
 ): Promise<readonly LoadedRows[]> {
-  const after = new Map<string, InvoiceLines>();
-  for (const [index, load] of loads.entries()) {
-    const [line, fence] = [lines[index], fences[index]];
-    if (line === undefined || fence === undefined) throw new Error('A load has neither rows nor fence.');
-    await ledger.all('insert-load', {
-      ...line,
-      invoice_id: load.invoiceId,
-      file_source: load.source,
-      event_id: load.eventId,
-      workflow_run_id: load.workflowRunId,
-    });
-    after.set(load.invoiceId, { ...fence, loads: [...fence.loads, line] });
-  }
-  const derived = await writeInvoices(ledger, after);
-  return loads.map(({ invoiceId }, index) => loadedRows(lines[index], derived.get(invoiceId)));
+  const rows = checked.map(({ load, line }) => ({
+    ...line,
+    invoice_id: load.invoiceId,
+    file_source: load.source,
+    event_id: load.eventId,
+    workflow_run_id: load.workflowRunId,
+  }));
+  await ledger.all('insert-loads', { loads: wellFormedJson(rows) });
+  const after = new Map(
+    checked.map(({ load, fence, line }) => [load.invoiceId, { ...fence, loads: [...fence.loads, line] }]),
+  );
+  const derived = await writeInvoices(ledger, after, held);
+  return checked.map(({ load, line }) => loadedRows(line, derived.get(load.invoiceId)));
 }
 
-export function loadedRows(line: NewLine | undefined, derived: DerivedInvoice | undefined): LoadedRows {
-  if (line === undefined) throw new Error('A load has no line.');
+export function loadedRows(line: NewLine, derived: DerivedInvoice | undefined): LoadedRows {
   return {
     loadId: line.load_id,
     version: line.version,

@@ -2,19 +2,41 @@
 
 import type { Ledgers } from '../duckdb/statements.js';
 import { deriveInvoice } from '../ledger/derive-invoice.js';
+import type { InvoiceLines } from '../ledger/invoice-lines.js';
 import { readInvoiceLines } from '../ledger/invoice-states.js';
 import type { LoadOutcome, LoadRequest } from '../warehouse.js';
 
-/** The answer for an invoice that is voided or has this file already; null when there is work to do. */
-export async function knownLoad(
+type Asked = Pick<LoadRequest, 'invoiceId' | 'sha256'>;
+
+/** @returns in their order the answer for an invoice that is voided or has this file already; null: there is work to do */
+export async function knownLoads(
   ledgers: Ledgers,
-  { invoiceId, sha256 }: Pick<LoadRequest, 'invoiceId' | 'sha256'>,
-): Promise<LoadOutcome | null> {
-  const [known] = await ledgers.all('load-known', { invoice_id: invoiceId, file_sha256: sha256 });
-  if (known?.is_voided === true) return { outcome: 'voided' };
-  if (known?.is_loaded !== true) return null;
-  const lines = await ledgers.transaction((statements) => readInvoiceLines(statements, [invoiceId]));
-  const of = lines.get(invoiceId);
+  asked: readonly Asked[],
+): Promise<readonly (LoadOutcome | null)[]> {
+  const files = asked.map(({ invoiceId, sha256 }) => ({ invoice_id: invoiceId, file_sha256: sha256 }));
+  const rows = await ledgers.all('load-known', { files: JSON.stringify(files) });
+  if (rows.length === 0) return asked.map(() => null);
+  const known = new Map(rows.map((row) => [`${row.invoice_id} ${row.file_sha256}`, row]));
+  const loaded = rows.filter(({ is_voided: isVoided }) => isVoided !== true);
+  const ids = [...new Set(loaded.map((row) => String(row.invoice_id)))];
+  const lines =
+    ids.length === 0
+      ? new Map<string, InvoiceLines>()
+      : await ledgers.transaction((statements) => readInvoiceLines(statements, ids));
+  return asked.map((load) => {
+    const row = known.get(`${load.invoiceId} ${load.sha256}`);
+    if (row?.is_voided === true) return { outcome: 'voided' };
+    return row === undefined ? null : alreadyLoaded(load, lines.get(load.invoiceId));
+  });
+}
+
+/** `knownLoads` of one. */
+export async function knownLoad(ledgers: Ledgers, asked: Asked): Promise<LoadOutcome | null> {
+  const [known] = await knownLoads(ledgers, [asked]);
+  return known ?? null;
+}
+
+function alreadyLoaded({ sha256 }: Asked, of: InvoiceLines | undefined): LoadOutcome | null {
   const derived = of === undefined ? null : deriveInvoice(of);
   if (of === undefined || derived === null) return null;
   const load = of.loads.find((line) => line.file_sha256 === sha256);

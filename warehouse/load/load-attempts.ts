@@ -37,15 +37,20 @@ export class LoadAttempts {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
   }
 
-  /** Does the work, or answers why it is not tried again. @throws what the work throws, or the system's error */
-  async around<T>(attempted: Attempted, work: () => Promise<T>): Promise<T | Rejection> {
+  /**
+   * Does the work, or answers why it is not tried again.
+   *
+   * @param work is told whether the file is suspected: then it shares its attempt with no other
+   * @throws what the work throws, or the system's error
+   */
+  async around<T>(attempted: Attempted, work: (isSuspected: boolean) => Promise<T>): Promise<T | Rejection> {
     const mark = join(this.#folder, `${attempted.invoiceId}.${attempted.sha256}`);
     const crashes = statSync(mark, { throwIfNoEntry: false })?.size ?? 0;
     if (crashes >= MOST_CRASHES) return leftAlone(crashes);
     const attempt = async (): Promise<T> => {
       appendFileSync(mark, '.', { mode: 0o600 });
       try {
-        return await work();
+        return await work(crashes > 0);
       } finally {
         rmSync(mark, { force: true });
       }

@@ -24,7 +24,7 @@ import { Refusal, refusedByCells, refusedByScan } from './refusal.js';
 import { tolerate } from './tolerate.js';
 
 /** Rows and ledgers in one file: one transaction. */
-const ONE_FILE: LoadPlaces = {
+export const ONE_FILE: LoadPlaces = {
   ledger: (session, work) => session.transaction(() => work(session)),
   rows: (_session, work) => work(),
 };
@@ -156,6 +156,6 @@ async function attempt(load: FileLoad, work: () => Promise<FileLoadOutcome>): Pr
   }
 }
 
-export function onePassParams(load: FileLoad): Params {
+function onePassParams(load: FileLoad): Params {
   return { csv_path: load.csvPath, invoice_id: load.invoiceId, load_id: load.loadId };
 }

@@ -1,19 +1,17 @@
 /** What opening does before anybody may write: read on in the archive, repeat loads it tells of, tell it of loads it lacks. */
 
 import type { Archive, Fact } from '../../archive/archive.js';
-import { CSV_TOLERANCES } from '../../contract/csv-file.js';
 import type { Logger } from '../../ops/log.js';
 import type { Database } from '../duckdb/database.js';
 import type { Row, Statements } from '../duckdb/statements.js';
-import { FileNotArchivedError, MisreadError } from '../errors.js';
 import { type Ingested, ingest, type LoadFact } from '../ledger/ingest.js';
 import { insertFacts } from '../ledger/insert-ledger-lines.js';
 import { refreshInvoices } from '../ledger/invoice-states.js';
-import { isRecordError } from '../ledger/set-aside.js';
 import type { FileLoad } from '../load/file-load.js';
+import { loadBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
 import type { CatchUpProgress, Loss, OnSetAside } from '../opening.js';
-import type { FileLoadOutcome } from '../warehouse.js';
+import { type FailedLoad, repeatLoads } from './repeat-loads.js';
 
 export interface CaughtUp {
   /** The highest load id that was ever given. */
@@ -32,9 +30,6 @@ export interface CatchUpOptions {
   readonly onProgress?: (progress: CatchUpProgress) => void;
 }
 
-/** Loads repeated at once; more connections gain nothing. */
-const AT_ONCE = 3;
-
 export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
   const { database, archive, log, now, onSetAside, onProgress } = options;
   const progress = { events: 0, facts: 0, loadsDone: 0, loadsOf: 0 };
@@ -47,9 +42,12 @@ export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
   });
   Object.assign(progress, { events: ingested.events, facts: ingested.facts });
 
-  const load = (file: FileLoad): Promise<FileLoadOutcome> => loadFile(database, file);
+  const ways = {
+    alone: (file: FileLoad) => loadFile(database, file),
+    together: (files: readonly FileLoad[]) => loadBatch(database, files),
+  };
   const { repeated, failed } = await repeatLoads(
-    { load, archive, log },
+    { ways, archive, log },
     ingested.missingLoads,
     (loadsDone, loadsOf) => onProgress?.({ ...progress, loadsDone, loadsOf }),
   );
@@ -63,93 +61,6 @@ export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
     loadsRepeated: repeated,
     losses: [...failed.map(lossOf), ...tellOfIngested(ingested, { log, onSetAside })],
   };
-}
-
-export interface RepeatContext {
-  readonly load: (file: FileLoad) => Promise<FileLoadOutcome>;
-  readonly archive: Archive;
-  readonly log: Logger;
-}
-
-/** A load that could not be repeated. */
-export interface FailedLoad {
-  readonly fact: LoadFact;
-  readonly why: string;
-}
-
-/** Invoices side by side, the versions of one in their order; rows in rising load_id where it costs nothing. */
-export async function repeatLoads(
-  context: RepeatContext,
-  facts: readonly LoadFact[],
-  onDone: (done: number, of: number) => void,
-): Promise<{ readonly repeated: number; readonly failed: readonly FailedLoad[] }> {
-  if (facts.length === 0) return { repeated: 0, failed: [] };
-  // A fact may be told twice (a crash between telling and noting that it was told).
-  const byId = new Map(facts.map((fact) => [fact.loadId, fact]));
-  context.log.info({ loads: byId.size }, 'loading again what the archive tells of');
-  const failed: FailedLoad[] = [];
-  const queue = [...byId.values()].sort((a, b) => a.loadId - b.loadId);
-  const running = new Map<string, Promise<void>>();
-  let done = 0;
-  const worker = async (): Promise<void> => {
-    for (let fact = queue.shift(); fact !== undefined; fact = queue.shift()) {
-      const { invoiceId } = fact;
-      const before = running.get(invoiceId) ?? Promise.resolve();
-      const mine = before.then(async () => {
-        const why = await repeatLoad(context, fact).catch((error: unknown) => {
-          if (!isOfLoad(error)) throw error;
-          return firstLine(error.message);
-        });
-        if (why === null) return;
-        failed.push({ fact, why });
-        const { loadId, sha256 } = fact;
-        context.log.error({ invoiceId, loadId, sha256 }, `a load could not be repeated: ${why}`);
-      });
-      running.set(invoiceId, mine);
-      await mine;
-      done += 1;
-      onDone(done, byId.size);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  failed.sort((a, b) => a.fact.loadId - b.fact.loadId);
-  return { repeated: byId.size - failed.length, failed };
-}
-
-/** What is wrong with this one load, as opposed to what keeps every other from being repeated as well. */
-function isOfLoad(error: unknown): error is Error {
-  return error instanceof FileNotArchivedError || error instanceof MisreadError || isRecordError(error);
-}
-
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? '';
-}
-
-/** null when it is there again, else why it is not: it is left out, and verify reports it as drift. */
-async function repeatLoad({ load, archive }: RepeatContext, fact: LoadFact): Promise<string | null> {
-  const file = await archive.file(fact.sha256);
-  if (file === null) return 'the archive lacks its file';
-  const csvPath = (await archive.reread(fact.sha256))?.path ?? null;
-  if (csvPath === null) return 'its file in the archive is damaged';
-  const outcome = await load({
-    invoiceId: fact.invoiceId.toLowerCase(),
-    file,
-    csvPath,
-    source: fact.source,
-    announcedSha256: fact.announcedSha256,
-    encodedSha256: fact.encodedSha256 ?? null,
-    eventId: fact.eventId ?? null,
-    workflowRunId: fact.workflowRunId ?? null,
-    loadId: fact.loadId,
-    version: fact.version,
-    loadedAt: fact.at,
-    isRepeated: true,
-    // The file says which of them it needs, whatever the setting has become.
-    tolerances: CSV_TOLERANCES,
-  });
-  if (outcome.outcome === 'loaded') return null;
-  const [finding] = outcome.outcome === 'rejected' ? outcome.findings : [];
-  return `its file in the archive is ${outcome.outcome}${finding === undefined ? '' : ` (${finding.rule})`}`;
 }
 
 /** What says in the ledger that a load could not be repeated; no fact of the archive does, so it goes with the cause. */

@@ -14,7 +14,8 @@ import type { LockFile } from '../duckdb/lock-file.js';
 import { KeyedMutex, ReadWriteLock } from '../duckdb/read-write-lock.js';
 import type { Statements } from '../duckdb/statements.js';
 import { type Ingested, ingest } from '../ledger/ingest.js';
-import type { LoadPlaces } from '../load/file-load.js';
+import type { FileLoad, LoadPlaces } from '../load/file-load.js';
+import { BatchingLoader, loadBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
 import type { WarehousePaths } from '../paths.js';
 import { publish } from '../publish/publish.js';
@@ -44,6 +45,10 @@ export class FileStore implements Store {
   /** Shared by all who write, exclusive for a publication. */
   readonly #readWriteLock = new ReadWriteLock();
   readonly #loadInTurn = createTurns(CONNECTIONS - 1);
+  readonly #loader = new BatchingLoader<NewLoad>({
+    alone: (load) => this.#loadAlone(load),
+    together: (loads) => this.#loadTogether(loads),
+  });
   #lastLoadId: number;
 
   constructor(parts: FileStoreParts) {
@@ -91,11 +96,8 @@ export class FileStore implements Store {
     return this.#locks.run(`${LOAD} ${invoiceId}`, work);
   }
 
-  async loadFile(load: NewLoad): Promise<FileLoadOutcome> {
-    const { database } = this.#parts;
-    this.#lastLoadId += 1;
-    const numbered = { ...load, loadId: this.#lastLoadId };
-    return this.#loadInTurn(() => loadFile(database, numbered, this.#places(load)));
+  loadFile(load: NewLoad, isSuspected: boolean): Promise<FileLoadOutcome> {
+    return isSuspected ? this.#loadAlone(load) : this.#loader.load(load);
   }
 
   aroundStep<T>(work: () => Promise<T>): Promise<T> {
@@ -124,11 +126,27 @@ export class FileStore implements Store {
     await this.#parts.lock.release();
   }
 
-  /** Rows and ledgers in one transaction. Events of the invoice wait for that alone, not for the whole load. */
-  #places({ invoiceId }: { readonly invoiceId: string }): LoadPlaces {
+  #loadAlone(load: NewLoad): Promise<FileLoadOutcome> {
+    const numbered = this.#numbered(load);
+    return this.#loadInTurn(() => loadFile(this.#parts.database, numbered, this.#places([load])));
+  }
+
+  #loadTogether(loads: readonly NewLoad[]): Promise<readonly (FileLoadOutcome | null)[]> {
+    const numbered = loads.map((load) => this.#numbered(load));
+    return this.#loadInTurn(() => loadBatch(this.#parts.database, numbered, this.#places(loads)));
+  }
+
+  #numbered(load: NewLoad): FileLoad {
+    this.#lastLoadId += 1;
+    return { ...load, loadId: this.#lastLoadId };
+  }
+
+  /** Rows and ledgers in one transaction. Events of the invoices wait for that alone, not for the whole load. */
+  #places(loads: readonly NewLoad[]): LoadPlaces {
+    const invoiceIds = loads.map(({ invoiceId }) => invoiceId);
     return {
       ledger: (session, work) =>
-        this.#locks.run(invoiceId, () =>
+        this.#locks.runAll(invoiceIds, () =>
           this.#readWriteLock.shared(() => session.transaction(() => work(session))),
         ),
       rows: (_session, work) => work(),

@@ -24,7 +24,7 @@ import { readInvoice, readInvoices, readStandings } from '../ledger/read-invoice
 import { isRecordError, noteSetAside } from '../ledger/set-aside.js';
 import { checkFile } from '../load/check-file.js';
 import type { FileLoad } from '../load/file-load.js';
-import { knownLoad } from '../load/known-load.js';
+import { knownLoads } from '../load/known-load.js';
 import type { LoadAttempts } from '../load/load-attempts.js';
 import type { OnSetAside, SetAside } from '../opening.js';
 import { tellOfIngested } from '../recover/catch-up.js';
@@ -63,8 +63,12 @@ export interface Store {
     load: { readonly invoiceId: string; readonly sizeBytes: number },
     work: () => Promise<T>,
   ): Promise<T>;
-  /** Under a load id that was never given before. @throws what `loadFile` throws */
-  loadFile(load: NewLoad): Promise<FileLoadOutcome>;
+  /**
+   * Under a load id that was never given before; together with others that come meanwhile, unless it is suspected.
+   *
+   * @throws what `loadFile` throws
+   */
+  loadFile(load: NewLoad, isSuspected: boolean): Promise<FileLoadOutcome>;
   /** The archive has the fact of this load. */
   loadTold?(loadId: number): Promise<void>;
   /** Loads whose fact the archive may lack, when others write too. */
@@ -103,10 +107,16 @@ export class LedgerWarehouse implements Warehouse {
   readonly #recording = new GroupCommit((groups: readonly (readonly ArchivedEvent[])[]) =>
     this.#recordGroups(groups),
   );
-  readonly #ingesting = new GroupCommit(async (asked: readonly null[]) => {
-    await this.ingestArchive();
-    return asked;
-  });
+  readonly #ingesting = new GroupCommit(
+    async (asked: readonly null[]) => {
+      const ingested = await this.#ingest();
+      return asked.map(() => ingested);
+    },
+    { isSplit: false },
+  );
+  readonly #knowing = new GroupCommit((requests: readonly LoadRequest[]) =>
+    knownLoads(this.#store.ledgers, requests),
+  );
   /** Invoices with a load at work here, from before its commit until its fact is in the archive. */
   readonly #loading = new Set<string>();
   /** By invoice: facts of loads that were committed and that the archive did not take. */
@@ -129,14 +139,8 @@ export class LedgerWarehouse implements Warehouse {
     return { fresh };
   }
 
-  async ingestArchive(): Promise<{ readonly events: number }> {
-    const ingested = await this.#open.shared(() => this.#store.ingest());
-    for (const { invoiceId, loadId } of ingested.missingLoads) {
-      this.#log.error({ invoiceId, loadId }, 'the archive tells of a load that is not here');
-    }
-    tellOfIngested(ingested, { log: this.#log, onSetAside: this.#onSetAside });
-    if (ingested.changes > 0) this.#changed();
-    return { events: ingested.events };
+  ingestArchive(): Promise<{ readonly events: number }> {
+    return this.#ingesting.do(null);
   }
 
   async recordDetails(details: {
@@ -271,6 +275,16 @@ export class LedgerWarehouse implements Warehouse {
     return this.#closed;
   }
 
+  async #ingest(): Promise<{ readonly events: number }> {
+    const ingested = await this.#open.shared(() => this.#store.ingest());
+    for (const { invoiceId, loadId } of ingested.missingLoads) {
+      this.#log.error({ invoiceId, loadId }, 'the archive tells of a load that is not here');
+    }
+    tellOfIngested(ingested, { log: this.#log, onSetAside: this.#onSetAside });
+    if (ingested.changes > 0) this.#changed();
+    return { events: ingested.events };
+  }
+
   /** @returns the ids of those that were not recorded before; one that cannot be recorded is set aside */
   async #recordEach(events: readonly ArchivedEvent[]): Promise<readonly string[]> {
     try {
@@ -317,10 +331,9 @@ export class LedgerWarehouse implements Warehouse {
     request: LoadRequest,
     { file, csvPath }: { readonly file: ArchivedFile; readonly csvPath: string },
   ): Promise<LoadOutcome> {
-    const store = this.#store;
     const untold = this.#untold.get(request.invoiceId);
     if (untold !== undefined) await this.#tellLoad(untold);
-    const known = await knownLoad(store.ledgers, request);
+    const known = await this.#knowing.do(request);
     if (known !== null) return known;
     this.#loading.add(request.invoiceId);
     try {
@@ -341,10 +354,9 @@ export class LedgerWarehouse implements Warehouse {
       ...{ ...asked, file, csvPath, version: null, loadedAt: at, isRepeated: false },
       tolerances: this.#tolerances,
     };
-    const attempt = this.#attempts.around(request, () => store.loadFile(load));
+    const attempt = this.#attempts.around(request, (isSuspected) => store.loadFile(load, isSuspected));
     const outcome = await attempt.catch(async (error: unknown) => {
-      const meanwhile =
-        error instanceof LoadedMeanwhileError ? await knownLoad(store.ledgers, request) : null;
+      const meanwhile = error instanceof LoadedMeanwhileError ? await this.#knowing.do(request) : null;
       if (meanwhile === null) throw error;
       return meanwhile;
     });
@@ -379,7 +391,7 @@ export class LedgerWarehouse implements Warehouse {
   /** A fact is true once the archive has it; the ledger reads it from there, as a rebuild would. */
   async #tell(fact: Fact): Promise<void> {
     await this.#archive.putFact(fact);
-    await this.#ingesting.do(null);
+    await this.ingestArchive();
   }
 
   #at(): string {

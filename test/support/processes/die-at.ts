@@ -88,7 +88,7 @@ function watchWarehouse(): void {
   const loading = new WeakSet<Session>();
   const { all, statement } = Session.prototype;
   Session.prototype.all = function (name, params) {
-    if (name === 'insert-load') loading.add(this);
+    if (name === 'insert-loads') loading.add(this);
     return all.call(this, name, params);
   };
   Session.prototype.statement = async function (text, params) {

@@ -25,4 +25,55 @@ describe('GroupCommit', () => {
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     expect(await commit.do(5)).toBe(5);
   });
+
+  test('finds the one that cannot be done by halves', async () => {
+    const groups: (readonly number[])[] = [];
+    const commit = new GroupCommit<number, number>(async (asked) => {
+      groups.push(asked);
+      await new Promise((done) => setImmediate(done));
+      if (asked.includes(7)) throw new Error('seven');
+      return asked;
+    });
+    const asked = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+    const settled = await Promise.allSettled(asked.map((n) => commit.do(n)));
+    expect(settled.map(({ status }) => status === 'rejected')).toEqual(asked.map((n) => n === 7));
+    expect(groups).toEqual([
+      [0],
+      [1, 2, 3, 4, 5, 6, 7, 8],
+      [1, 2, 3, 4],
+      [5, 6, 7, 8],
+      [5, 6],
+      [7, 8],
+      [7],
+      [8],
+    ]);
+  });
+
+  test('tries nothing again when it is no single one that fails', async () => {
+    let tried = 0;
+    const commit = new GroupCommit<number, number>(
+      async () => {
+        tried += 1;
+        throw new Error('no room');
+      },
+      { isSplit: false },
+    );
+    const settled = await Promise.allSettled([1, 2, 3, 4].map((n) => commit.do(n)));
+    expect(settled.map(({ status }) => status)).toEqual(Array(4).fill('rejected'));
+    expect(tried).toBe(2);
+  });
+
+  test('makes no group larger or heavier than it should be', async () => {
+    const groups: (readonly number[])[] = [];
+    const commit = new GroupCommit<number, number>(
+      async (asked) => {
+        groups.push(asked);
+        await new Promise((done) => setImmediate(done));
+        return asked;
+      },
+      { most: 3, weigh: (n) => n, heaviest: 10 },
+    );
+    await Promise.all([1, 1, 1, 1, 9, 2, 30, 4, 6].map((n) => commit.do(n)));
+    expect(groups).toEqual([[1], [1, 1, 1], [9], [2], [30], [4, 6]]);
+  });
 });

@@ -26,10 +26,10 @@ test('in DuckDB', async () => {
 });
 
 test("in a lake's ledger", () => {
-  const statement = ledgerStatement('load-known');
-  expect(statement.names).toEqual(['invoice_id', 'file_sha256']);
-  expect(ledgerValues(statement, { file_sha256: null, invoice_id: 'a' })).toEqual(['a', null]);
-  expect(() => ledgerValues(statement, { invoice_id: 'a' })).toThrow('got no value for file_sha256');
-  const wrong = { invoice_id: 'a', file_sha256: 'b', sha256: 'c' };
-  expect(() => ledgerValues(statement, wrong)).toThrow('has no parameter sha256');
+  const statement = ledgerStatement('write-cursor');
+  expect(statement.names).toEqual(['stream', 'position']);
+  expect(ledgerValues(statement, { position: null, stream: 'a' })).toEqual(['a', null]);
+  expect(() => ledgerValues(statement, { stream: 'a' })).toThrow('got no value for position');
+  const wrong = { stream: 'a', position: 'b', place: 'c' };
+  expect(() => ledgerValues(statement, wrong)).toThrow('has no parameter place');
 });

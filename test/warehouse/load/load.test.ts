@@ -348,7 +348,7 @@ test('loads, events and a publication that come at once do not wait for each oth
   });
   const first = new Promise<void>((reached) => {
     vi.spyOn(Session.prototype, 'all').mockImplementation(async function (this: Session, name, params) {
-      if (name === 'insert-load' && params?.invoice_id === ids[0]) {
+      if (name === 'insert-loads' && String(params?.loads).includes(ids[0] ?? '')) {
         reached();
         await mayGoOn;
       }

@@ -1,4 +1,8 @@
--- Whether there is anything to do for a file: cheap, asked before the transaction, which asks again.
-select
-    exists (select 1 from invoice_state where invoice_id = $invoice_id::uuid and voided_at is not null) as is_voided,
-    exists (select 1 from loads where invoice_id = $invoice_id::uuid and file_sha256 = $file_sha256) as is_loaded
+-- Of these files those that there is nothing to do for: cheap, asked before the transaction, which asks again.
+select a.invoice_id::varchar as invoice_id, a.file_sha256, i.voided_at is not null as is_voided
+from (
+    select unnest(from_json($files::json, '[{"invoice_id": "UUID", "file_sha256": "VARCHAR"}]'), recursive := true)
+) as a
+left join invoice_state as i on i.invoice_id = a.invoice_id
+left join loads as l on l.invoice_id = a.invoice_id and l.file_sha256 = a.file_sha256
+where i.voided_at is not null or l.load_id is not null

@@ -60,6 +60,21 @@ select
     * exclude (file_row, chunk, row_is_good)
 from (select row_number() over () as file_row, * from checked_csv([csv_path], invoice));
 
+-- Several files of as many invoices, read as one list, each row with the load, the number and the invoice of its file. The
+-- byte scan says how many rows lie before each file's (rows_before): a file that is read with a row more or less than it
+-- scanned shows in the numbers of its rows, as it does alone. What breaks a rule is only marked, for nobody else's sake.
+create or replace temp macro numbered_files(batch) as table
+select
+    [struct_extract(file, 'load_id') for file in batch][1 + chunk::integer] as load_id,
+    (file_row - [struct_extract(file, 'rows_before') for file in batch][1 + chunk::integer])::integer as row_number,
+    * exclude (file_row, chunk)
+from (
+    select row_number() over () as file_row, *
+    from checked_csv(
+        [struct_extract(file, 'csv_path') for file in batch],
+        [struct_extract(file, 'invoice_id') for file in batch][1 + chunk::integer])
+);
+
 -- The same of a file that was cut into chunks, 0.csv, 1.csv and so on of a folder, each read by one thread. row_of counts
 -- along each; the load makes it before (chunks.ts).
 create or replace temp macro numbered_chunks(of_load, folder, chunks, invoice) as table

@@ -1,0 +1,235 @@
+/** Small files that wait together are read, proved and committed together; each answers for itself alone. */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { openQuarantine } from '../../../inbox/quarantine-folder.js';
+import { Session } from '../../../warehouse/duckdb/session.js';
+import { type ImportManyDeps, importFiles } from '../../../warehouse/import/import-files.js';
+import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
+import type { LoadOutcome } from '../../../warehouse/warehouse.js';
+import {
+  aCsv,
+  anEvent,
+  archiveCsv,
+  ask,
+  aWarehouse,
+  type Cells,
+  loadArchived,
+  silent,
+  type TestWarehouse,
+} from '../support.js';
+
+let t: TestWarehouse;
+beforeEach(async () => {
+  t = await aWarehouse();
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await t.close();
+});
+
+const idOf = (n: number): string => `55555555-5555-4555-8555-${`${n}`.padStart(12, '0')}`;
+const rowsOf = (n: number): Cells[] =>
+  Array.from({ length: 1 + (n % 7) }, () => ({ 'Billing Cost': `${n}.25` }));
+
+/** How often statements of these names were asked. */
+function watchStatements(...names: readonly string[]): () => Record<string, number> {
+  const counts: Record<string, number> = Object.fromEntries(names.map((name) => [name, 0]));
+  const note = (name: string): void => {
+    if (name in counts) counts[name] = (counts[name] ?? 0) + 1;
+  };
+  const { all, once } = Session.prototype;
+  vi.spyOn(Session.prototype, 'all').mockImplementation(function (this: Session, name, params) {
+    note(name);
+    return all.call(this, name, params);
+  });
+  vi.spyOn(Session.prototype, 'once').mockImplementation(function (this: Session, name, params) {
+    note(name);
+    return once.call(this, name, params);
+  });
+  return () => counts;
+}
+
+/** The first load is at work when the others come, so these are one batch. */
+async function loadTogether(
+  loads: readonly (() => Promise<LoadOutcome>)[],
+): Promise<PromiseSettledResult<LoadOutcome>[]> {
+  return Promise.allSettled(loads.map((load) => load()));
+}
+
+async function loadOf(n: number, bytes = aCsv(rowsOf(n), idOf(n))): Promise<() => Promise<LoadOutcome>> {
+  const { sha256 } = await archiveCsv(t, bytes);
+  return () => loadArchived(t, sha256, { invoiceId: idOf(n) });
+}
+
+function outcomes(settled: readonly PromiseSettledResult<LoadOutcome>[]): string[] {
+  return settled.map((one) => (one.status === 'fulfilled' ? one.value.outcome : String(one.reason.name)));
+}
+
+async function loaded(): Promise<readonly unknown[]> {
+  const { path } = await t.warehouse.publish();
+  return ask(
+    path,
+    `select invoice_id::varchar as id, count(*)::integer as rows, sum(billing_cost)::varchar as cost,
+       list(row_number order by row_number)::varchar as numbers
+     from shipments group by all order by id`,
+  );
+}
+
+const expected = (n: number): object => ({
+  id: idOf(n),
+  rows: rowsOf(n).length,
+  cost: (rowsOf(n).length * (n + 0.25)).toFixed(4),
+  numbers: `[${rowsOf(n)
+    .map((_, index) => index + 1)
+    .join(', ')}]`,
+});
+
+describe('loads that wait together', () => {
+  test('are one statement and one transaction, with the rows of each numbered as in its file', async () => {
+    const numbers = Array.from({ length: 40 }, (_, n) => n + 1);
+    const loads: (() => Promise<LoadOutcome>)[] = [];
+    for (const n of numbers) loads.push(await loadOf(n));
+    const counts = watchStatements('stage-batch', 'insert-one-pass', 'insert-loads', 'read-back');
+    expect(new Set(outcomes(await loadTogether(loads)))).toEqual(new Set(['loaded']));
+    const { 'stage-batch': batches = 0, 'insert-one-pass': alone = 0 } = counts();
+    expect(batches + alone).toBeLessThanOrEqual(4);
+    expect(counts()).toMatchObject({ 'insert-loads': batches + alone, 'read-back': batches + alone });
+    expect(await loaded()).toEqual(numbers.map(expected));
+    expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+  });
+
+  test('do not suffer from those that may not be loaded, and each of these is told why', async () => {
+    await t.warehouse.recordEvents([anEvent('invoice_voided', { header: { invoiceId: idOf(2) } })]);
+    await t.warehouse.recordEvents([
+      anEvent('invoice_created', {
+        header: { invoiceId: idOf(3), invoiceTotalAmount: '1', currencyCode: 'USD' },
+      }),
+    ]);
+    const broken = aCsv([{}, { 'Billing Cost': '1.23456' }, {}], idOf(4));
+    const foreign = aCsv([{}, { 'Invoice ID': idOf(9) }], idOf(5));
+    const noCurrency = aCsv([{ 'Currency Code': 'QQQ' }], idOf(6));
+    const unproved = await archiveCsv(t, aCsv(rowsOf(3), idOf(3)));
+    const loads = [
+      await loadOf(1),
+      await loadOf(2),
+      () => loadArchived(t, unproved.sha256, { invoiceId: idOf(3), announcedSha256: null, source: 'export' }),
+      await loadOf(4, broken),
+      await loadOf(5, foreign),
+      await loadOf(6, noCurrency),
+      await loadOf(7),
+      await loadOf(8),
+    ];
+    const counts = watchStatements('stage-batch');
+    const settled = await loadTogether(loads);
+    expect(outcomes(settled)).toEqual([
+      ...['loaded', 'voided', 'contradicted', 'rejected', 'rejected', 'rejected', 'loaded', 'loaded'],
+    ]);
+    expect(settled[3]).toMatchObject({
+      value: { findings: [{ row: 2, column: 'Billing Cost', rule: 'amount' }] },
+    });
+    expect(settled[4]).toMatchObject({ value: { findings: [{ row: 2, rule: 'invoice-id' }] } });
+    expect(settled[5]).toMatchObject({ value: { findings: [{ row: 1, rule: 'currency' }] } });
+    expect(counts()['stage-batch']).toBeGreaterThan(0);
+    expect(await loaded()).toEqual([1, 7, 8].map(expected));
+  });
+
+  test('are not loaded with a row more or less than the byte scan counted, whichever of them it is', async () => {
+    const loads = [await loadOf(1), await loadOf(2), await loadOf(3), await loadOf(4)];
+    const { sha256 } = await archiveCsv(t, aCsv(rowsOf(3), idOf(3)));
+    const description = join(t.dataDir, 'archive', 'files', sha256.slice(0, 2), `${sha256}.json`);
+    const told = JSON.parse(readFileSync(description, 'utf8'));
+    told.scan.records += 1;
+    writeFileSync(description, JSON.stringify(told));
+    expect(outcomes(await loadTogether(loads))).toEqual(['loaded', 'loaded', 'MisreadError', 'loaded']);
+    expect(await loaded()).toEqual([1, 2, 4].map(expected));
+  });
+
+  test('are loaded by halves without the one that DuckDB cannot read at all', async () => {
+    const loads = [];
+    for (let n = 1; n <= 8; n += 1) loads.push(await loadOf(n));
+    const { sha256 } = await archiveCsv(t, aCsv(rowsOf(6), idOf(6)));
+    const csv = join(t.dataDir, 'archive', 'files', sha256.slice(0, 2), `${sha256}.csv`);
+    const bytes = readFileSync(csv);
+    // As long as before, and no CSV any more.
+    writeFileSync(
+      csv,
+      Buffer.concat([bytes.subarray(0, -40), Buffer.from('"'.repeat(37)), Buffer.from('x\r\n')]),
+    );
+    const settled = outcomes(await loadTogether(loads));
+    expect(settled.filter((_, index) => index !== 5)).toEqual(Array(7).fill('loaded'));
+    expect(settled[5]).not.toBe('loaded');
+    expect(await loaded()).toEqual([1, 2, 3, 4, 5, 7, 8].map(expected));
+  });
+
+  test('are repeated together by a rebuild, to the same rows', async () => {
+    const loads = [];
+    for (let n = 1; n <= 12; n += 1) loads.push(await loadOf(n), await loadOf(n, aCsv([{}], idOf(n))));
+    await loadTogether(loads);
+    const before = await loaded();
+    await t.warehouse.close();
+    const counts = watchStatements('stage-batch', 'insert-one-pass');
+    const rebuilt = await rebuildWarehouse({ settings: t.settings, archive: t.archive, log: silent });
+    expect(rebuilt).toMatchObject({ loads: 24, losses: [] });
+    expect(counts()['stage-batch']).toBeGreaterThan(0);
+    expect(counts()['insert-one-pass']).toBeLessThan(6);
+    await t.reopen();
+    expect(await loaded()).toEqual(before);
+  });
+});
+
+describe('importFiles', () => {
+  async function deps(): Promise<ImportManyDeps> {
+    const { dataDir, archive, warehouse } = t;
+    const quarantine = await openQuarantine(join(dataDir, 'quarantine'));
+    return { warehouse, archive, quarantine, dataDir, now: () => new Date() };
+  }
+
+  function fileOf(name: string, bytes: Buffer): { readonly path: string; readonly invoiceId: null } {
+    const path = join(t.dataDir, name);
+    writeFileSync(path, bytes);
+    return { path, invoiceId: null };
+  }
+
+  test('answers in the order of the files, tells how many are done, and keeps the refused ones', async () => {
+    const requests = [
+      ...[1, 2, 3].map((n) => fileOf(`${n}.csv`, aCsv(rowsOf(n), idOf(n)))),
+      fileOf('4.csv', aCsv([{ 'Billing Cost': 'x' }], idOf(4))),
+      ...[5, 6].map((n) => fileOf(`${n}.csv`, aCsv(rowsOf(n), idOf(n)))),
+    ];
+    const done: number[] = [];
+    const asked = await deps();
+    const imported = await importFiles({ ...asked, onDone: (count) => done.push(count) }, requests);
+    expect(imported.map(({ invoiceId }) => invoiceId)).toEqual([1, 2, 3, 4, 5, 6].map(idOf));
+    expect(imported.map(({ outcome }) => outcome.outcome)).toEqual([
+      ...['loaded', 'loaded', 'loaded', 'rejected', 'loaded', 'loaded'],
+    ]);
+    expect(done).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(await asked.quarantine.list()).toMatchObject([{ invoiceId: idOf(4), code: 'csv-rejected' }]);
+    expect(await loaded()).toEqual([1, 2, 3, 5, 6].map(expected));
+  });
+
+  test('loads the files of an invoice in their order, so that the last one counts', async () => {
+    const versions = ['1', '2', '3', '4'].map((cost) =>
+      fileOf(`${cost}.csv`, aCsv([{ 'Billing Cost': cost }], idOf(1))),
+    );
+    const imported = await importFiles(await deps(), [fileOf('other.csv', aCsv([{}], idOf(2))), ...versions]);
+    expect(imported.slice(1).map(({ outcome }) => outcome)).toMatchObject(
+      [1, 2, 3, 4].map((version) => ({ version })),
+    );
+    expect(await t.warehouse.invoice(idOf(1))).toMatchObject({ loadedVersion: 4, billingCost: '4.0000' });
+  });
+
+  test('ends with what went wrong, once all that is at work is done', async () => {
+    const requests = [
+      fileOf('1.csv', aCsv(rowsOf(1), idOf(1))),
+      { path: join(t.dataDir, 'nothing.csv'), invoiceId: null },
+    ];
+    await expect(importFiles(await deps(), requests)).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(await loaded()).toEqual([expected(1)]);
+    // Asked again, what is there is not loaded twice.
+    const [again] = await importFiles(await deps(), requests.slice(0, 1));
+    expect(again?.outcome.outcome).toBe('already_loaded');
+  });
+});

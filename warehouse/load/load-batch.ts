@@ -1,0 +1,93 @@
+/**
+ * Loads several small files at once: one statement reads and checks all of them into a temporary table, each is checked by
+ * its own rows, and one transaction makes all of those count that may be loaded. Planning and committing cost a small
+ * invoice more than its rows do.
+ *
+ * It knows no diagnosis: a file that has to be looked at leaves the batch and is loaded alone.
+ */
+
+import { hasAllColumns } from '../../contract/csv-file.js';
+import type { Database } from '../duckdb/database.js';
+import { GroupCommit } from '../duckdb/group-commit.js';
+import type { FileLoadOutcome } from '../warehouse.js';
+import { commitLoads, spanOf } from './commit-load.js';
+import type { FileLoad, LoadPlaces } from './file-load.js';
+import { ONE_FILE } from './load-file.js';
+
+/** A file with more records than this gains nothing by company. */
+const SMALL_RECORDS = 20_000;
+/** Of all files of a batch: they are staged in memory. */
+const BATCH_RECORDS = 100_000;
+const BATCH_FILES = 200;
+
+/** Whether a file may be one of a batch: the scan has nothing against it. */
+export function isSmall({ file: { scan } }: Pick<FileLoad, 'file'>): boolean {
+  return scan.findingCount === 0 && hasAllColumns(scan) && scan.records <= SMALL_RECORDS;
+}
+
+/**
+ * @param loads of different invoices, by rising load id
+ * @returns in their order; null: the file has to be loaded alone
+ * @throws what DuckDB says of a file that it cannot read, of whichever; then nothing was loaded
+ */
+export async function loadBatch(
+  database: Database,
+  loads: readonly FileLoad[],
+  places: LoadPlaces = ONE_FILE,
+): Promise<readonly (FileLoadOutcome | null)[]> {
+  return database.use(async (session) => {
+    try {
+      // Planned anew: the files are part of the plan.
+      await session.once('stage-batch', { files: JSON.stringify(filesOf(loads)) });
+      const broken = new Set((await session.all('broken-of-batch')).map((row) => Number(row.load_id)));
+      const sound = loads.filter(({ loadId }) => !broken.has(loadId));
+      const outcomes = await commitLoads(session, sound, {
+        places,
+        totals: await session.once('batch-totals', spanOf(loads)),
+        insert: (good) =>
+          session.once('insert-batch', { load_ids: `[${good.map(({ loadId }) => loadId).join(', ')}]` }),
+      });
+      const of = new Map(sound.map(({ loadId }, index) => [loadId, outcomes[index] ?? null]));
+      return loads.map(({ loadId }) => of.get(loadId) ?? null);
+    } finally {
+      await session.statement('drop table if exists staged_rows');
+    }
+  });
+}
+
+function filesOf(loads: readonly FileLoad[]) {
+  let rowsBefore = 0;
+  return loads.map(({ loadId, csvPath, invoiceId, file }) => {
+    const of = { load_id: loadId, csv_path: csvPath, invoice_id: invoiceId, rows_before: rowsBefore };
+    rowsBefore += file.scan.records;
+    return of;
+  });
+}
+
+export interface LoadWays<Load> {
+  readonly alone: (load: Load) => Promise<FileLoadOutcome>;
+  /** As `loadBatch`; always several. */
+  readonly together: (loads: readonly Load[]) => Promise<readonly (FileLoadOutcome | null)[]>;
+}
+
+/** Small files that come while others are loaded are loaded together with the next; who comes alone begins at once. */
+export class BatchingLoader<Load extends Pick<FileLoad, 'file'>> {
+  readonly #ways: LoadWays<Load>;
+  readonly #batches: GroupCommit<Load, FileLoadOutcome | null>;
+
+  constructor(ways: LoadWays<Load>) {
+    this.#ways = ways;
+    this.#batches = new GroupCommit(
+      async (loads: readonly Load[]) => {
+        const [first] = loads;
+        return first !== undefined && loads.length === 1 ? [await ways.alone(first)] : ways.together(loads);
+      },
+      { most: BATCH_FILES, weigh: ({ file }) => file.scan.records, heaviest: BATCH_RECORDS },
+    );
+  }
+
+  async load(load: Load): Promise<FileLoadOutcome> {
+    const together = isSmall(load) ? await this.#batches.do(load) : null;
+    return together ?? this.#ways.alone(load);
+  }
+}

@@ -1,0 +1,125 @@
+/** Loads again what the archive tells of: an opening does so with what is missing, a rebuild with everything. */
+
+import type { Archive } from '../../archive/archive.js';
+import { CSV_TOLERANCES } from '../../contract/csv-file.js';
+import type { Logger } from '../../ops/log.js';
+import { createTurns } from '../../ops/turns.js';
+import { KeyedMutex } from '../duckdb/read-write-lock.js';
+import { FileNotArchivedError, MisreadError } from '../errors.js';
+import type { LoadFact } from '../ledger/ingest.js';
+import { isRecordError } from '../ledger/set-aside.js';
+import type { FileLoad } from '../load/file-load.js';
+import { BatchingLoader, type LoadWays } from '../load/load-batch.js';
+import type { FileLoadOutcome } from '../warehouse.js';
+
+export interface RepeatContext {
+  readonly ways: LoadWays<FileLoad>;
+  readonly archive: Archive;
+  readonly log: Logger;
+}
+
+/** A load that could not be repeated. */
+export interface FailedLoad {
+  readonly fact: LoadFact;
+  readonly why: string;
+}
+
+/** Loads at work at once: as many as two batches, so that files are read while others are loaded. */
+const AT_ONCE = 400;
+/** Files read and hashed at once. */
+const READ_AT_ONCE = 16;
+/** Large files loaded at once; more connections gain nothing. */
+const ALONE_AT_ONCE = 3;
+
+/** Small files together, the versions of one invoice in their order; rows in rising load_id where it costs nothing. */
+export async function repeatLoads(
+  { ways, archive, log }: RepeatContext,
+  facts: readonly LoadFact[],
+  onDone: (done: number, of: number) => void,
+): Promise<{ readonly repeated: number; readonly failed: readonly FailedLoad[] }> {
+  if (facts.length === 0) return { repeated: 0, failed: [] };
+  // A fact may be told twice (a crash between telling and noting that it was told).
+  const byId = new Map(facts.map((fact) => [fact.loadId, fact]));
+  log.info({ loads: byId.size }, 'loading again what the archive tells of');
+  const failed: FailedLoad[] = [];
+  const queue = [...byId.values()].sort((a, b) => a.loadId - b.loadId).values();
+  const invoices = new KeyedMutex();
+  const [read, aloneInTurn] = [createTurns(READ_AT_ONCE), createTurns(ALONE_AT_ONCE)];
+  const loader = new BatchingLoader<FileLoad>({
+    ...ways,
+    alone: (load) => aloneInTurn(() => ways.alone(load)),
+  });
+  let done = 0;
+  const repeat = async (fact: LoadFact): Promise<void> => {
+    const why = await repeatLoad(fact, {
+      read: () => read(() => readAgain(archive, fact)),
+      load: (load) => loader.load(load),
+    }).catch((error: unknown) => {
+      if (!isOfLoad(error)) throw error;
+      return firstLine(error.message);
+    });
+    if (why === null) return;
+    failed.push({ fact, why });
+    const { invoiceId, loadId, sha256 } = fact;
+    log.error({ invoiceId, loadId, sha256 }, `a load could not be repeated: ${why}`);
+  };
+  const work = async (): Promise<void> => {
+    for (const fact of queue) {
+      await invoices.run(fact.invoiceId.toLowerCase(), () => repeat(fact));
+      done += 1;
+      onDone(done, byId.size);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  failed.sort((a, b) => a.fact.loadId - b.fact.loadId);
+  return { repeated: byId.size - failed.length, failed };
+}
+
+/** What is wrong with this one load, as opposed to what keeps every other from being repeated as well. */
+function isOfLoad(error: unknown): error is Error {
+  return error instanceof FileNotArchivedError || error instanceof MisreadError || isRecordError(error);
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
+}
+
+/** The file's description and where it lies, or why it cannot be had. */
+async function readAgain(
+  archive: Archive,
+  { sha256 }: LoadFact,
+): Promise<Pick<FileLoad, 'file' | 'csvPath'> | string> {
+  const file = await archive.file(sha256);
+  if (file === null) return 'the archive lacks its file';
+  const csvPath = (await archive.reread(sha256))?.path ?? null;
+  return csvPath === null ? 'its file in the archive is damaged' : { file, csvPath };
+}
+
+interface Repeating {
+  readonly read: () => ReturnType<typeof readAgain>;
+  readonly load: (file: FileLoad) => Promise<FileLoadOutcome>;
+}
+
+/** null when it is there again, else why it is not: it is left out, and verify reports it as drift. */
+async function repeatLoad(fact: LoadFact, { read, load }: Repeating): Promise<string | null> {
+  const found = await read();
+  if (typeof found === 'string') return found;
+  const outcome = await load({
+    ...found,
+    invoiceId: fact.invoiceId.toLowerCase(),
+    source: fact.source,
+    announcedSha256: fact.announcedSha256,
+    encodedSha256: fact.encodedSha256 ?? null,
+    eventId: fact.eventId ?? null,
+    workflowRunId: fact.workflowRunId ?? null,
+    loadId: fact.loadId,
+    version: fact.version,
+    loadedAt: fact.at,
+    isRepeated: true,
+    // The file says which of them it needs, whatever the setting has become.
+    tolerances: CSV_TOLERANCES,
+  });
+  if (outcome.outcome === 'loaded') return null;
+  const [finding] = outcome.outcome === 'rejected' ? outcome.findings : [];
+  return `its file in the archive is ${outcome.outcome}${finding === undefined ? '' : ` (${finding.rule})`}`;
+}
