@@ -1,0 +1,39 @@
+/** docs/reference/settings.md, from the definitions that the settings are read by. */
+
+import { SETTING_DEFINITIONS, type SettingDefinition } from '../../config/setting-definitions.js';
+import { code, page, table } from './markdown.js';
+
+const GROUPS: Readonly<Record<SettingDefinition['group'], string>> = {
+  where: 'Where billsync is',
+  service: 'The billing service',
+  webhook: 'The endpoint',
+  admin: 'Health, metrics and the dashboard',
+  time: 'When billsync asks the service',
+  storage: 'Storage',
+  alerts: 'Alerts',
+  log: 'Log and tracing',
+};
+
+export function settingsPage(): string {
+  const groups = Object.entries(GROUPS).map(([group, title]) => {
+    const rows = SETTING_DEFINITIONS.filter((setting) => setting.group === group).map(
+      ({ variable, fileKey, default: text, defaultNote, meaning, secret }) => [
+        code(variable),
+        code(fileKey),
+        defaultNote ?? (text === null ? '' : code(text)),
+        secret ? `${meaning}. Secret: also as ${code(`${variable}_FILE`)}` : meaning,
+      ],
+    );
+    return `## ${title}\n\n${table(['Variable', 'Key in the file', 'Default', 'Meaning'], rows)}`;
+  });
+  return page(
+    'Settings',
+    'Flags beat the environment, the environment beats the settings file (`--config FILE`, `BILLSYNC_CONFIG`, else ' +
+      '`./billsync.yaml`), the file beats defaults. An unknown key is refused, and all problems are reported at once. ' +
+      '`billsync config show` prints what is in force and where it came from; `billsync init` writes a commented file.',
+    ...groups,
+    '## Temporal\n\nTemporal’s own names (`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS_…`, ' +
+      '`TEMPORAL_PROFILE`) are understood as its command line understands them. Without `TEMPORAL_ADDRESS`, billsync starts ' +
+      'a development server of its own; see [production](../how-to/production.md).',
+  );
+}

@@ -1,0 +1,96 @@
+/** docs/reference/tables.md: the views of `reports.duckdb`, with types as DuckDB has them and a meaning for each column. */
+
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { Database } from '../../warehouse/duckdb/database.js';
+import { migrate } from '../../warehouse/duckdb/migrate.js';
+import { COLUMN_MEANINGS } from './column-meanings.js';
+import { code, page, table } from './markdown.js';
+
+/** In the order in which a reader needs them. */
+const VIEWS = [
+  ...['shipments', 'tenant_shipments', 'invoices', 'invoice_amounts', 'tenants', 'partners'],
+  ...['events', 'files', 'discrepancies', 'publication', 'shipment_versions', 'level_cross_check'],
+];
+const VIEW_FOLDER = join(import.meta.dirname, '..', '..', 'warehouse', 'views');
+
+interface Column {
+  readonly view: string;
+  readonly name: string;
+  readonly type: string;
+}
+
+/** @throws Error a column has no meaning, or a view is new and stands nowhere */
+export async function tablesPage(): Promise<string> {
+  const columns = await readColumns();
+  const views = new Set(columns.map(({ view }) => view));
+  const unlisted = [...views].filter((view) => !VIEWS.includes(view));
+  const bare = columns.filter(({ view, name }) => meaningOf(view, name) === undefined);
+  if (unlisted.length > 0)
+    throw new Error(`scripts/reference/tables-page.ts does not list ${unlisted.join(', ')}.`);
+  if (bare.length > 0) {
+    const names = bare.map(({ view, name }) => `${view}.${name}`).join(', ');
+    throw new Error(`scripts/reference/column-meanings.ts has no meaning for ${names}.`);
+  }
+  const sections = await Promise.all(
+    VIEWS.map(async (view) => {
+      const rows = columns
+        .filter((column) => column.view === view)
+        .map(({ name, type }) => [code(name), type, meaningOf(view, name) ?? '']);
+      return `## ${view}\n\n${await commentOf(view)}\n\n${table(['Column', 'Type', 'Meaning'], rows)}`;
+    }),
+  );
+  return page(
+    'Tables and columns',
+    'The views of `reports.duckdb` (and of what `billsync export` writes). Names and meanings are a contract: columns are ' +
+      'added, never renamed or removed without a version in which both exist. How to open the file, and four rules that keep ' +
+      'your totals equal to ours, are in [your-own-tools.md](../your-own-tools.md). Instants are `TIMESTAMP WITH TIME ZONE`. ' +
+      'The macro `shipments_as_known_on(instant)` has the columns of `shipments`.',
+    ...sections,
+  );
+}
+
+function meaningOf(view: string, name: string): string | undefined {
+  return COLUMN_MEANINGS[`${view}.${name}`] ?? COLUMN_MEANINGS[name];
+}
+
+async function readColumns(): Promise<readonly Column[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'billsync-reference-'));
+  const path = join(folder, 'empty.duckdb');
+  try {
+    const database = await Database.open({
+      path,
+      folders: [folder],
+      temporaryFolder: folder,
+      memoryLimit: null,
+    });
+    await migrate(database, new Date(0));
+    database.close();
+    const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
+    const connection = await instance.connect();
+    const reader = await connection.runAndReadAll(
+      `select c.table_name as view, c.column_name as name, c.data_type as type
+       from duckdb_columns() as c join duckdb_views() as v on v.view_oid = c.table_oid and not v.internal
+       where not c.internal order by c.table_name, c.column_index`,
+    );
+    connection.closeSync();
+    instance.closeSync();
+    return reader.getRowObjectsJson() as unknown as readonly Column[];
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The comment at the top of the view's own file. */
+async function commentOf(view: string): Promise<string> {
+  const file =
+    (await readdir(VIEW_FOLDER)).find((name) => name.endsWith(`-${view.replaceAll('_', '-')}.sql`)) ?? '';
+  const lines = (await readFile(join(VIEW_FOLDER, file), 'utf8')).split('\n');
+  const end = lines.findIndex((line) => !line.startsWith('--'));
+  return lines
+    .slice(0, end)
+    .map((line) => line.replace(/^-- ?/, ''))
+    .join(' ');
+}
