@@ -1,13 +1,15 @@
 /** The published package, packed as a release is: all that it reads at run time is in it, and it plays the whole demo. */
 
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { temporalExecutable } from '../temporal/server-executable.js';
 import { billsync } from './support/processes/billsync.js';
+import { linksIn } from './support/tools/markdown-links.js';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
@@ -34,6 +36,22 @@ describe('the published package', () => {
     expect(files).toEqual(
       expect.arrayContaining(['package/dist/sbom.cdx.json', 'package/dist/licences.txt']),
     );
+  });
+
+  test('has its documents, whose links lead to files in it', async () => {
+    const inside = join(folder, 'package');
+    const pages = (await readdir(inside, { recursive: true })).filter(
+      (path) => path.endsWith('.md') && !path.startsWith('node_modules'),
+    );
+    expect(pages).toEqual(
+      expect.arrayContaining(['README.md', 'docs/how-to/operate.md', 'sandbox/README.md']),
+    );
+    const broken = pages.flatMap((path) =>
+      linksIn(readFileSync(join(inside, path), 'utf8'))
+        .filter(({ target }) => target !== '' && !existsSync(join(inside, dirname(path), target)))
+        .map(({ text }) => `${path}: ${text}`),
+    );
+    expect(broken).toEqual([]);
   });
 
   test('plays the demo to its proof', async () => {

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { FILE_SOURCES, INVOICE_STATES } from '../contract/names.js';
+import { linksIn, withoutCode } from './support/tools/markdown-links.js';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -84,9 +85,9 @@ describe('references', () => {
     const broken = files
       .filter(({ path }) => path.endsWith('.md'))
       .flatMap(({ path, text }) =>
-        [...withoutCode(text).matchAll(/\]\((?!https?:|mailto:)([^)\s#]*)(?:#([^)\s]+))?\)/g)]
-          .filter(([, target = '', anchor]) => !leadsSomewhere(path, target, anchor))
-          .map(([link]) => `${path}: ${link}`),
+        linksIn(text)
+          .filter(({ target, anchor }) => !leadsSomewhere(path, target, anchor))
+          .map((link) => `${path}: ${link.text}`),
       );
     expect(broken).toEqual([]);
   });
@@ -123,10 +124,10 @@ function isAdr(path: string): boolean {
   return number !== undefined && ADRS.has(String(Number(number)));
 }
 
-function leadsSomewhere(from: string, target: string, anchor: string | undefined): boolean {
+function leadsSomewhere(from: string, target: string, anchor: string | null): boolean {
   const path = target === '' ? from : relative(root, join(root, dirname(from), decodeURI(target)));
   if (!existsSync(join(root, path))) return false;
-  return anchor === undefined || !path.endsWith('.md') || anchorsOf(read(path)).has(anchor);
+  return anchor === null || !path.endsWith('.md') || anchorsOf(read(path)).has(anchor);
 }
 
 /** As GitHub makes them of headings: lower case, blanks to hyphens, no punctuation; a repeated one is numbered. */
@@ -140,8 +141,4 @@ function anchorsOf(text: string): Set<string> {
     anchors.add(anchor);
   }
   return anchors;
-}
-
-function withoutCode(text: string, code = /^```[\s\S]*?^```|`[^`\n]*`/gm): string {
-  return text.replace(code, '');
 }

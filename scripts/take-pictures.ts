@@ -1,0 +1,29 @@
+/**
+ * Takes the pictures of docs/pictures from a running `billsync up --sandbox` that was seeded:
+ * `scripts/run scripts/take-pictures.ts http://127.0.0.1:9090/ https://127.0.0.1:PORT/` (dashboard, sandbox; `up` prints both).
+ */
+
+import { join } from 'node:path';
+import { launchChromium } from '../test/support/tools/chromium.js';
+
+const [dashboard, sandbox] = process.argv.slice(2);
+if (dashboard === undefined || sandbox === undefined) {
+  process.stderr.write('Name the addresses of the dashboard and of the sandbox.\n');
+  process.exit(2);
+}
+const PICTURES = [
+  ['dashboard', dashboard, 780],
+  ['report', new URL('/reports/carriers', dashboard).href, 900],
+  ['invoices', new URL('/invoices', dashboard).href, 560],
+  ['sandbox', sandbox, 400],
+] as const;
+
+const browser = await launchChromium();
+const context = await browser.newContext({ ignoreHTTPSErrors: true });
+for (const [name, url, height] of PICTURES) {
+  const page = await context.newPage();
+  await page.setViewportSize({ width: 1100, height });
+  await page.goto(url, { waitUntil: 'networkidle' });
+  await page.screenshot({ path: join(import.meta.dirname, '..', 'docs', 'pictures', `${name}.png`) });
+}
+await browser.close();

@@ -1,0 +1,143 @@
+/** Commands in documents work: each is one that billsync has, and those of the tutorial are run as they stand. */
+
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { VERBS } from '../../cli/verbs.js';
+import { billsync, eventually, type RunningRole, startRole } from '../support/processes/billsync.js';
+
+const root = join(import.meta.dirname, '..', '..');
+const TUTORIAL = 'docs/tutorial/first-day.md';
+const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
+  cwd: root,
+})
+  .toString('utf8')
+  .split('\n')
+  .filter((path) => path !== '' && !/^(docs\/(reference|adr)\/|sandbox\/)/.test(path));
+
+describe('commands in documents', () => {
+  test('are commands of billsync, with options that they have', async () => {
+    const program = new Command('billsync');
+    for (const { load } of VERBS) program.addCommand(await load());
+    const wrong: string[] = [];
+    for (const page of pages) {
+      for (const line of commandsIn(await readFile(join(root, page), 'utf8'))) {
+        const problem = problemOf(program, line.split(/\s+/).slice(1));
+        if (problem !== null) wrong.push(`${page}: ${line}: ${problem}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('the tutorial', () => {
+  let dataDir: string;
+  let up: RunningRole;
+  const env = () => ({ BILLSYNC_DATA_DIR: dataDir, BILLSYNC_ADMIN_PORT: '0', BILLSYNC_WEBHOOK_PORT: '0' });
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'billsync-tutorial-'));
+    up = await startRole(['up', '--sandbox'], { env: env() });
+  });
+  afterAll(async () => {
+    await up?.end('SIGTERM');
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  test('leads from an empty folder to the answers', async () => {
+    const blocks = blocksIn(await readFile(join(root, TUTORIAL), 'utf8'));
+    const [first, ...others] = blocks.map(({ line }) => line);
+    expect(first).toBe('billsync up --sandbox');
+    expect(others.length).toBeGreaterThan(6);
+    const failed: string[] = [];
+    for (const { line, placeholder } of blocks.slice(1)) {
+      const words = line
+        .replaceAll(/[A-Z]+_[A-Z]+/g, placeholder === null ? '' : await valueFor(placeholder))
+        .split(' ');
+      const { exitCode, stderr } = await billsync(words.slice(1), { env: env() });
+      if (exitCode !== 0) failed.push(`${line}: ${exitCode}\n${stderr}`);
+      if (line.startsWith('billsync sandbox seed')) await untilLoaded();
+    }
+    expect(failed).toEqual([]);
+  });
+
+  /** What the reader is told to take from an earlier answer. */
+  async function valueFor(command: string): Promise<string> {
+    const { stdout } = await billsync(command.split(' ').slice(1), { env: env() });
+    const [row] = JSON.parse(stdout) as readonly { readonly tracking_number: string }[];
+    return row?.tracking_number ?? 'none';
+  }
+
+  async function untilLoaded(): Promise<void> {
+    await eventually(
+      async () => {
+        const { stdout } = await billsync(['report', 'duplicates', '--json'], { env: env() });
+        const { stdout: listed } = await billsync(['invoices', 'list', '--json'], { env: env() });
+        const states = (JSON.parse(listed) as readonly { readonly state: string }[]).map(
+          ({ state }) => state,
+        );
+        return { duplicates: JSON.parse(stdout) as readonly unknown[], states };
+      },
+      ({ duplicates, states }) =>
+        duplicates.length > 0 && states.length > 20 && !states.includes('finalized'),
+      90_000,
+    );
+  }
+});
+
+interface Block {
+  readonly line: string;
+  /** The command whose first row has what the line leaves open. */
+  readonly placeholder: string | null;
+}
+
+/** The lines of `sh` blocks, each with the comment right above its block. */
+function blocksIn(text: string): readonly Block[] {
+  return [...text.matchAll(/(?:<!-- [A-Z]+_[A-Z]+: (.+?) -->\s*)?^ *```sh\n([\s\S]*?)^ *```/gm)].flatMap(
+    ([, placeholder, body = '']) =>
+      body
+        .split('\n')
+        .map((line) => line.replace(/\s+#.*$/, '').trim())
+        .filter((line) => /^(bin\/)?billsync /.test(line))
+        .map((line) => ({ line, placeholder: placeholder ?? null })),
+  );
+}
+
+/** In blocks, and between backticks in the text. */
+function commandsIn(text: string): readonly string[] {
+  const inText = [...text.matchAll(/`((?:bin\/)?billsync [^`]+)`/g)].map(([, command = '']) => command);
+  const inBlocks = [...text.matchAll(/^ *```(?:sh)?\n([\s\S]*?)^ *```/gm)].flatMap(([, body = '']) =>
+    body
+      .split('\n')
+      .map((line) => line.replace(/\s+#.*$/, '').trim())
+      .filter((line) => /^(bin\/)?billsync /.test(line)),
+  );
+  return [...inText, ...inBlocks].map((command) => command.replace(/\s+/g, ' '));
+}
+
+/** What commander would say before it runs anything; null when it would run. */
+function problemOf(program: Command, words: readonly string[]): string | null {
+  let command = program;
+  let rest = [...words];
+  for (let child = childOf(command, rest[0]); child !== undefined; child = childOf(command, rest[0])) {
+    command = child;
+    rest = rest.slice(1);
+  }
+  const [next = ''] = rest;
+  if (command === program && next !== '' && !next.startsWith('-') && !/^[A-Z]/.test(next))
+    return `no verb ${next}`;
+  if (command.commands.length > 0 && /^[a-z]+$/.test(next)) return `${command.name()} has no ${next}`;
+  const known = [...command.options, ...(command.parent?.options ?? [])].map(({ long }) => long);
+  const unknown = rest
+    .filter((word) => word.startsWith('--'))
+    .map((word) => word.replace(/[=\])].*$/, ''))
+    .filter((word) => !['--help', '--version'].includes(word) && !known.includes(word));
+  return unknown.length === 0 ? null : `no option ${unknown.join(', ')}`;
+}
+
+function childOf(command: Command, word: string | undefined): Command | undefined {
+  return command.commands.find((child) => word !== undefined && word.split(/[|[]/)[0] === child.name());
+}
