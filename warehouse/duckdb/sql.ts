@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { withCsvColumns } from './csv-columns.js';
+import { COMMENTS_TEXT } from './view-comments.js';
 
 const folder = new URL('../sql/', import.meta.url);
 let places: ReadonlyMap<string, URL> | undefined;
@@ -59,7 +60,7 @@ export function migrationsIn(folder: URL): readonly Migration[] {
 export interface Views {
   /** One script a file, in order of their names: a view stands behind those that it reads. */
   readonly scripts: readonly string[];
-  /** Of all of them, in lower-case hex: whoever has stored the same one has these views. */
+  /** Of all of them and their comments, in lower-case hex: whoever has stored the same one has these views. */
   readonly sha256: string;
 }
 
@@ -69,7 +70,8 @@ let knownViews: Views | undefined;
 export function views(): Views {
   if (knownViews === undefined) {
     const scripts = migrationsIn(new URL('../views/', import.meta.url)).map(({ text }) => text);
-    knownViews = { scripts, sha256: createHash('sha256').update(scripts.join('\0')).digest('hex') };
+    const text = [...scripts, COMMENTS_TEXT].join('\0');
+    knownViews = { scripts, sha256: createHash('sha256').update(text).digest('hex') };
   }
   return knownViews;
 }

@@ -2,6 +2,8 @@
 
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sql } from '../../../warehouse/duckdb/sql.js';
+import { saidOf } from '../../../warehouse/duckdb/view-comments.js';
 import {
   anInvoice,
   aShipment,
@@ -94,3 +96,53 @@ test.each(['UTC', 'Asia/Tokyo', 'America/Los_Angeles'])(
     instance.closeSync();
   },
 );
+
+test('every view and every column of the published file says what it is', async () => {
+  const unsaid = await ask(
+    fixture.path,
+    `select v.view_name as view, c.column_name as column
+    from duckdb_views() as v
+    join duckdb_columns() as c on c.table_name = v.view_name and c.schema_name = v.schema_name
+    where not v.internal and (v.comment is null or c.comment is null)`,
+  );
+  expect(unsaid).toEqual([]);
+  const weight = `select comment from duckdb_columns() where table_name = 'shipments' and column_name = 'billable_weight'`;
+  expect(await ask(fixture.path, weight)).toEqual([
+    { comment: 'Weight used for rating; in billable_weight_unit' },
+  ]);
+});
+
+test('nothing is said of views and columns that are not there', async () => {
+  const columns = await ask(fixture.path, sql('view-columns'));
+  const known = new Set(columns.map((row) => `${row.column}`));
+  const views = new Set(columns.map((row) => `${row.view}`));
+  expect(saidOf().views.filter((view) => !views.has(view))).toEqual([]);
+  expect(saidOf().columns.filter((column) => !known.has(column))).toEqual([]);
+});
+
+test('carriers has one row for the spellings of a carrier', async () => {
+  const spelt = await reportsFixture([
+    anInvoice([
+      aShipment({ carrier: 'ups', service: 'Ground', shipDate: '2026-03-02' }),
+      aShipment({ carrier: 'ups', service: '2Day', shipDate: '2026-03-05' }),
+      aShipment({ carrier: 'UPS', service: null, shipDate: '2026-03-01' }),
+      aShipment({ carrier: 'fedex', service: 'Ground' }),
+    ]),
+  ]);
+  const found = await ask(
+    spelt.path,
+    `select carrier, to_json(names)::varchar as names, to_json(service_levels)::varchar as service_levels,
+    shipments::integer as shipments, first_ship_date::varchar as first from carriers order by carrier`,
+  );
+  await spelt.remove();
+  expect(found).toEqual([
+    { carrier: 'fedex', names: '["fedex"]', service_levels: '["Ground"]', shipments: 1, first: '2026-03-02' },
+    {
+      carrier: 'ups',
+      names: '["UPS","ups"]',
+      service_levels: '["2Day","Ground"]',
+      shipments: 3,
+      first: '2026-03-01',
+    },
+  ]);
+});
