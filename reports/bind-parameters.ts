@@ -28,8 +28,9 @@ export function bindParameters(
   const shown: Record<string, string | null> = {};
   for (const parameter of report.parameters) {
     const text = given[parameter.name] ?? parameter.default;
-    shown[parameter.name] = text;
-    bound[parameter.name] = text === null ? null : boundValue(parameter, text);
+    const value = text === null ? null : boundValue(parameter, text);
+    bound[parameter.name] = value;
+    shown[parameter.name] = parameter.takesSeveral && typeof value === 'string' ? value : text;
   }
   return { bound, shown };
 }
@@ -38,7 +39,9 @@ export function bindParameters(
 function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
   switch (parameter.type) {
     case 'text':
-      if (parameter.choices === null || parameter.choices.includes(text)) return text;
+      if (parameter.choices === null) return text;
+      if (parameter.takesSeveral) return severalOf(parameter, parameter.choices, text);
+      if (parameter.choices.includes(text)) return text;
       throw new ReportFilterError(
         parameter.name,
         `"${text}" is no value for ${parameter.name}: take ${parameter.choices.join(', ')}.`,
@@ -53,6 +56,17 @@ function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
     case 'decimal':
       return decimalOf(parameter.name, text);
   }
+}
+
+/** Commas and blanks join words as well as +. */
+function severalOf({ name }: ReportParameter, choices: readonly string[], text: string): string {
+  const words = text.split(/[+,\s]+/).filter((word) => word !== '');
+  const odd = words.find((word) => !choices.includes(word));
+  if (odd === undefined && words.length > 0) return [...new Set(words)].join('+');
+  throw new ReportFilterError(
+    name,
+    `"${odd ?? text}" is no value for ${name}: take one or more of ${choices.join(', ')}, joined by +.`,
+  );
 }
 
 function decimalOf(name: string, text: string): DuckDBDecimalValue {

@@ -5,19 +5,21 @@
  * dashes continues the value above it. Keys:
  *
  * - `title` the question the report answers; `grain` what one row stands for
+ * - `purpose` what it is for, and its place among those of one purpose: `Spend, 1`
  * - `params` one per line: `$name type = default: what it does` (`integer`, `decimal`, `text`, `date`, `instant`, or the
- *   words it may be, `month|week`);
+ *   words it may be, `month|week`; `month|tenant+` takes several, joined by +);
  *   the default may be left out when the query treats null as "not given"
- * - `means` how to read the numbers; `cannot say` what they must not be taken for
+ * - `means` how to read the numbers; `order` how the rows are sorted; `cannot say` what they must not be taken for
  * - `units` comma-separated `column unit`; the unit `money` is the row's `currency_code`
  * - `detail` columns that only the wide forms show: a terminal leaves them out when they do not fit
  * - `chart` what an HTML page draws: `bar|line|heatmap|waterfall` and its columns as `role=column`
  * - `source` the tables it joins beside the published ones, each a CSV file (see `optional-tables.ts`)
- * - `formerly` names it had, which work for one version and say so
+ * - `formerly` names it had, each with the parameters that make it the same; they work for one version and say so
+ * - `shown` columns that are there only if the parameter `by` has a word: `service_level service`
  * - `example` a worked example (see `worked-example.ts`)
  */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { ReportNotFoundError } from './errors.js';
 import { nearestNames } from './nearest-names.js';
@@ -45,6 +47,8 @@ export interface ReportParameter {
   readonly type: ParameterType;
   /** The words a text may be; null: any. */
   readonly choices: readonly string[] | null;
+  /** true: it may be several of them, joined by +. */
+  readonly takesSeveral: boolean;
   /** Text as a person would type it; null: nothing is bound unless it is given. */
   readonly default: string | null;
   readonly about: string;
@@ -62,12 +66,27 @@ export interface ChartSpec {
   readonly roles: Readonly<Record<string, string>>;
 }
 
+/** What reports are for, in the order in which a catalogue shows them, each with what all of its reports answer. */
+export const PURPOSES = {
+  Spend: 'what shipping costs, by whatever you ask for',
+  Change: 'what moved between two periods, and why',
+  Audit: 'which charges to question',
+  'Month end': 'what to reconcile, to accrue and to pay',
+  Health: 'whether invoices and files are complete and in order',
+} as const;
+export type Purpose = keyof typeof PURPOSES;
+
 export interface ReportDefinition {
   readonly name: string;
   readonly title: string;
+  readonly purpose: Purpose;
+  /** Among the reports of one purpose, from 1. */
+  readonly place: number;
   readonly grain: string;
   readonly parameters: readonly ReportParameter[];
   readonly means: string;
+  /** By what the rows are sorted, the most significant first. */
+  readonly order: string;
   readonly cannotSay: string;
   /** Unit by column name. */
   readonly units: Readonly<Record<string, string>>;
@@ -75,8 +94,10 @@ export interface ReportDefinition {
   readonly charts: readonly ChartSpec[];
   /** Optional tables from CSV that the report joins. */
   readonly sources: readonly ExtraTable[];
-  /** Names it had before. */
-  readonly formerly: readonly string[];
+  /** Parameters by the names it had before. */
+  readonly formerly: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** The word of the parameter `by` that shows a column, by column; all others are always there. */
+  readonly shownBy: Readonly<Record<string, string>>;
   readonly example: WorkedExample | null;
   readonly sql: string;
 }
@@ -84,7 +105,7 @@ export interface ReportDefinition {
 const SQL_FOLDER = new URL('./sql/', import.meta.url);
 let catalogue: Promise<readonly ReportDefinition[]> | undefined;
 
-/** Every report, in order of name. Read once for each process. */
+/** Every report, by purpose and place. Read once for each process. */
 export function listReports(): Promise<readonly ReportDefinition[]> {
   catalogue ??= readCatalogue().catch((error: unknown) => {
     // Asked again: a moment without file handles is no answer for as long as the process lives.
@@ -97,7 +118,7 @@ export function listReports(): Promise<readonly ReportDefinition[]> {
 /** @throws ReportNotFoundError with what was probably meant */
 export async function findReport(name: string): Promise<ReportDefinition> {
   const reports = await listReports();
-  const found = reports.find((report) => report.name === name || report.formerly.includes(name));
+  const found = reports.find((report) => report.name === name || Object.hasOwn(report.formerly, name));
   if (found) return found;
   throw new ReportNotFoundError(
     name,
@@ -108,34 +129,46 @@ export async function findReport(name: string): Promise<ReportDefinition> {
   );
 }
 
+/** How to ask for what a report was under a former name: `cost --param by=weight`. */
+export function nowCalled(report: ReportDefinition, formerName: string): string {
+  const parameters = Object.entries(report.formerly[formerName] ?? {});
+  return [report.name, ...parameters.map(([key, value]) => `--param ${key}=${value}`)].join(' ');
+}
+
 /** The same at once, for a command's help, which cannot wait; null when no report has this name. */
 export function findReportNow(name: string): ReportDefinition | null {
   if (!/^[a-z]+(-[a-z]+)*$/.test(name)) return null;
-  const file = new URL(`${name}.sql`, SQL_FOLDER);
-  return existsSync(file) ? parseReport(name, readFileSync(file, 'utf8')) : null;
+  const read = (named: string): ReportDefinition =>
+    parseReport(named, readFileSync(new URL(`${named}.sql`, SQL_FOLDER), 'utf8'));
+  if (existsSync(new URL(`${name}.sql`, SQL_FOLDER))) return read(name);
+  const names = readdirSync(SQL_FOLDER).map((file) => file.replace(/\.sql$/, ''));
+  return names.map(read).find(({ formerly }) => Object.hasOwn(formerly, name)) ?? null;
 }
 
 /** @throws Error when the header is not one; such a file is our own mistake and a test reads them all. */
 export function parseReport(name: string, sql: string): ReportDefinition {
   const header = headerOf(sql);
   const one = (key: string): string => (header.get(key) ?? []).join(' ');
-  for (const key of ['title', 'grain', 'means', 'cannot say']) {
+  for (const key of ['title', 'purpose', 'grain', 'means', 'order', 'cannot say']) {
     if (one(key) === '') throw new Error(`Report ${name}: its header has no "${key}".`);
   }
   return {
     name,
     title: one('title'),
+    ...purposeOf(name, one('purpose')),
     grain: one('grain'),
     parameters: (header.get('params') ?? [])
       .filter((line) => line !== '')
       .map((line) => parameterOf(name, line)),
     means: one('means'),
+    order: one('order'),
     cannotSay: one('cannot say'),
     units: Object.fromEntries(listOf(one('units')).map((item) => splitOnce(item, ' '))),
     details: listOf(one('detail')),
     charts: (header.get('chart') ?? []).filter((line) => line !== '').map((line) => chartOf(name, line)),
     sources: listOf(one('source')).map((item) => sourceOf(name, item)),
-    formerly: listOf(one('formerly')),
+    formerly: Object.fromEntries(listOf(one('formerly')).map(formerNameOf)),
+    shownBy: Object.fromEntries(listOf(one('shown')).map((item) => splitOnce(item, ' '))),
     example: exampleOf(name, header.get('example') ?? [], EXTRA_TABLES),
     sql,
   };
@@ -143,9 +176,14 @@ export function parseReport(name: string, sql: string): ReportDefinition {
 
 async function readCatalogue(): Promise<readonly ReportDefinition[]> {
   const files = (await readdir(SQL_FOLDER)).filter((file) => file.endsWith('.sql'));
-  const names = files.map((file) => file.slice(0, -'.sql'.length)).sort();
-  return Promise.all(
+  const names = files.map((file) => file.slice(0, -'.sql'.length));
+  const reports = await Promise.all(
     names.map(async (name) => parseReport(name, await readFile(new URL(`${name}.sql`, SQL_FOLDER), 'utf8'))),
+  );
+  const purposes = Object.keys(PURPOSES);
+  return reports.sort(
+    (one, other) =>
+      purposes.indexOf(one.purpose) - purposes.indexOf(other.purpose) || one.place - other.place,
   );
 }
 
@@ -168,12 +206,26 @@ function headerOf(sql: string): Map<string, string[]> {
 }
 
 function parameterOf(report: string, line: string): ReportParameter {
-  const match = /^\$([a-z_]+) ([a-z|]+)(?: = ([^:]+))?: (.+)$/.exec(line);
+  const match = /^\$([a-z_]+) ([a-z|]+)(\+?)(?: = ([^:]+))?: (.+)$/.exec(line);
   const choices = match?.[2]?.includes('|') ? match[2].split('|') : null;
   const type = choices ? 'text' : PARAMETER_TYPES.find((known) => known === match?.[2]);
-  if (!match?.[1] || !match[4] || !type)
+  if (!match?.[1] || !match[5] || !type)
     throw new Error(`Report ${report}: cannot read the parameter "${line}".`);
-  return { name: match[1], type, choices, default: match[3]?.trim() ?? null, about: match[4] };
+  const takesSeveral = match[3] === '+';
+  return { name: match[1], type, choices, takesSeveral, default: match[4]?.trim() ?? null, about: match[5] };
+}
+
+function purposeOf(report: string, text: string): { purpose: Purpose; place: number } {
+  const [word, place] = text.split(', ');
+  const purpose = (Object.keys(PURPOSES) as Purpose[]).find((known) => known === word);
+  if (!purpose || !/^\d+$/.test(place ?? '')) throw new Error(`Report ${report}: "${text}" is no purpose.`);
+  return { purpose, place: Number(place) };
+}
+
+/** `matrix by=tenant+carrier` */
+function formerNameOf(item: string): [string, Record<string, string>] {
+  const [name = '', ...parameters] = item.split(' ');
+  return [name, Object.fromEntries(parameters.map((each) => splitOnce(each, '=')))];
 }
 
 function chartOf(report: string, line: string): ChartSpec {

@@ -25,10 +25,16 @@ export function readColumns(
   });
 }
 
-export function readRows(reader: DuckDBResultReader, columns: readonly ReportColumn[]): ReportRow[] {
+/** @param shown those of `columns`, all that were answered, that the rows have */
+export function readRows(
+  reader: DuckDBResultReader,
+  columns: readonly ReportColumn[],
+  shown: readonly ReportColumn[] = columns,
+): ReportRow[] {
+  const places = [...columns.entries()].filter(([, column]) => shown.includes(column));
   return reader.getRowsJson().map((cells) => {
     const row: Record<string, ReportCell> = {};
-    for (const [index, column] of columns.entries()) row[column.name] = cellOf(cells[index], column.type);
+    for (const [index, column] of places) row[column.name] = cellOf(cells[index], column.type);
     return row;
   });
 }

@@ -50,6 +50,7 @@ export interface ReportResult {
   readonly title: string;
   readonly grain: string;
   readonly means: string;
+  readonly order: string;
   readonly cannotSay: string;
   readonly example: WorkedExample | null;
   readonly charts: readonly ChartSpec[];

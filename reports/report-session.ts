@@ -1,7 +1,7 @@
 /** A published file opened once with one set of filters; any number of reports are asked of it, the head counted once. */
 
 import { type BoundParameters, bindParameters } from './bind-parameters.js';
-import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.js';
+import { type ChartSpec, findReport, nowCalled, type ReportDefinition } from './catalogue.js';
 import { ReportFilterError } from './errors.js';
 import { interruptible } from './interruptible.js';
 import { matchNotes } from './match-filters.js';
@@ -12,6 +12,7 @@ import { readColumns, readRows } from './read-rows.js';
 import { checkFilters, letAllPass, type ReportFilters, type ReportLevel } from './report-filters.js';
 import { headNotes, levelsOf, provedPercent, weighedIn } from './report-head.js';
 import type { ReportColumn, ReportResult, ReportRow } from './report-result.js';
+import { drawableCharts, shownColumns } from './shown-columns.js';
 
 export type { Counted } from './prepare-session.js';
 
@@ -75,15 +76,16 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     const report = await findReport(name);
     const comparesLevels = /\bfiltered_shipments\b/.test(report.sql);
     const level = comparesLevels ? 'all' : session.level;
-    const values = bindParameters(report, parameters);
+    const values = bindParameters(report, { ...report.formerly[name], ...parameters });
     await provideTables(file, report, request.tables ?? {});
     const { columns, rows, isCut } = await answerEachPartner(file, { report, values, session });
     const selected = counts.filter((count) => levelsOf(level).includes(count.level));
     const readsInvoices = /\b(selected_invoices|invoice_currencies|invoices_owed)\b/.test(report.sql);
-    const { title, grain, means, cannotSay, example } = report;
-    const charts = session.partners.length > 1 ? report.charts.map(byPartner) : report.charts;
+    const { title, grain, means, order, cannotSay, example } = report;
+    const drawn = drawableCharts(report, columns);
+    const charts = session.partners.length > 1 ? drawn.map(byPartner) : drawn;
     return {
-      ...{ name: report.name, title, grain, means, cannotSay, example, charts, columns, rows },
+      ...{ name: report.name, title, grain, means, order, cannotSay, example, charts, columns, rows },
       head: {
         ...{ filters, matches, level, asOf, publication },
         parameters: values.shown,
@@ -95,7 +97,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
         notes: [
           ...(report.name === name
             ? []
-            : [`${name} is now called ${report.name}; the old name works in this version only.`]),
+            : [`${name} is now called ${nowCalled(report, name)}; the old name works in this version only.`]),
           ...matchNotes(matches),
           ...(session.partners.length > 1
             ? [
@@ -120,7 +122,8 @@ export async function openReportSession(request: SessionRequest): Promise<Report
   return {
     async run(name, parameters = {}) {
       // Refusals come before any work, so that a misspelt name is not answered with a time-out.
-      bindParameters(await findReport(name), parameters);
+      const report = await findReport(name);
+      bindParameters(report, { ...report.formerly[name], ...parameters });
       return interruptible({ file, name, timeLimitMs, deadline }, () => answer(name, parameters));
     },
     count: () => interruptible({ file, name: 'of what there is', timeLimitMs, deadline }, prepared),
@@ -156,8 +159,9 @@ async function answerEachPartner(
         else await file.apply(shared as keyof typeof SHARED_BY_REPORTS);
       }
       const reader = await file.query(report.sql, values.bound);
-      const columns = readColumns(reader, report);
-      const rows = readRows(reader, columns);
+      const all = readColumns(reader, report);
+      const columns = shownColumns(all, report, values);
+      const rows = readRows(reader, all, columns);
       answers.push({
         columns: [...columns, partnerColumn(isAlone)],
         rows: rows.map((row) => ({ ...row, partner_id: partner === '' ? null : partner })),

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { EXTRA_TABLES, type ExtraTable, listReports } from '../../reports/catalogue.js';
+import { EXTRA_TABLES, type ExtraTable, listReports, PURPOSES } from '../../reports/catalogue.js';
 import type { OptionalTables } from '../../reports/optional-tables.js';
 import { daysOf, RELATIVE_PERIODS, type RelativePeriod } from '../../reports/relative-period.js';
 import { weighedLabel } from '../../reports/render/labels.js';
@@ -141,17 +141,26 @@ async function printCatalogue(command: Command, output: Output): Promise<void> {
       hint: '`billsync report` lists them, e.g. billsync report tenants --from 2026-03-01',
     });
   }
-  const reports = (await listReports()).map(({ name, title, grain, parameters }) => ({
+  const reports = (await listReports()).map(({ name, title, purpose, grain, parameters }) => ({
     name,
     title,
+    purpose,
     grain,
     parameters: parameters.map((parameter) => ({ ...parameter })),
   }));
-  output.rows(reports, [
-    { title: 'report', value: ({ name }) => name },
-    { title: 'answers', value: ({ title }) => title, canShrink: true },
-    { title: 'a row is', value: ({ grain }) => grain, canShrink: true },
-  ]);
+  if (output.form !== 'table') return output.rows(reports, []);
+  const width = Math.max(...reports.map(({ name }) => name.length));
+  for (const [purpose, about] of Object.entries(PURPOSES)) {
+    output.rows(
+      reports.filter((report) => report.purpose === purpose),
+      [
+        { title: purpose.toUpperCase().padEnd(width), value: ({ name }) => name },
+        { title: about, value: ({ title }) => title, canShrink: true },
+      ],
+    );
+    output.text('\n');
+  }
+  output.note('`billsync report NAME --help` explains one of them, with a worked example.');
 }
 
 /** What the list of reports has a use for. */

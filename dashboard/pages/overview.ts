@@ -10,7 +10,12 @@ import { ask, asOfHead, type PageContext, type PublishedPage, withReports } from
 import { sendWhenKnown } from '../stream-page.js';
 
 /** Each contributes its charts, in this order. */
-const CHARTED = ['summary', 'carriers', 'tenants', 'carrier-zones'];
+const CHARTED = [
+  { name: 'summary' },
+  { name: 'carriers' },
+  { name: 'tenants' },
+  { name: 'cost', parameters: { by: 'carrier+zone' } },
+];
 
 /** Two stand side by side, so they are drawn at about the size they are shown in. */
 const CHART = { width: 600, mostBars: 10 };
@@ -68,11 +73,11 @@ async function chartsOf(
   const charts: unknown[] = [];
   let notes: readonly string[] = [];
   let next: Promise<ReportResult> | undefined;
-  const names = CHARTED.toReversed();
-  for (const [index, name] of names.entries()) {
-    const result = await (next ?? session.run(name));
-    const following = names[index + 1];
-    next = following === undefined ? undefined : session.run(following);
+  const reports = CHARTED.toReversed();
+  for (const [index, { name, parameters }] of reports.entries()) {
+    const result = await (next ?? session.run(name, parameters));
+    const following = reports[index + 1];
+    next = following === undefined ? undefined : session.run(following.name, following.parameters);
     // It is waited for in the next round, unless drawing fails first.
     next?.catch(() => undefined);
     // Drawing holds up everything else in this process, so the question must have reached DuckDB before.

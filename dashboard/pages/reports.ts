@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { bindParameters } from '../../reports/bind-parameters.js';
-import { findReport, listReports, type ReportDefinition } from '../../reports/catalogue.js';
+import { findReport, listReports, PURPOSES, type ReportDefinition } from '../../reports/catalogue.js';
 import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.js';
 import { renderReportBody } from '../../reports/render/html-page.js';
 import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
@@ -45,7 +45,13 @@ export async function registerReports(app: FastifyInstance, context: PageContext
     context.cache.offer(`/reports/${report.name}`, () => reportPage(context, report, {}));
   }
   app.get('/reports', async (_request, reply) => {
-    const values = { reports: await listReports() };
+    const reports = await listReports();
+    const values = {
+      purposes: Object.entries(PURPOSES).map(([purpose, about]) => ({
+        ...{ purpose, about },
+        reports: reports.filter((report) => report.purpose === purpose),
+      })),
+    };
     return sendPage(
       reply,
       await frame(context, { view: 'reports', title: 'Reports', section: '/reports', values }),
@@ -54,6 +60,8 @@ export async function registerReports(app: FastifyInstance, context: PageContext
   app.get<Named>('/reports/:name', async (request, reply) => {
     const report = await findReport(request.params.name);
     const query = request.query as Query;
+    const { name } = request.params;
+    if (report.name !== name) return reply.redirect(newAddress(report, { name, query, page: '' }), 301);
     return sendWhenKnown(context, reply, {
       ...{ title: report.title, section: sectionOf(report), status: refuses(report, query) ? 400 : 200 },
       lead: reportForm(context, report, query),
@@ -63,6 +71,18 @@ export async function registerReports(app: FastifyInstance, context: PageContext
   app.get<Named>('/reports/:name/download', (request, reply) =>
     download(context, { name: request.params.name, query: request.query as Query, reply }),
   );
+}
+
+/** Where a report is found whose name was another one. */
+function newAddress(
+  report: ReportDefinition,
+  asked: { readonly name: string; readonly query: Query; readonly page: '' | '/download' },
+): string {
+  const parameters = Object.entries(report.formerly[asked.name] ?? {}).map(([key, value]) => [
+    `p_${key}`,
+    value,
+  ]);
+  return withQuery(`/reports/${report.name}${asked.page}`, asked.query, Object.fromEntries(parameters));
 }
 
 /** Judged before anything is read, so that a page which is sent in parts has the right status as well. */
@@ -139,6 +159,8 @@ async function download(
   asked: { readonly name: string; readonly query: Query; readonly reply: FastifyReply },
 ): Promise<FastifyReply> {
   const report = await findReport(asked.name);
+  if (report.name !== asked.name)
+    return asked.reply.redirect(newAddress(report, { ...asked, page: '/download' }), 301);
   const format = REPORT_FORMATS.find((each) => each === one(asked.query, 'format'));
   if (!format) throw new ReportFilterError('format', `Take one of ${REPORT_FORMATS.join(', ')} as format.`);
   const parameters = parametersOf(report, asked.query);

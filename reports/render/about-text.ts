@@ -15,6 +15,7 @@ export function renderAbout({ head, columns, ...result }: ReportResult): string 
     title: result.title,
     grain: result.grain,
     means: result.means,
+    order: result.order,
     cannot_say: result.cannotSay,
     example: result.example?.text ?? null,
     filters: {

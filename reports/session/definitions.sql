@@ -39,6 +39,12 @@ create or replace temp macro break_name(up_to) as
         when 70 then '50 to 70 lb' when 150 then '70 to 150 lb' when 999 then 'over 150 lb' else 'no weight'
     end;
 
+-- The same by a line's weight; 1000 stands for none.
+create or replace temp macro weight_break_of(weight, unit) as coalesce(break_of(lb_of(weight, unit)), 1000);
+
+-- Whether a parameter of several words, joined by +, has a word.
+create or replace temp macro asks_for(words, word) as list_contains(string_split(words, '+'), word);
+
 -- The zones of a carrier's service are a scale when all that are given are numbers no more than 20 apart, as 2 to 8 are.
 -- Zones of 102 to 308 are several services, and 44 beside 2 to 8 is a place and no distance.
 create or replace temp macro is_scale(zones, numbers, least, greatest) as

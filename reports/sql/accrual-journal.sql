@@ -1,14 +1,18 @@
--- title: What does a controller book for shipments that are not billed yet?
+-- title: What is the journal entry for shipments that are not billed yet?
+-- purpose: Month end, 3
 -- grain: line of the journal
 -- params: $complete_after integer = 3: as in "accrual"
 --   $min_months integer = 3: as in "accrual"
---   $expense_account text = Freight expense: the account that is debited
---   $liability_account text = Accrued freight: the account that is credited
--- means: every estimated_unbilled above zero of the report "accrual" as a journal: the accrual on the last day of the
---   month that ended last, debit expense and credit liability, and its reversal on the day after, with the sides
---   changed. Amounts are rounded to cents, half away from zero, so debits equal credits in each entry. Months without
---   enough history, and credits that are expected, are not booked.
--- cannot say: in which accounts your books keep freight; name them with --param.
+--   $expense_account text = Freight expense: the account to debit
+--   $liability_account text = Accrued freight: the account to credit
+-- means: every estimated_unbilled above zero of the report "accrual" as a journal entry: the accrual on the last day
+--   of the latest month that has ended (debit expense, credit liability) and its reversal on the day after, with
+--   debit and credit exchanged. Amounts are rounded to two decimals, half away from zero, so that each entry
+--   balances; what rounds to zero is not booked. Months without an estimate and expected credits are not booked
+--   either.
+-- order: currency; ship_month; tenant; carrier; accrual before reversal, debit before credit in the accrual and after
+--   it in the reversal
+-- cannot say: which accounts your books keep freight in; name them with --param.
 -- units: debit money, credit money
 -- example: May of the example of "accrual" still lacks 30: they are booked on 31 May and taken back on 1 June.
 --   lines: ship_date | invoice_generation_date | billing_cost

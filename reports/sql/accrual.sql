@@ -1,21 +1,28 @@
 -- title: What was shipped in each month and is still to be billed?
+-- purpose: Month end, 2
 -- grain: month of ship date, tenant, carrier, currency
--- params: $complete_after integer = 3: from so many months after the month of shipping on nothing more is expected (at most 6)
---   $min_months integer = 3: a step of growth needs so many earlier months to be believed
--- means: the chain-ladder method. age counts the calendar months that have ended since the month of shipping ended, as
---   of the publication or --as-known-on (a month counts as ended on its last day). billed_by_0 is what was invoiced by
---   the end of the month of shipping, billed_by_1 by the end of the next, and so on; empty: that month has not ended.
---   A development factor is the weighted average growth from one age to the next: the sum of what earlier months of
---   the same tenant, carrier and currency had at the later age over their sum at the earlier one, six decimals.
---   development_factor multiplies those that are left; estimated_total is what was billed at the last ended age times it.
---   estimated_unbilled is estimated_total less billing_cost, which has everything billed so far; below zero, credits are
---   expected. low and high take the least and greatest growth of a single month at each step. Where a step has fewer
---   than min_months, basis says "not enough history" and nothing is estimated.
--- cannot say: it is an estimate from habit: a change of volume within a month that was not billed at all is invisible.
---   The date filters should mean the ship date; with --by invoice-date earlier months look more complete than they are.
--- units: billed_by_0 money, billed_by_1 money, billed_by_2 money, billed_by_3 money, billed_by_4 money,
---   billed_by_5 money, billed_by_6 money, billing_cost money, completion_percent %, estimated_total money,
---   estimated_unbilled money, unbilled_low money, unbilled_high money
+-- params: $complete_after integer = 3: so many months after the month of shipping, nothing more is expected (at most 6)
+--   $min_months integer = 3: so many earlier months must show how a month grows
+-- means: an estimate by the chain-ladder method. age is how many months have ended since the month of shipping ended,
+--   as of the publication or --as-known-on; a month counts as ended on its last day. billed_by_0 is what was invoiced
+--   up to the end of the month of shipping, billed_by_1 up to the end of the next month, and so on; it is empty if
+--   that month has not ended. The growth from one age to the next is what earlier months of the same tenant, carrier
+--   and currency had at the later age divided by what they had at the earlier one (both summed over the months that
+--   are above zero at both ages), to six decimals. development_factor multiplies the growth of all ages from the
+--   month's own up to complete_after, rounded to six decimals after each step, the latest age first;
+--   completion_percent is 100 divided by it. estimated_total is what was billed at the month's age times
+--   development_factor, and estimated_unbilled that less billing_cost, which has everything billed so far; below
+--   zero, credits are expected. unbilled_low and unbilled_high take the least and the greatest growth of a single
+--   month at each step. history_months is the fewest months behind a step. basis is "complete" (age is complete_after
+--   or more: the total is billing_cost), "chain ladder", or why there is no estimate: "not enough history" (a step
+--   has fewer than min_months), "nothing billed yet" (nothing above zero at its age), "month has not ended".
+-- order: currency; ship_month; tenant; carrier
+-- cannot say: it is an estimate from experience: a change of volume in a month that was not billed at all is
+--   invisible. Let the date filters mean the ship date; with --by invoice-date earlier months look more complete than
+--   they are.
+-- units: billed_by_0 money, billed_by_1 money, billed_by_2 money, billed_by_3 money, billed_by_4 money, billed_by_5
+--   money, billed_by_6 money, billing_cost money, completion_percent %, estimated_total money, estimated_unbilled
+--   money, unbilled_low money, unbilled_high money
 -- detail: billed_by_4, billed_by_5, billed_by_6, development_factor, history_months
 -- chart: bar key=ship_month value=estimated_unbilled combine=sum
 -- example: On 31 May, January to March have grown from 60, 100 and 40 by the end of their own month to 100, 160 and 60

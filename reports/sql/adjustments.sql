@@ -1,18 +1,21 @@
 -- title: What was changed after the first charge, and were disputes credited?
--- grain: tenant, carrier, tracking number, currency
+-- purpose: Audit, 5
+-- grain: carrier, tracking number, tenant, currency
 -- source: disputes
 -- params: $limit integer: at most so many, the most money first; without it all
--- means: numbers for which one tenant has more than one line, with a credit, or in dispute. The first charge is the line above zero of the
---   earliest invoice date (then the invoice and row that come first). adjusted is what later lines above zero add;
---   credited is the lines below zero. changed names what a later line has otherwise than the first: weight (in the same
---   unit), zone (in one spelling) or service. disputed is what you asked back (--disputes FILE with carrier,
---   tracking_number, currency_code, amount; carriers in any case); outstanding is disputed less credited, if above zero.
---   A number of several tenants is judged for each by itself ("duplicates" shows it); what is disputed of it stands with the tenant that
---   was billed first (then by name).
+-- means: lists each tracking number for which a tenant has more than one line, has a credit, or that is in dispute.
+--   The first charge is the line above zero of the earliest invoice date (of several, the first by invoice id and
+--   line). adjusted is the sum of the other lines above zero, credited that of the lines below zero. changed names
+--   what any of those other lines has differently from the first charge: weight (or its unit), zone (in one spelling)
+--   or service. disputed is what you claimed back (--disputes FILE; carriers in any case; several claims for one
+--   number are added); outstanding is disputed less what was credited, and zero if more was credited. If several
+--   tenants were billed for a number, each has its own row, and the dispute stands in that of the tenant billed first
+--   (then by carrier and tenant).
+-- order: currency; highest adjusted plus credited (as a positive amount) first; carrier; tracking_number; tenant
 -- cannot say: whether an adjustment is right; nor which credit answers which dispute of one number.
 -- units: first_charge money, adjusted money, credited money, disputed money, outstanding money
--- chart: bar key=carrier value=adjusted combine=sum
 -- detail: last_invoice_date
+-- chart: bar key=carrier value=adjusted combine=sum
 -- example: A was charged 10 for 2 lb, and on a later invoice 4 more for 3 lb; 6 were disputed and 1 is credited, so 5 are open.
 --   lines: tracking_number | invoice_generation_date | billable_weight | billing_cost
 --   A | 2026-03-10 | 2 | 10

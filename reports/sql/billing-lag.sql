@@ -1,8 +1,12 @@
--- title: How long until a shipment is billed?
+-- title: How long does it take until a shipment is billed?
+-- purpose: Health, 6
 -- grain: carrier, currency
--- means: days from ship date to the carrier's invoice, from there to our invoice, and in all. A median is the
---   mean of the two middle values; a ninth decile is the fewest days within which nine tenths were billed. Shipments without a carrier invoice date count in the last pair only.
---   before_shipping counts lines dated before their own ship date.
+-- means: days from the ship date to the carrier's invoice, from there to our invoice, and from shipping to our
+--   invoice. A median is the mean of the two middle values, to one decimal; a ninth decile is the fewest days within
+--   which at least nine tenths of the lines were billed. Lines without a carrier invoice date count only from
+--   shipping to our invoice; with_carrier_invoice_date counts the others. before_shipping counts lines for which the
+--   carrier's invoice or ours is dated before the ship date.
+-- order: currency; most lines first; carrier
 -- cannot say: who caused a delay; nor anything of shipments that were not billed yet (see "accrual").
 -- units: ship_to_carrier_median days, ship_to_carrier_ninth_decile days, carrier_to_invoice_median days,
 --   carrier_to_invoice_ninth_decile days, ship_to_invoice_median days, ship_to_invoice_ninth_decile days,

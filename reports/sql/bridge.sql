@@ -1,17 +1,20 @@
 -- title: Why did cost change between two periods: volume, price or mix?
+-- purpose: Change, 1
 -- grain: step of the bridge, currency
 -- source: weights
--- params: $first_from date: start of the first period; without it the month before the last one with shipments
---   $first_to date: its end, exclusive
---   $second_from date: start of the second period; without it the last month with shipments
---   $second_to date: its end, exclusive
--- means: volume is the change in shipments at the first period's mean cost. price is, for every carrier, service, zone
---   and rated weight (the billed weight, rounded up to a whole pound or to the carrier's own step, --weights FILE) that
---   both periods have, the second period's shipments at the second mean less the same at the
---   first. mix is the rest: shipments that moved between cells, cells that came and went, and lines without a service,
---   zone or weight, which are like no other. The three add up exactly; volume and price are each rounded once, at the
---   end. Where a period has no shipments there is nothing to compare, and all of the change is "not comparable".
--- cannot say: whether mix was a choice; destinations and promised dates are not in an invoice file.
+-- params: $first_from date: start of the first period; without it, the month before the second
+--   $first_to date: the day after its end; without it, the start of the second period
+--   $second_from date: start of the second period; without it, the last month with lines
+--   $second_to date: the day after its end
+-- means: volume is the change in the number of lines (second period less first) times the first period's mean cost
+--   per line. price compares like with like: for every carrier, service, zone and rated weight (the billed weight,
+--   rounded up to a whole pound or to the carrier's own step, --weights FILE) that both periods have, it is the
+--   second period's cost less its number of lines times the first period's mean. mix is the rest: lines that moved to
+--   dearer or cheaper services, zones and weights, those that only one period has, and lines without a service, zone
+--   or weight. Each step is rounded once, to four decimals, and they add up exactly. Where one of the periods has no
+--   lines in a currency, all of the change is one step, "not comparable". Periods are by the reported date.
+-- order: currency; the steps as they add up
+-- cannot say: whether the mix was a choice; destinations and promised dates are not in an invoice file.
 -- units: amount money
 -- chart: waterfall key=step value=amount
 -- example: January had a ground parcel for 8 and an air one for 20, a mean of 14; February has three ground parcels for

@@ -1,12 +1,17 @@
--- title: What was budgeted, what was billed, and what is it in the currency of the books?
+-- title: What was budgeted, what was billed, and what is that in the currency of the books?
+-- purpose: Spend, 8
 -- grain: month, tenant, carrier, currency of the budget
 -- source: budget, fx
--- means: billed cost beside the budget (--budget FILE with month, tenant, carrier, currency_code, amount; an empty tenant or
---   carrier is the budget of all, and then what is billed is that of all; names in any case). Costs in other currencies
---   are brought to the budget's by --fx FILE (month, from_currency, to_currency, rate; an empty month is for all
---   that have none of their own), summed by currency first and rounded once each. unconverted counts lines for which no
---   rate is known: they are in no amount. The month is that of the date that is reported. variance is billed less budget.
--- cannot say: without a budget file there is nothing to compare, and no rows. Nor does it know which rate your books take.
+-- means: one row for each month, tenant, carrier and currency of the budget (--budget FILE; an empty tenant or
+--   carrier stands for all of them; lines that agree in all of these, in any case, are added). billing_cost is
+--   everything billed for them in the month of the reported date: each currency is summed, converted to the budget's
+--   currency by --fx FILE and rounded once to four decimals, and then they are added. The rate of the month itself
+--   counts before one without a month. shipments counts all of these lines, unconverted those in a currency without a
+--   rate: they are in no amount. variance is billing_cost less budget; used_percent is billing_cost in percent of
+--   budget, empty where the budget is not above zero.
+-- order: currency; month; tenant (all first); carrier (all first)
+-- cannot say: what was billed outside the budget: without a line of the budget there is no row. Nor which rate of
+--   exchange your books take.
 -- units: budget money, billing_cost money, variance money, used_percent %
 -- chart: bar key=month value=variance combine=sum
 -- example: 100 USD were budgeted for March, for all. 60 USD and 50 EUR were billed; at 1.10 that is 60 + 55 = 115, 15 over.

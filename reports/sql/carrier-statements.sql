@@ -1,13 +1,15 @@
 -- title: Does what we were billed agree with each carrier's own statement?
+-- purpose: Month end, 1
 -- grain: carrier, carrier invoice date, currency
 -- source: statements
--- means: the lines by the date of the carrier's invoice they come from, beside what the carrier's statement says
---   (--statements FILE with carrier, carrier_invoice_date, currency_code, amount; carriers in any case; several lines of
---   one date are added). difference is billed less stated. state: agrees, differs, not stated (no line of the file), or
---   not billed (the carrier states it and we have no line). Lines without a carrier invoice date stand in a row of
---   their own. packages counts distinct tracking numbers.
--- cannot say: which of the carrier's invoices a line is from where it has several of one day; their numbers are not in an
---   invoice file. A markup between carrier and you is part of every difference.
+-- means: the lines are added up by the carrier's invoice date (the column Carrier Invoice Date of the file) and
+--   compared with what the carrier's statement says (--statements FILE; carriers in any case; several lines of one
+--   date are added). difference is billing_cost less stated_amount. state is "agrees", "differs", "not stated" (the
+--   file has no such line) or "not billed" (the carrier states it and we have no line; its difference is below zero).
+--   Lines without a carrier invoice date have a row of their own. packages counts distinct tracking numbers.
+-- order: currency; carrier; carrier_invoice_date (none last)
+-- cannot say: which of a carrier's invoices a line is from if it wrote several on one day; their numbers are not in
+--   an invoice file. Any markup between the carrier and you is part of every difference.
 -- units: billing_cost money, credits money, stated_amount money, difference money
 -- chart: bar key=carrier value=billing_cost combine=sum
 -- example: UPS states 30 for 6 March and 5 for 13 March; we were billed 10 and 19 with the first date, and nothing with the

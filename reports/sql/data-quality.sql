@@ -1,14 +1,22 @@
 -- title: What is missing or odd in the invoice files?
+-- purpose: Health, 4
 -- grain: check, currency
--- means: each check counts the lines it finds; a line may be found by several. share_of_shipments is of all lines in
---   that currency. example is the tracking number of the first one found, in order of invoice and line.
---   An origin's usual spelling has no blanks at its ends, single blanks within, and capital letters; four or three
---   digits have lost a leading zero when the same with zeros before it is an origin too. The invoice's currency is the one
---   its header states; without a header that is not checked.
--- cannot say: that a line is wrong. An empty cell is allowed where the file format allows it; nothing is repaired here.
+-- means: each check counts the lines it finds, and a line may be found by several; a check that finds none has no
+--   row. Where a value that a check compares is missing, it finds nothing. Missing: origin, billable weight, weight
+--   unit (of a weight), carrier zone, carrier invoice date, service level. Values: weight is zero; cost is zero; cost
+--   is a credit (below zero). Dates: shipped after it was invoiced; carrier billed before it was shipped, or after it
+--   was invoiced; ship date outside the billing period of the invoice's header; currency differs from the header's.
+--   Spelling: a zone that is not in its one form ("Zone 5" for 5); a tracking number like 1.23E+11; blanks at the
+--   ends of a tracking number, carrier or tenant; an origin that differs from its usual spelling (no blanks at its
+--   ends, single blanks within, capital letters); an origin of three or four digits that is also an origin with zeros
+--   before it, up to five digits. share_of_shipments is of all lines in that currency. example is the tracking number
+--   of the first line found, by invoice id and line.
+-- order: currency; most lines first; problem
+-- cannot say: that a line is wrong. An empty cell is allowed where the file format allows it; nothing is repaired
+--   here.
 -- units: share_of_shipments %, billing_cost money
--- chart: bar key=problem value=shipments
 -- detail: example_invoice
+-- chart: bar key=problem value=shipments
 -- example: Of three lines one has no weight, and "2139" stands beside "02139".
 --   lines: tracking_number | origin | billable_weight | billable_weight_unit
 --   A | 02139 | 2 | LB

@@ -1,13 +1,20 @@
 -- title: Which shipments were charged more than once?
+-- purpose: Audit, 4
 -- grain: carrier, tracking number, currency
 -- params: $limit integer: at most so many, the most money first; without it all
--- means: all lines of one tracking number are read together, within and across invoices and tenants. A credit takes
---   away one charge of the same amount. Of the charges that remain the largest is taken as the rightful one, the others,
---   less credits that match no charge, are money_at_risk. same_amount: two remaining charges are equal to the cent.
--- cannot say: whether a second, different charge is an adjustment or a reused tracking number. It says where to look.
+-- means: all lines of a carrier's tracking number in one currency are read together, within and across invoices and
+--   tenants; lines of zero are left out. charged is the sum of the lines above zero, credited that of the credits.
+--   Each credit cancels one charge of exactly its amount. A number is listed if more than one charge remains: the
+--   largest of these is taken as the right one, and money_at_risk is the sum of the others less the credits that
+--   cancelled nothing, if above zero. same_amount says whether two of the remaining charges are equal. scope is
+--   "across tenants", "across invoices" or "within an invoice"; lines, invoice_numbers and tenant_names count and
+--   name all lines read.
+-- order: currency; highest money_at_risk first; carrier; tracking_number
+-- cannot say: whether a second, different charge is an adjustment (see "adjustments") or a tracking number used
+--   again. It shows where to look.
 -- units: charged money, credited money, money_at_risk money
--- chart: bar key=carrier+tracking_number value=money_at_risk
 -- detail: first_ship_date, last_ship_date
+-- chart: bar key=carrier+tracking_number value=money_at_risk
 -- example: A was charged 12.50 on two invoices, so 12.50 are at risk. B was charged 5 twice and credited once, which leaves
 --   one rightful charge.
 --   lines: invoice_number | tracking_number | billing_cost

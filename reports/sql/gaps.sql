@@ -1,14 +1,19 @@
 -- title: Which invoices should have come and did not?
+-- purpose: Health, 2
 -- grain: gap
--- params: $min_invoices integer = 3: fewer invoices teach no cadence
--- means: expected_from is the first day that nothing covers, expected_to the first that is covered again (exclusive, as
---   --to is). voided: a billing period that was voided and that no living invoice of its tenant, level and currency
---   covers since. Nothing else can list what was never announced, so each tenant's habit is learned. The usual step is
---   the median distance between starts of billing periods (the lower of two middle ones); period: starts are at least
---   one and a half steps apart. overdue: the next period has ended, and as many days as its invoice usually takes (ninth
---   decile, and two more) have passed. number: a counter that was skipped. Numbers are read as a prefix and a counter;
---   a prefix is numbered for each tenant where that leaves fewer numbers missing or tenants have equal numbers, else
---   for the whole partner; it must have at least four of five steps by one. A voided invoice keeps its number.
+-- params: $min_invoices integer = 3: with fewer, too few invoices to infer a billing interval
+-- means: nothing can list what was never announced, so the tenant's own pattern is used. expected_from is the first
+--   day that nothing covers, expected_to the first day covered again. There are four kinds. voided: the days of a
+--   voided invoice's billing period that no active invoice of its tenant, level and currency covers. period: two
+--   billing periods start at least one and a half usual steps apart, and days between them are not covered; the usual
+--   step is the median distance between the starts of a tenant's billing periods (the lower of two middle ones), and
+--   missing is how many steps fit, less one. overdue: the next period has ended, and as many days as its invoice
+--   usually takes (the ninth decile, never less than zero) and two more have passed. number: invoice numbers are read
+--   as a prefix and a counter, and some counters are missing. A prefix is counted for each tenant if that leaves no
+--   more numbers missing or if tenants share numbers, else for the whole partner; at least min_invoices of them are
+--   needed, and at least four of five steps must be by one. A voided invoice keeps its period and its number. Date
+--   filters choose gaps that overlap the period.
+-- order: tenant; invoice_level; expected_from; kind; after_invoice
 -- cannot say: that an invoice exists. A tenant may have shipped nothing, or a number may never have been given out.
 -- units: usual_step days
 -- detail: invoice_level, usual_step

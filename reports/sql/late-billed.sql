@@ -1,15 +1,18 @@
 -- title: Which lines were billed too late?
+-- purpose: Audit, 6
 -- grain: line
--- params: $days integer = 60: billed more than so many days after it was shipped
+-- params: $days integer = 60: list what was invoiced more than so many days after shipping
 --   $limit integer: at most so many, the most money first; without it all
--- means: one row for each line whose invoice is dated more than days after its ship date. carrier_days is how much of
---   that had passed when the carrier billed it. first_billed_on is the first invoice date of the same carrier and
---   tracking number: where it is earlier, this line is an adjustment of what was billed before.
--- cannot say: whether your contract lets you refuse it; many carriers' terms end a claim, or a charge, after a number of
---   days.
+-- means: lists each line whose invoice is dated more than so many days after its ship date. days_to_invoice counts
+--   these days, days_late those beyond the limit, and carrier_days the days from shipping to the carrier's own
+--   invoice. first_billed_on is the earliest invoice date of the same carrier and tracking number within the filters:
+--   if it is before invoice_date, the line adjusts something billed before.
+-- order: currency; highest billing_cost first, whatever its sign; tracking_number
+-- cannot say: whether your contract lets you refuse it; many carriers' terms end a claim, or a charge, after a number
+--   of days.
 -- units: billing_cost money, days_late days, carrier_days days
--- chart: bar key=carrier value=billing_cost combine=sum
 -- detail: invoice_id, row_number
+-- chart: bar key=carrier value=billing_cost combine=sum
 -- example: Shipped on 1 January and invoiced on 10 March, 68 days later: eight days more than 60. The other took 40 days.
 --   lines: tracking_number | ship_date | carrier_invoice_date | invoice_generation_date | billing_cost
 --   A | 2026-01-01 | 2026-03-01 | 2026-03-10 | 12

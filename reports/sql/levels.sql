@@ -1,10 +1,13 @@
 -- title: Do tenant-level and partner-level invoices bill the same shipments?
--- grain: month of the chosen date, carrier, currency
--- means: shipments are matched by carrier, tracking number and currency, whatever the level filter says. Lines of one
---   tracking number are summed on each side first. difference is partner level less tenant level; only_at_* and
---   cost_differs count tracking numbers. The month is the earliest date of the tracking number on either side.
--- cannot say: whether a missing side is still to come; partner-level invoices may be cut at other days. A tenant filter
---   asks for names, and partner-level lines carry the partner's.
+-- purpose: Health, 5
+-- grain: month of the reported date, carrier, currency
+-- means: both levels are read, whatever --level says, and compared by carrier, tracking number and currency; the
+--   lines of a number are added up on each side first. An unknown level counts as tenant level. difference is partner
+--   level less tenant level. only_at_tenant_level, only_at_partner_level and cost_differs count tracking numbers. A
+--   number belongs to the month of its earliest reported date on either side.
+-- order: currency; month; carrier
+-- cannot say: whether a missing side is still to come; partner-level invoices may cover other days. Partner-level
+--   lines carry the partner's name, so a tenant filter leaves them out.
 -- units: tenant_level_cost money, partner_level_cost money, difference money
 -- example: A was billed to the tenant and to the partner at 5, B at 6 and 6.50, C to the tenant only.
 --   invoices: invoice_number | invoice_level

@@ -1,11 +1,16 @@
 -- title: What is left between what was billed and what it cost us?
+-- purpose: Spend, 9
 -- grain: tenant, carrier, currency
 -- source: costs
--- means: the lines of a tracking number are summed and set against the lines of the costs table (--costs FILE) of the
---   same carrier (in any case), number and currency. margin is billed less own cost, over the numbers that have a cost. The cost of a
---   number that was billed to several tenants is divided between them as what they were billed; the divided amounts add
---   up exactly. A tenant that was billed nothing of it, or less, bears nothing, unless all were: then the first does.
--- cannot say: without a costs table every number counts as uncovered.
+-- means: the lines of a tracking number are added up and compared with the lines of your costs (--costs FILE) for the
+--   same carrier (in any case), tracking number and currency. tracking_numbers counts the numbers of the row,
+--   covered_numbers those with a cost; covered_cost is what was billed for these, own_cost what they cost you, margin
+--   the first less the second, and margin_percent the margin in percent of covered_cost. The cost of a number that
+--   several tenants were billed for is divided in proportion to what each was billed, to four decimals, so that the
+--   parts add up exactly: in order of their names each takes the rounded total up to and with it less the rounded
+--   total before it. A tenant that was billed zero or less bears nothing; if all were, the first by name bears all.
+-- order: currency; highest margin first; tenant; carrier
+-- cannot say: anything of numbers without a cost; without a file all are uncovered.
 -- units: coverage_percent %, billing_cost money, covered_cost money, own_cost money, margin money, margin_percent %
 -- chart: bar key=tenant+carrier value=margin
 -- example: A was billed to Acme for 9 and to Beta for 3 and cost us 8: Acme bears three quarters, 6, and Beta 2. For B no

@@ -1,21 +1,23 @@
--- title: Which shipments cost far more or less than their like?
+-- title: Which shipments cost far more or less than others like them?
+-- purpose: Audit, 3
 -- grain: shipment
 -- source: weights
--- params: $threshold decimal = 3.5: how many robust deviations away
---   $min_shipments integer = 8: a cell needs so many to judge by
---   $min_amount decimal = 1: differences of less, in the currency of the row, are not worth a look
---   $min_percent decimal = 10: differences of less than so many percent of the median are of the size of a price change
+-- params: $threshold decimal = 3.5: how many robust deviations from the median make an outlier
+--   $min_shipments integer = 8: how many lines there must be to compare with
+--   $min_amount decimal = 1: smaller differences, in the currency of the row, are left out
+--   $min_percent decimal = 10: differences of fewer percent of the median are left out; they are the size of a price change
 --   $limit integer: at most so many, the most money first; without it all
--- means: a shipment is compared with those of its carrier, service, zone, rated weight and currency, within the months
---   between two general price changes (as "price-changes" calls them; the month of a change begins the new period).
---   The rated weight is the billed weight, rounded up to a whole pound or to the carrier's own step (--weights FILE); lb
---   has it in pounds.
---   robust_z is the distance from their median in units of 1.4826 times the median distance (Iglewicz and Hoaglin);
---   where more than half cost exactly the same it is in units of 1.2533 times the mean distance. It is held against the
---   threshold before it is rounded. Medians are the mean of the two middle values. difference is the money at stake:
---   what it cost over the median.
--- cannot say: that it is wrong. A surcharge, a correction and a mistake look the same. Credits, lines of zero and lines
---   without a service, zone or weight are not compared.
+-- means: a line is compared with all lines of its carrier, service, zone, rated weight and currency from the same
+--   period between two general price changes (as "price-changes" finds them with its usual parameters; a month with a
+--   general change begins a new period; period_from is empty for the first). The rated weight is the billed weight,
+--   rounded up to a whole pound or to the carrier's own step (--weights FILE); lb is that in pounds. like_shipments
+--   counts the lines compared, this one included; median is their median, difference the cost less the median.
+--   robust_z is the difference divided by 1 / 0.6745 times the median of all distances from the median (Iglewicz and
+--   Hoaglin); where that median is zero, by 1.253314 times their mean. The line is listed if robust_z, before it is
+--   rounded, is at least the threshold in either direction. Medians are means of the two middle values. Only lines
+--   above zero with a service, zone and weight are compared.
+-- order: currency; greatest difference first, whatever its sign; tracking_number
+-- cannot say: that a charge is wrong. A surcharge, a correction and a mistake look the same.
 -- units: billing_cost money, median money, difference money
 -- detail: period_from, invoice_id, row_number, rated_weight, rated_unit
 -- example: Seven parcels cost 8 to 13 and one 40. Of 8, 9, 10, 10, 11, 12, 13, 40 the median is 10.5; the distances from it

@@ -1,13 +1,18 @@
 -- title: What is owed, and how long is it past due?
+-- purpose: Month end, 5
 -- grain: tenant, invoice level, currency
 -- source: payments
--- means: an aging of payables by due date, as of the publication. What is owed is what finalized invoices state, or what
---   their rows sum to where no total is stated in that currency; drafts and voided invoices are not owed. What was paid
---   (--payments FILE with invoice_number, currency_code, amount, and paid_on if you like) is taken off each invoice.
---   not_due is due today or later, the others as many days past due; no_due_date has no due date.
+-- means: an aging of payables by due date, as of the publication. Finalized invoices that are not voided are owed:
+--   what they state, or what their lines add up to if they state no total in that currency. Payments (--payments
+--   FILE: invoice_number, currency_code, amount; if you like tenant, by name or id, and paid_on) are taken off the
+--   invoice of that number and currency. If several invoices have the number (and tenant), a payment is divided:
+--   each, in order of due date, invoice date and id, takes as much as it states, and the last takes the rest. not_due
+--   is due on the day of the publication or later, the other columns so many days past due; no_due_date has no due
+--   date. Invoices with nothing open are not counted; what was paid too much counts below zero.
+-- order: currency; highest open_amount first; tenant; invoice_level
 -- cannot say: what was paid, unless a file of payments says so; without one every invoice is open.
--- units: open_amount money, not_due money, due_1_to_30 money, due_31_to_60 money, due_61_to_90 money, due_over_90 money,
---   no_due_date money
+-- units: open_amount money, not_due money, due_1_to_30 money, due_31_to_60 money, due_61_to_90 money, due_over_90
+--   money, no_due_date money
 -- chart: bar key=tenant value=open_amount combine=sum
 -- example: On 1 April one invoice of 100 is due on 15 April; one of 50 was due on 20 March, 12 days ago, and 20 of it are paid;
 --   one of 7 was due on 1 January, 90 days ago.

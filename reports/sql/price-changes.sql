@@ -1,15 +1,21 @@
 -- title: When did prices change, and was it a general increase?
--- grain: month, carrier, service level, currency
+-- purpose: Change, 3
+-- grain: month of the reported date, carrier, service level, currency
 -- source: weights
--- params: $min_shipments integer = 3: a cell counts in a month with at least so many shipments
---   $min_cells integer = 3: fewer compared cells are never called general
--- means: a cell is one zone and rated weight of a service (the billed weight, rounded up to a whole pound or to the
---   carrier's own step, --weights FILE). Its median price (the mean of the two middle ones) is compared
---   with its median in the last month before in which it was seen. median_change_percent is the median of the cells'
---   changes, rounded once. A month is a general increase when at least 80 % of its compared cells were raised, a general
---   decrease likewise. Months without any change are left out; so are credits, lines of zero, and lines without a
---   service, zone or weight.
--- cannot say: why. A new contract, a surcharge folded in and a general rate increase look the same from outside.
+-- params: $min_shipments integer = 3: a price counts in a month only if it has so many lines
+--   $min_cells integer = 3: with fewer prices compared, a change is not called general
+-- means: a price is the median (the mean of the two middle ones) that a month's lines of one zone and rated weight
+--   cost; the rated weight is the billed weight, rounded up to a whole pound or to the carrier's own step (--weights
+--   FILE). Each is compared with the same in the last month before it that had enough lines. cells_compared counts
+--   the zones and rated weights with such a pair, cells_raised and cells_lowered those that went up or down,
+--   shipments the month's lines behind them. share_raised is cells_raised in percent of cells_compared.
+--   median_change_percent is the median of the changes in percent, rounded once. The verdict is "general increase"
+--   when at least 80 % of at least min_cells compared were raised, "general decrease" when as many were lowered, else
+--   "some prices". A month without any change has no row. Only lines above zero with a service, zone and weight are
+--   compared.
+-- order: currency; month; carrier; service_level
+-- cannot say: why. A new contract, a surcharge folded into the price and a general rate increase look the same from
+--   outside.
 -- units: share_raised %, median_change_percent %
 -- chart: line key=month value=median_change_percent series=carrier+service_level
 -- example: Zones 2, 5 and 8 cost 10, 20 and 30 in January and 10.50, 21 and 31 in February: raised by 5, 5 and 3.33 %, of

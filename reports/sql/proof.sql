@@ -1,16 +1,21 @@
 -- title: Is every invoice loaded exactly as it was billed?
+-- purpose: Health, 1
 -- grain: invoice, currency that its file bills
 -- source: accepted
--- means: stated is what the invoice's header says, loaded what our rows sum to; both differences should be zero.
---   Amounts of different currencies have no difference: of a file in several, each currency is a row with the lines and the cost
---   in it, and what was stated stands in the row of the invoice's own currency, with the difference of all its lines.
---   proof is how the file was proved: hash (its SHA-256 was announced and found), header (count and sum agree), or
---   unproved. differences names the rules about which two honest sources disagree, and grade the gravest of them: money
---   (total-amount), count (shipment-count), currency, dates (period: a ship date outside the billing period, as late
---   charges have), form (all others). Money, count and currency contradict an invoice; dates and form do not. A rule
---   that is accepted (--accepted FILE with invoice_number, rule and reason; an empty number accepts it for all) counts
---   no more, and accepted_because says why. The most money comes first.
--- cannot say: whether the billing service billed rightly; it proves that we hold what it sent.
+-- means: stated_total and stated_shipments are what the invoice's header says; billing_cost and shipments what its
+--   lines add up to. Both differences (loaded less stated) should be zero. If a file bills several currencies, each
+--   is a row with its lines and cost; what was stated stands in the row of the invoice's own currency, where
+--   shipments_difference counts the lines of all. Amounts in different currencies have no difference. proof says how
+--   the file was proved: hash (its SHA-256 was announced and found), header (count and sum agree) or unproved.
+--   differences names the rules on which header and lines disagree, grade the gravest of them: money (total-amount),
+--   count (shipment-count), currency, dates (period: ship dates outside the billing period, as late charges have) or
+--   form (all others). A rule you accept (--accepted FILE with invoice_number, rule and reason; an empty number
+--   accepts it for all invoices) no longer counts, and accepted_because gives the reason. verdict is "contradicted"
+--   for a grade of money, count or currency, else "proved" or "unproved"; "voided, not counted" and "not loaded" come
+--   before these.
+-- order: currency; grade, the gravest first; greatest difference first, whatever its sign; invoice_date;
+--   invoice_number
+-- cannot say: whether the billing service billed rightly; it proves that we hold what was sent.
 -- units: stated_total money, billing_cost money, difference money
 -- detail: version, invoice_level, invoice_id, file_sha256, loaded_at
 -- example: A sums to 5 and 6.50 was stated, so 1.50 is missing. B was stated with one line more, which its tenant

@@ -1,13 +1,18 @@
--- title: Were shipments billed at the rates we expected?
+-- title: Were shipments billed at the agreed rates?
+-- purpose: Audit, 2
 -- grain: carrier, service level, currency
 -- source: rates
--- means: a shipment's expected rate is the line of the rates table (--rates FILE) that fits its carrier, service level,
---   zone, pounds (above from_lb, up to and with to_lb), currency and day (the date that is reported, from valid_from on,
---   before valid_to; both columns may be missing). Names are matched in any case, zones in their one spelling; an empty
---   cell fits all, also a shipment that has none. Of several the line that names the most wins, then the one valid from
---   the latest day, then the lowest rate. variance is billed less expected, over the shipments that have a rate. Credits
---   and lines of zero are no prices and are left out of every column.
--- cannot say: without a rates table every shipment counts as uncovered. Surcharges are part of what was billed.
+-- means: each line above zero is compared with the line of your rates (--rates FILE) that fits its carrier and
+--   service level (in any case), its zone (in one spelling), its pounds before rounding (above from_lb, up to and
+--   including to_lb), its currency and the reported date (from valid_from on, before valid_to; both columns may be
+--   missing). An empty cell fits everything, also a shipment that has no such value. If several fit, the one that
+--   names the most counts (of carrier, service level, zone, and weight as one), then the one valid from the latest
+--   day, then the lowest rate. shipments and billing_cost count all lines above zero, covered_shipments and
+--   covered_cost those with a rate, coverage_percent the covered part of the lines. variance is covered_cost less
+--   expected_cost; overcharged_shipments and overcharged_cost count the lines billed above their rate, and by how
+--   much.
+-- order: currency; highest variance first; carrier; service_level
+-- cannot say: which part of a variance is a surcharge. Without a file no line is covered.
 -- units: coverage_percent %, billing_cost money, covered_cost money, expected_cost money, variance money,
 --   overcharged_cost money
 -- chart: bar key=carrier+service_level value=variance

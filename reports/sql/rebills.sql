@@ -1,15 +1,20 @@
--- title: Which voided invoices were billed again, and what is still missing of them?
--- grain: voided invoice that had rows and its replacement, currency; what was not billed again is a row of its own
--- params: $min_shared_percent integer = 10: an invoice with a smaller share of the numbers, or of the cost, replaces nothing
--- means: a replacement is a living invoice, dated on or after the voided one, that has at least min_shared_percent of
---   its tracking numbers (of the same carrier and currency) and of their cost. shared_percent and shared_cost_percent
---   are those shares, shared_before and shared_after what the shared numbers cost then and now; difference is after less
---   before. Several invoices may replace one. missing_numbers and missing_cost are what no replacement has.
--- cannot say: why it was voided; nor anything of voided invoices whose file was never loaded.
+-- title: Which voided invoices were billed again, and what is still missing?
+-- purpose: Audit, 7
+-- grain: voided invoice that had lines, its replacement, currency; a row of its own for what was not billed again
+-- params: $min_shared_percent integer = 10: an invoice with a smaller share of the tracking numbers, or of their cost, is no replacement
+-- means: a replacement is an active invoice (finalized, not voided) that is dated on or after the voided one and has
+--   at least min_shared_percent of its tracking numbers (of the same carrier and currency) and of its cost. Of an
+--   invoice that cost zero or less, only the numbers are asked for. shared_numbers counts the numbers both have;
+--   shared_percent and shared_cost_percent are their share of the voided invoice, by number and by what they cost on
+--   it. shared_before is what they cost on the voided invoice, shared_after on the replacement, difference the second
+--   less the first. Several invoices may replace one. missing_numbers and missing_cost are what no replacement has.
+--   The date filters choose the voided invoice's lines; replacements are looked for at any date.
+-- order: currency; voided_at; invoice_number; replacements before what is missing, the most shared numbers first
+-- cannot say: why an invoice was voided; nor anything of voided invoices whose file was never loaded.
 -- units: billing_cost money, shared_percent %, shared_cost_percent %, shared_before money, shared_after money,
 --   difference money, missing_cost money
--- chart: bar key=invoice_number value=missing_cost combine=sum
 -- detail: invoice_id, replacement_id, shared_cost_percent
+-- chart: bar key=invoice_number value=missing_cost combine=sum
 -- example: V had A for 50, B for 40 and C for 10. R bills A and B again, for 50 and 38: two of three numbers, 90 of 100.
 --   X has C among its own, but that is 10 of 100 and less than the quarter asked for here, so C is missing.
 --   invoices: invoice_number | state

@@ -1,15 +1,21 @@
 -- title: Is each invoice in line with what its tenant is usually billed, and when is its cash due?
+-- purpose: Month end, 4
 -- grain: invoice, currency
 -- source: payments
 -- params: $usual_of integer = 6: the usual total is the median of so many invoices before
---   $min_invoices integer = 3: fewer before teach nothing
---   $unusual_percent integer = 50: from so many percent off the usual total on an invoice is unusual
--- means: the register of finalized invoices. total is what the invoice states (or its rows sum to, where nothing is
---   stated in that currency). usual_total is the median of the tenant's invoices before it of the same level and
---   currency. open_amount is total less what was paid (--payments FILE). cash_until_due adds up what is open with a
---   due date up to and with this one, by currency: the cash that is needed by then. In order of due date.
--- cannot say: why a total is unusual; a tenant may have shipped more. What was paid only a file of payments says.
--- units: total money, usual_total money, difference money, difference_percent %, open_amount money, cash_until_due money
+--   $min_invoices integer = 3: with fewer invoices before, there is no usual total
+--   $unusual_percent integer = 50: an invoice that is so many percent or more above or below the usual total is unusual
+-- means: lists the finalized invoices that are not voided, in each currency they bill. total is what the invoice
+--   states, or what its lines add up to if it states no total in that currency; invoices with neither are left out.
+--   usual_total is the median of the tenant's invoices before it (by invoice date, then number) of the same level and
+--   currency; difference is total less usual_total, and difference_percent that in percent of usual_total.
+--   open_amount is total less what was paid (--payments FILE, as in "payables"). days_past_due counts from the due
+--   date to the publication. cash_until_due adds up what is open with a due date up to and including this one, in
+--   that currency: the cash needed by then.
+-- order: currency; due_date (none last); invoice_number
+-- cannot say: why a total is unusual; a tenant may have shipped more. What was paid, only a file of payments can say.
+-- units: total money, usual_total money, difference money, difference_percent %, open_amount money, cash_until_due
+--   money
 -- detail: invoice_level, invoice_id
 -- chart: bar key=due_date value=open_amount combine=sum
 -- example: After totals of 90, 100 and 120 the usual total is 100; an invoice of 250 is 150 above it. Of the first 90 are

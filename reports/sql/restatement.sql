@@ -1,14 +1,17 @@
 -- title: What changed between what we knew then and what we know now?
+-- purpose: Change, 4
 -- grain: invoice, currency
--- params: $first instant: the earlier instant; without it 30 days before the later one
---   $second instant: the later instant; without it the instant of the publication
--- means: both sides count what a report would have counted at that instant, with the same filters; only invoices whose
---   lines within the filters differ in any cell are listed. The cause is loaded (new), voided, or new file (another
---   version, which may differ in other cells than cost).
--- cannot say: anything of before the first load. Names and levels of tenants are those of today on both sides.
+-- params: $first instant: the earlier instant; without it, 30 days before the later one
+--   $second instant: the later instant; without it, the publication
+-- means: both sides count the lines a report would have counted at that instant, with the same filters. An invoice is
+--   listed if its lines within the filters differ in any cell or in number. cause is "loaded" (it had no lines then),
+--   "voided" (it has none now) or "new file" (another version, which may differ in other cells than the cost).
+--   difference is cost_second less cost_first.
+-- order: currency; greatest difference first, whatever its sign; invoice_number
+-- cannot say: anything from before the first load. Names and levels of tenants are today's on both sides.
 -- units: cost_first money, cost_second money, difference money
--- chart: bar key=invoice_number+tenant value=difference
 -- detail: invoice_id
+-- chart: bar key=invoice_number+tenant value=difference
 -- example: Between 1 February and 1 March the invoice I-1 of 7 was loaded and I-2 of 9 voided; I-3 did not change.
 --   invoices: invoice_number | loaded_at | state | voided_at
 --   I-1 | 2026-02-05T00:00:00Z | loaded |

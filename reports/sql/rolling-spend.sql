@@ -1,11 +1,15 @@
--- title: Which discount tier does each carrier's spend of the last 52 weeks earn?
--- grain: week, carrier, currency
--- params: $weeks integer = 52: how many weeks are added, the week of the row with them
--- means: charges of the ISO week (Monday to Sunday) by the date that is reported, and their sum over that week and the 51
---   before it; carriers give discounts by such a sum. Credits are part of it. Weeks without lines count as nothing and
---   stand as rows, from the carrier's first week to its last. is_full: so many weeks have passed since the first.
--- cannot say: what your contract counts: often gross charges before discounts, or some services only (filter by carrier);
---   tiers are not in an invoice file.
+-- title: Which discount tier does each carrier's spend of the last 52 weeks reach?
+-- purpose: Spend, 7
+-- grain: week of the reported date, carrier, currency
+-- params: $weeks integer = 52: how many weeks are added up, including the week of the row
+-- means: billing_cost sums the lines of the week (Monday to Sunday, ISO 8601) by the reported date; rolling_cost sums
+--   that week and the weeks before it, as many as asked for. Carriers give discounts by such a sum. Credits are
+--   included. From a carrier's first week with lines in that currency to its last, a week without lines is a row with
+--   zero. change_on_week is rolling_cost less that of the row before; it is empty in the first week. is_full says
+--   whether as many weeks as asked for have passed, counting from the first.
+-- order: currency; week; carrier
+-- cannot say: what your contract counts: often gross charges before discounts, or some services only. Tiers are not
+--   in an invoice file.
 -- units: billing_cost money, rolling_cost money, change_on_week money
 -- chart: line key=week value=rolling_cost series=carrier
 -- example: With two weeks: 10 in the week of 5 January, nothing in the next, 30 in the third. The sums are 10, 10 and 30.

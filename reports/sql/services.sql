@@ -1,21 +1,24 @@
--- title: Which services are used, and what do they cost over ground?
+-- title: Which services are used, and what do they cost compared with ground?
+-- purpose: Spend, 6
 -- grain: carrier, service level, currency
 -- source: weights
--- params: $ground text = ground: the word by which a service level is known to be ground, any case; a whole word
--- means: cost_per_shipment is billing_cost divided by packages, the distinct tracking numbers; shipments counts lines.
---   ground_cost_per_shipment is the carrier's cost of a package over its ground services; premium_per_shipment and
---   premium_percent compare the two exact means and are rounded once. The like-for-like columns compare only lines
---   whose zone and rated weight (the billed weight, rounded up to a whole pound or to the carrier's own step, --weights
---   FILE) the carrier's ground also has: premium_like_for_like is their cost less what as many at the ground mean of the
---   same zone and rated weight cost, rounded once. Credits and lines of zero are counted in the first
---   columns (credits shows apart what billing_cost contains of them) and left out of the like-for-like ones, as are lines
---   without a service, zone or weight: like_for_like_shipments says how many are left. A premium over a ground mean that
---   is not above zero has no percentage.
+-- params: $ground text = ground: a service level with this word is ground; a whole word, in any case
+-- means: cost_per_shipment is billing_cost divided by packages, the distinct tracking numbers; shipments counts
+--   lines, and share_of_shipments is of the carrier's lines in that currency. ground_cost_per_shipment is the
+--   carrier's cost of a package over all its ground services together, in which a package of two ground services
+--   counts once. premium_per_shipment is the difference of the two means before rounding, premium_percent the same in
+--   percent of the ground mean; both are empty for ground itself, and the percentage where the ground cost is not
+--   above zero. The like-for-like columns compare only lines above zero with a service, zone and weight:
+--   like_for_like_shipments counts those whose zone and rated weight (the billed weight, rounded up to a whole pound
+--   or to the carrier's own step, --weights FILE) the carrier's ground also has, and premium_like_for_like is their
+--   cost less what as many lines at ground's mean for the same zone and rated weight would cost, rounded once.
+--   Credits and lines of zero count in the other columns; credits shows their sum.
+-- order: currency; carrier; highest billing_cost first; service_level
 -- cannot say: whether ground would have been fast enough; promised dates are not in an invoice file.
 -- units: share_of_shipments %, billing_cost money, cost_per_shipment money, ground_cost_per_shipment money,
 --   premium_per_shipment money, premium_percent %, premium_like_for_like money, credits money
--- chart: bar key=carrier+service_level value=billing_cost
 -- detail: credits
+-- chart: bar key=carrier+service_level value=billing_cost
 -- example: Ground costs 8 in zone 5 and 12 in zone 8, a mean of 10. A 2-day parcel into zone 5 costs 20 and one into zone
 --   2 costs 16: a mean of 18, which is 8 or 80 % more; like for like only zone 5 can be compared, 20 less 8.
 --   lines: service_level | carrier_zone | billing_cost

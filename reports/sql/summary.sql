@@ -1,11 +1,14 @@
--- title: What did shipping cost each month, and how did it change?
--- grain: month, currency
--- params: $grain month|week = month: weeks begin on Monday and are named as ISO 8601 does, 2026-W10
--- means: charges and credits (negative lines) are shown apart and add up to billing_cost. A change compares with the
---   month before, or the same month a year before (with grain=week: the week before, and 52 weeks before), when that has
---   lines within the filters; it is empty otherwise, and a percentage also where the amount before was not above zero.
---   cost_per_shipment is billing_cost divided by packages, the distinct tracking numbers of a carrier; shipments counts lines, and
---   a package that has lines in two months counts in both. Percentages and averages are rounded once, half away from zero.
+-- title: What did shipping cost each month or week, and how did it change?
+-- purpose: Spend, 1
+-- grain: month (or week) of the reported date, currency
+-- params: $grain month|week = month: weeks begin on Monday and are named as in ISO 8601, 2026-W10
+-- means: charges (lines of zero and above) and credits (lines below zero) add up to billing_cost. change_on_month
+--   compares with the month before, change_on_year with the same month a year before (with grain=week: the week
+--   before, and the week 52 weeks before). Both are empty where that period has no lines within the filters; the
+--   percentages also where it had an amount of zero or less. cost_per_shipment is billing_cost divided by packages,
+--   the distinct tracking numbers of a carrier; shipments counts lines, and a package with lines in two months counts
+--   in both. Percentages and averages are rounded once, half away from zero.
+-- order: currency; month
 -- cannot say: whether a month is complete. Carriers bill late; the report "accrual" estimates what is missing.
 -- units: charges money, credits money, billing_cost money, cost_per_shipment money, billable_weight_lb lb,
 --   cost_per_lb money/lb, change_on_month money, change_on_month_percent %, change_on_year money,

@@ -1,9 +1,14 @@
 -- title: What did each tenant's shipments cost?
+-- purpose: Spend, 3
 -- grain: tenant, currency
--- means: billing_cost sums the shipments of finalized invoices, credits (negative lines) included; credits shows them apart. shipments
---   counts lines, packages the distinct tracking numbers of a carrier; cost_per_shipment is the cost of a package. It and cost_per_lb
---   are rounded once, half away from zero, to four decimals. Kilograms are summed, then brought to pounds at 2.2046226218.
--- cannot say: surcharges, dimensional weight, destination and margin are not in an invoice file.
+-- means: billing_cost sums the lines of finalized invoices that are not voided, credits (lines below zero) included;
+--   credits shows these apart. shipments counts lines, packages the distinct tracking numbers of a carrier.
+--   cost_per_shipment is billing_cost divided by packages, cost_per_lb billing_cost divided by the pounds before they
+--   are rounded; both are rounded once, half away from zero, to four decimals. Kilograms are summed, then multiplied
+--   by 2.2046226218. A tenant is told by its id: one that was renamed has one row under its latest name, and of two
+--   with one name each shows its id.
+-- order: currency; highest billing_cost first; tenant
+-- cannot say: surcharges, dimensional weight, destination and margin: they are not in an invoice file.
 -- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, credits money
 -- detail: credits, tenant_id
 -- chart: bar key=tenant value=billing_cost

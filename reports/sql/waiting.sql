@@ -1,13 +1,17 @@
 -- title: Which invoices are stuck, and for how long?
+-- purpose: Health, 3
 -- grain: invoice that is neither loaded nor voided
--- params: $stuck_after_days integer = 7: from so many days in one state on an invoice counts as stuck
--- means: days are whole days up to the instant of the publication. A draft waits for approval at the service; a
---   finalized invoice waits for its file; needs_attention waits for a person, reason says for what.
 -- formerly: aging
--- cannot say: whether a draft was forgotten or is being discussed; nothing of payment is known (see "payables").
+-- params: $stuck_after_days integer = 7: an invoice counts as stuck after so many days in one state
+-- means: lists invoices that are neither loaded nor voided. days_in_state counts whole days (24 hours each) up to the
+--   publication; days_past_due those from the due date to the day of the publication, and is zero before it. A draft
+--   waits for approval at the service, a finalized invoice for its file, and needs_attention for a person: reason
+--   says why.
+-- order: longest days_in_state first; state; invoice_number
+-- cannot say: whether a draft was forgotten or is being discussed; nor anything about payment (see "payables").
 -- units: stated_total money, days_in_state days, days_past_due days
--- chart: bar key=invoice_number value=days_in_state
 -- detail: invoice_level, invoice_id
+-- chart: bar key=invoice_number value=days_in_state
 -- example: On 1 April at midnight a draft of 30 March, 01:00, has waited one whole day and 23 hours, which is 1 day; an
 --   invoice that needs a person since 1 March has waited 31, and was due 7 days ago.
 --   invoices: invoice_number | state | created_at | invoice_due_date | reason

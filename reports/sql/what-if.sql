@@ -1,14 +1,19 @@
 -- title: What would one carrier's shipments cost at another's prices?
+-- purpose: Spend, 10
 -- grain: carrier, other carrier, currency
 -- source: weights
--- params: $min_shipments integer = 3: the other carrier's price of a cell counts from so many shipments on
---   $same_service integer = 1: 1 compares only equal names of service (any case); 0 takes any service of the cell
--- means: each shipment is priced anew at the other carrier's median price (the mean of the two middle ones) for the same
---   zone and for the weight as the other carrier rates it: rounded up to a whole pound, or to that carrier's own step
---   (--weights FILE). Only what is covered is compared: coverage says how much that is, saving is negative when dearer.
--- cannot say: whether the other carrier would give that price for more volume, or be as fast; zones of two carriers
---   are not quite the same distance. Credits, lines of zero and lines without zone or weight are left out; with
---   same_service also those without a service: two lines without one have no equal names.
+-- params: $min_shipments integer = 3: a price of the other carrier counts only if it has so many lines
+--   $same_service integer = 1: 1 compares services of the same name (in any case); 0 compares any service with any
+-- means: each line above zero with a zone and a weight (and, with same_service, a service) is priced again at the
+--   other carrier's median price for the same zone and for the rated weight: the billed weight as the other carrier
+--   rates it, rounded up to a whole pound or to that carrier's own step (--weights FILE). A median is the mean of the
+--   two middle prices, rounded to four decimals before it is multiplied. shipments counts these lines,
+--   covered_shipments those for which the other carrier has such a price; covered_cost is what they cost,
+--   repriced_cost what they would cost, saving the first less the second (below zero: dearer) and saving_percent the
+--   saving in percent of covered_cost.
+-- order: currency; carrier; other_carrier
+-- cannot say: whether the other carrier would give that price for more volume, or be as fast; nor distance: zones of
+--   two carriers are not quite the same.
 -- units: coverage_percent %, covered_cost money, repriced_cost money, saving money, saving_percent %
 -- chart: bar key=carrier+other_carrier value=saving
 -- example: Into zone 5 with 2 lb FedEx charged 8, 9 and 11 (median 9), UPS 10 and 10. Two of UPS's at 9 are 18, 2 less;

@@ -1,14 +1,16 @@
--- title: What does each carrier zone cost, and how far do shipments travel?
+-- title: What does each carrier zone cost?
+-- purpose: Spend, 5
 -- grain: carrier zone as the carrier wrote it, currency
--- means: one row for each spelling of a zone, so that nothing is merged behind your back; zone is the spelling brought
---   to one form ("Zone 5", "05" and "5" are 5). share_of_shipments is of all lines in that currency.
---   billing_cost includes credits, which are also shown apart. cost_per_shipment is billing_cost
---   divided by packages, the distinct tracking numbers of a carrier; shipments counts lines, and a package that has lines in two
---   zones counts in both. Averages are rounded once, half away from zero, to four decimals.
--- cannot say: distance. A zone means what its carrier says; the same number differs between carriers and services.
---   Surcharges, dimensional weight and destination are not in an invoice file.
--- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb,
---   share_of_shipments %, credits money
+-- means: one row for each spelling of a zone, so that nothing is merged unseen; zone is the spelling brought to one
+--   form ("Zone 5", "05" and "5" are 5). Lines without a zone have a row of their own. share_of_shipments is of all
+--   lines in that currency. billing_cost includes credits, which are also shown apart. cost_per_shipment is
+--   billing_cost divided by packages, the distinct tracking numbers of a carrier; shipments counts lines, and a
+--   package with lines in two zones counts in both. Averages are rounded once, half away from zero, to four decimals.
+-- order: currency; zone (whole numbers first, by size, then others by name, then none); carrier_zone
+-- cannot say: distance. A zone means what its carrier says, and the same number differs between carriers and
+--   services. Surcharges, dimensional weight and destination are not in an invoice file.
+-- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, share_of_shipments
+--   %, credits money
 -- detail: credits
 -- chart: bar key=carrier_zone value=billing_cost
 -- example: "5" and "Zone 5" are two rows and one zone; a line without a zone is a row of its own.

@@ -1,6 +1,6 @@
 /** docs/reference/reports.md, from the header of each report's SQL file. */
 
-import { listReports, type ReportDefinition } from '../../reports/catalogue.js';
+import { listReports, nowCalled, PURPOSES, type ReportDefinition } from '../../reports/catalogue.js';
 import { code, page, table } from './markdown.js';
 
 export async function reportsPage(): Promise<string> {
@@ -11,21 +11,29 @@ export async function reportsPage(): Promise<string> {
       `pounds, rounding, periods) is in [report-rules.md](../report-rules.md); \`billsync report NAME --help\` adds a worked ` +
       `example. Filters are the same for all: \`--from\`, \`--to\`, \`--by\`, \`--tenant\`, \`--carrier\`, \`--zone\`, ` +
       `\`--currency\`, \`--level\`, \`--as-known-on\`.`,
-    table(
-      ['Report', 'Question'],
-      reports.map(({ name, title }) => [`[\`${name}\`](#${name})`, title]),
-    ),
+    ...Object.entries(PURPOSES).map(([purpose, about]) => {
+      const rows = reports
+        .filter((report) => report.purpose === purpose)
+        .map(({ name, title }) => [`[\`${name}\`](#${name})`, title]);
+      return `**${purpose}**: ${about}\n\n${table(['Report', 'Question'], rows)}`;
+    }),
     ...reports.map(sectionOf),
   );
 }
 
 function sectionOf(report: ReportDefinition): string {
-  const { name, title, grain, means, cannotSay, parameters, units, sources, formerly } = report;
+  const { name, title, grain, means, order, cannotSay, parameters, units, sources } = report;
+  const former = Object.keys(report.formerly);
   const facts = [
     `**A row is** ${grain}.`,
     means,
+    `**Rows are in order of:** ${order}.`,
     `**What it cannot say:** ${cannotSay}`,
-    ...(formerly.length === 0 ? [] : [`**Former name:** ${formerly.map(code).join(', ')}`]),
+    ...(former.length === 0
+      ? []
+      : [
+          `**Former names:** ${former.map((old) => `${code(old)} (${code(nowCalled(report, old))})`).join(', ')}`,
+        ]),
     ...(sources.length === 0
       ? []
       : [
@@ -42,7 +50,8 @@ function sectionOf(report: ReportDefinition): string {
   ];
   const rows = parameters.map((parameter) => [
     code(`--param ${parameter.name}=…`),
-    parameter.choices?.map(code).join(', ') ?? parameter.type,
+    (parameter.choices?.map(code).join(', ') ?? parameter.type) +
+      (parameter.takesSeveral ? ', joined by +' : ''),
     parameter.default === null ? '' : code(parameter.default),
     parameter.about,
   ]);

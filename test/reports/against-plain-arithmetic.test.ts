@@ -163,22 +163,76 @@ describe('the three first reports', () => {
   });
 });
 
-describe('matrix', () => {
-  test('splits each tenant by carrier and service', async () => {
-    const expected = grouped(rows, (row) => [row.tenant, row.carrier, row.service, row.currency]).map(
-      ([key, group]) => ({
-        tenant: key[0],
-        carrier: key[1],
-        service_level: key[2],
-        currency_code: key[3],
+const bounds = [0, 1, 2, 3, 5, 10, 20, 30, 50, 70, 150];
+const breakOf = (row: Row): string => {
+  const lb = exactPounds(row);
+  if (lb === null) return 'no weight';
+  const at = bounds.findIndex((bound) => lb <= BigInt(bound) * EXACT);
+  if (at < 0) return 'over 150 lb';
+  return at === 0 ? '0 lb' : `${bounds[at - 1]} to ${bounds[at]} lb`;
+};
+const weekOf = (day: string): string => {
+  const date = new Date(`${day}T00:00:00Z`);
+  // The Thursday of a week decides its year; the first week has the year's first Thursday.
+  date.setUTCDate(date.getUTCDate() + 4 - (date.getUTCDay() || 7));
+  const days = (date.getTime() - Date.UTC(date.getUTCFullYear(), 0, 1)) / 86_400_000;
+  return `${date.getUTCFullYear()}-W${String(Math.floor(days / 7) + 1).padStart(2, '0')}`;
+};
+
+describe('cost', () => {
+  const keys: Readonly<Record<string, (row: Row) => string | null>> = {
+    month: (row) => row.shipDate.slice(0, 7),
+    week: (row) => weekOf(row.shipDate),
+    tenant: (row) => row.tenant,
+    carrier: (row) => row.carrier,
+    service_level: (row) => row.service,
+    zone: (row) => plainZone(row.zone),
+    origin: (row) => row.origin,
+    weight_break: breakOf,
+  };
+
+  test.each([
+    ['tenant+carrier', ['tenant', 'carrier']],
+    ['month', ['month']],
+    ['week,service', ['week', 'service_level']],
+    ['carrier zone', ['carrier', 'zone']],
+    ['weight', ['weight_break']],
+    ['origin', ['origin']],
+    ['service+tenant+carrier', ['tenant', 'carrier', 'service_level']],
+  ])('by %s has a row for each %j that any line has', async (by, columns) => {
+    const of = (row: Row) => columns.map((column) => keys[column]?.(row) ?? null);
+    const expected = grouped(rows, (row) => [...of(row), row.currency]).map(([key, group]) => {
+      const currency = key.at(-1);
+      const whole = rows.filter(
+        (row) => row.currency === currency && (columns.length === 1 || of(row)[0] === key[0]),
+      );
+      return {
+        ...Object.fromEntries(columns.map((column, at) => [column, key[at]])),
+        currency_code: currency,
         ...costColumns(group),
-        share_of_cost: percent(
-          cost(group),
-          cost(rows.filter((row) => row.tenant === key[0] && row.currency === key[3])),
-        ),
-      }),
+        share_of_cost: percent(cost(group), cost(whole)),
+        share_of_shipments: percent(BigInt(group.length), BigInt(whole.length)),
+      };
+    });
+    const found = await answer('cost', { by });
+    expect(sorted(found.map(({ usual_origin: _, ...row }) => row))).toEqual(sorted(expected));
+  });
+
+  test('is every report that it took the place of', async () => {
+    for (const [name, by] of [
+      ['matrix', 'tenant+carrier+service'],
+      ['carrier-zones', 'carrier+zone'],
+      ['weight-breaks', 'weight'],
+      ['origins', 'origin'],
+    ] as const) {
+      expect(await answer(name), name).toEqual(await answer('cost', { by }));
+    }
+  });
+
+  test('refuses what it cannot group by', async () => {
+    await expect(answer('cost', { by: 'carrier+lane' })).rejects.toThrow(
+      '"lane" is no value for by: take one or more of month, week, tenant, carrier, service, zone, origin, weight',
     );
-    expect(sorted(await answer('matrix'))).toEqual(sorted(expected));
   });
 });
 
@@ -257,21 +311,6 @@ describe('mix', () => {
 
 describe('mix, by weight and week', () => {
   test('puts each line into the break and the ISO week it belongs to', async () => {
-    const bounds = [0, 1, 2, 3, 5, 10, 20, 30, 50, 70, 150];
-    const breakOf = (row: Row): string => {
-      const lb = exactPounds(row);
-      if (lb === null) return 'no weight';
-      const at = bounds.findIndex((bound) => lb <= BigInt(bound) * EXACT);
-      if (at < 0) return 'over 150 lb';
-      return at === 0 ? '0 lb' : `${bounds[at - 1]} to ${bounds[at]} lb`;
-    };
-    const weekOf = (day: string): string => {
-      const date = new Date(`${day}T00:00:00Z`);
-      // The Thursday of a week decides its year; the first week has the year's first Thursday.
-      date.setUTCDate(date.getUTCDate() + 4 - (date.getUTCDay() || 7));
-      const days = (date.getTime() - Date.UTC(date.getUTCFullYear(), 0, 1)) / 86_400_000;
-      return `${date.getUTCFullYear()}-W${String(Math.floor(days / 7) + 1).padStart(2, '0')}`;
-    };
     const expected = grouped(rows, (row) => [
       weekOf(row.shipDate),
       row.carrier,
@@ -284,58 +323,6 @@ describe('mix, by weight and week', () => {
       JSON.stringify([row.month, row.carrier, row.part, row.currency_code, row.shipments, row.billing_cost]),
     );
     expect(found.sort()).toEqual(expected.sort());
-  });
-});
-
-describe('weight-breaks', () => {
-  test('places each shipment in one break and loses none', async () => {
-    const bounds = [0, 1, 2, 3, 5, 10, 20, 30, 50, 70, 150];
-    const place = (row: Row): number | null => {
-      const lb = pounds([row]);
-      return lb === null ? null : bounds.findIndex((bound) => lb <= BigInt(bound) * 10_000n);
-    };
-    const expected = grouped(rows, (row) => [row.currency, place(row)]).map(([[currency, at], group]) => {
-      const index = at as number | null;
-      const low = index === null ? null : index < 0 ? 150 : (bounds[index - 1] ?? null);
-      const high = index === null || index < 0 ? null : (bounds[index] ?? null);
-      const { invoices: _, ...columns } = costColumns(group);
-      return {
-        ...columns,
-        weight_break:
-          index === null
-            ? 'no weight'
-            : high === 0
-              ? '0 lb'
-              : high === null
-                ? `over ${low} lb`
-                : `${low} to ${high} lb`,
-        currency_code: currency,
-        over_lb: low,
-        up_to_lb: high,
-        share_of_shipments: percent(
-          BigInt(group.length),
-          BigInt(rows.filter((row) => row.currency === currency).length),
-        ),
-      };
-    });
-    expect(sorted(await answer('weight-breaks'))).toEqual(sorted(expected));
-  });
-});
-
-describe('origins', () => {
-  test('keeps leading zeros and the shipments without an origin', async () => {
-    const found = await answer('origins');
-    const expected = grouped(rows, (row) => [row.origin, row.currency]).map(([[origin, currency], group]) => [
-      origin,
-      currency,
-      group.length,
-      decimalText(cost(group)),
-    ]);
-    expect(
-      found
-        .map((row) => JSON.stringify([row.origin, row.currency_code, row.shipments, row.billing_cost]))
-        .sort(),
-    ).toEqual(expected.map((row) => JSON.stringify(row)).sort());
   });
 });
 

@@ -820,8 +820,6 @@ describe('a mean zone', () => {
       ['Ground', '5.00'],
       ['Home', null],
     ]);
-    // All of these are from one origin, whose lines are of several services.
-    expect(cells(await askReport('origins', invoices), 'average_zone')).toEqual([[null]]);
   });
 });
 

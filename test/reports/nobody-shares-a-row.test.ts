@@ -123,7 +123,7 @@ describe.each([
       ({ name }) => isTold(whole.get(name) ?? []) && parts.every((part) => (part.get(name) ?? []).length > 0),
     );
     const names = found.map(({ name }) => name);
-    for (const name of ['accrual', 'adjustments', 'margin', 'payables', 'tenants', 'matrix'])
+    for (const name of ['accrual', 'adjustments', 'margin', 'payables', 'tenants', 'cost'])
       expect(names).toContain(name);
     expect(names.length).toBeGreaterThan(10);
   });

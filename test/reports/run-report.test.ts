@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listReports, parseReport } from '../../reports/catalogue.js';
+import { listReports, PURPOSES, parseReport } from '../../reports/catalogue.js';
 import {
   NotPublishedError,
   OtherVersionFileError,
@@ -29,51 +29,31 @@ beforeAll(async () => {
 afterAll(() => Promise.all([fixture.remove(), empty.remove()]));
 
 describe('the catalogue', () => {
-  test('answers the questions analysts ask', () => {
-    expect(reports.map((report) => report.name)).toEqual([
-      'accrual',
-      'accrual-journal',
-      'adjustments',
-      'billing-lag',
-      'bridge',
-      'budget',
-      'carrier-statements',
-      'carrier-zones',
-      'carriers',
-      'data-quality',
-      'duplicates',
-      'gaps',
-      'late-billed',
-      'levels',
-      'margin',
-      'matrix',
-      'mix',
-      'origins',
-      'outliers',
-      'payables',
-      'price-changes',
-      'proof',
-      'rate-card',
-      'rate-variance',
-      'rebills',
-      'register',
-      'restatement',
-      'rolling-spend',
-      'services',
-      'summary',
-      'tenants',
-      'waiting',
-      'weight-breaks',
-      'what-if',
-      'zones',
+  test('answers the questions analysts ask, by what they are for', () => {
+    const byPurpose = Object.keys(PURPOSES).map((purpose) => [
+      purpose,
+      reports
+        .filter((report) => report.purpose === purpose)
+        .map(({ name }) => name)
+        .join(' '),
     ]);
+    expect(Object.fromEntries(byPurpose)).toEqual({
+      Spend: 'summary cost tenants carriers zones services rolling-spend budget margin what-if',
+      Change: 'bridge mix price-changes restatement',
+      Audit: 'rate-card rate-variance outliers duplicates adjustments late-billed rebills',
+      'Month end': 'carrier-statements accrual accrual-journal register payables',
+      Health: 'proof gaps waiting data-quality levels billing-lag',
+    });
+    // Nobody has to tell two of one place apart.
+    expect(new Set(reports.map(({ purpose, place }) => `${purpose} ${place}`)).size).toBe(reports.length);
   });
 
   test('refuses a file whose header says too little', () => {
-    expect(() => parseReport('x', '-- title: A\n-- grain: b\nselect 1')).toThrow('has no "means"');
-    expect(() =>
-      parseReport('x', '-- title: A\n-- grain: b\n-- means: c\n-- cannot say: d\n-- params: $a float: e'),
-    ).toThrow('cannot read the parameter');
+    expect(() => parseReport('x', '-- title: A\n-- grain: b\nselect 1')).toThrow('has no "purpose"');
+    const whole =
+      '-- title: A\n-- purpose: Spend, 1\n-- grain: b\n-- means: c\n-- order: o\n-- cannot say: d\n';
+    expect(() => parseReport('x', `${whole}-- params: $a float: e`)).toThrow('cannot read the parameter');
+    expect(() => parseReport('x', whole.replace('Spend, 1', 'Fun'))).toThrow('"Fun" is no purpose');
   });
 });
 
@@ -126,6 +106,11 @@ describe('runReport', () => {
     expect(result.head.notes[0]).toBe(
       'aging is now called waiting; the old name works in this version only.',
     );
+    // One that was folded into another is asked for with what made it that report.
+    const folded = await runReport({ databasePath: fixture.path, name: 'carrier-zones' });
+    expect(folded.name).toBe('cost');
+    expect(folded.columns.slice(0, 3).map(({ name }) => name)).toEqual(['carrier', 'zone', 'currency_code']);
+    expect(folded.head.notes[0]).toContain('is now called cost --param by=carrier+zone;');
   });
 
   test('refuses a word that a parameter does not know, and names those it does', async () => {

@@ -81,7 +81,7 @@ test('the help of a report has its parameters, its files and its example', () =>
   expect(help).toContain('What is owed, and how long is it past due?');
   expect(help).toContain('--payments FILE, or report-files/payments.csv in the data folder');
   expect(help).toContain('  invoice_number  currency_code  amount\n  B               USD            20\n');
-  expect(helpOfReport('mix')).toContain('--param grain=… (month|week, month unless told)');
+  expect(helpOfReport('mix')).toContain('--param grain=… (month|week, month by default)');
   expect(helpOfReport('no-such-report')).toBe('');
 });
 

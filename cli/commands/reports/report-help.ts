@@ -11,8 +11,8 @@ export function helpOfReport(name: string | undefined): string {
   const report = name === undefined ? null : findReportNow(name);
   if (report === null) return '';
   const parameters = report.parameters.map((parameter) => {
-    const kind = parameter.choices?.join('|') ?? parameter.type;
-    const usual = parameter.default === null ? '' : `, ${parameter.default} unless told`;
+    const kind = `${parameter.choices?.join('|') ?? parameter.type}${parameter.takesSeveral ? ', joined by +' : ''}`;
+    const usual = parameter.default === null ? '' : `, ${parameter.default} by default`;
     return `--param ${parameter.name}=… (${kind}${usual}): ${parameter.about}`;
   });
   const files = report.sources.map(
@@ -22,6 +22,7 @@ export function helpOfReport(name: string | undefined): string {
     `${report.name}: ${report.title}`,
     `A row is: ${report.grain}.`,
     `What the numbers mean: ${report.means}`,
+    `Rows are in order of: ${report.order}.`,
     `What they cannot say: ${report.cannotSay}`,
     ...parameters,
     ...files,

@@ -1,0 +1,166 @@
+-- title: What does shipping cost by month, tenant, carrier, service, zone, origin or weight, and by several of them?
+-- purpose: Spend, 2
+-- grain: what by names, currency
+-- formerly: matrix by=tenant+carrier+service, carrier-zones by=carrier+zone, weight-breaks by=weight, origins by=origin
+-- params: $by month|week|tenant|carrier|service|zone|origin|weight+ = tenant+carrier: one or more of these, joined by +
+-- means: billing_cost sums the lines of finalized invoices that are not voided, credits (lines below zero) included;
+--   credits shows these apart. shipments counts lines, packages the distinct tracking numbers of a carrier.
+--   cost_per_shipment is billing_cost divided by packages, cost_per_lb billing_cost divided by the pounds before they are
+--   rounded. share_of_cost and share_of_shipments are of all lines with the same first column and currency; with only one
+--   in by, of all lines in that currency. month and week are those of the reported date, zones are in one spelling, origins
+--   as they are written; usual_origin is the spelling of the place: without blanks at the ends, in capital letters and with
+--   the leading zeros a spreadsheet takes away, if the code with them is an origin too. A weight break goes from above its
+--   first weight up to and including its second, by pounds before rounding. What a line does not state (service, zone,
+--   origin, weight) has a row of its own. A package with lines in two rows counts in both.
+-- order: currency; the columns of by from left to right (weights and whole numbers by size, then others by name, then none)
+-- cannot say: surcharges, dimensional weight, destination and margin; they are not in an invoice file. Zones of two
+--   carriers or services are not the same measure, and a dear zone may only be a heavy one ("what-if" compares like with
+--   like).
+-- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, share_of_cost %,
+--   share_of_shipments %, credits money
+-- detail: credits
+-- chart: heatmap key=carrier y=tenant value=billing_cost combine=sum
+--   heatmap key=zone y=carrier value=cost_per_shipment
+--   line key=month value=billing_cost combine=sum
+--   line key=week value=billing_cost combine=sum
+--   bar key=tenant value=billing_cost combine=sum
+--   bar key=carrier value=billing_cost combine=sum
+--   bar key=service_level value=billing_cost combine=sum
+--   bar key=zone value=billing_cost combine=sum
+--   bar key=origin value=billing_cost combine=sum
+--   bar key=weight_break value=billing_cost combine=sum
+-- shown: month month, week week, tenant tenant, carrier carrier, service_level service, zone zone, origin origin,
+--   usual_origin origin, weight_break weight
+-- example: Of 40 that Acme was billed, 30 are from UPS, 75 %: the packages A and B, of which A has two lines, 15 each.
+--   lines: tenant | carrier | tracking_number | billing_cost
+--   Acme | ups | A | 22
+--   Acme | ups | A | -2
+--   Acme | ups | B | 10
+--   Acme | fedex | C | 10
+--   Beta | ups | D | 7
+--   rows: tenant | carrier | shipments | packages | billing_cost | cost_per_shipment | share_of_cost
+--   Acme | fedex | 1 | 1 | 10.0000 | 10.0000 | 25.00
+--   Acme | ups | 3 | 2 | 30.0000 | 15.0000 | 75.00
+--   Beta | ups | 1 | 1 | 7.0000 | 7.0000 | 100.00
+with
+-- What is not asked for is null on every line, so that it tells no groups apart. Few rows by invoice are cheap to count.
+grouped as (
+    select
+        invoice_id,
+        if(asks_for($by, 'month'), month_start(report_date), null) as month_start,
+        if(asks_for($by, 'week'), period_start(report_date, 'week'), null) as week_start,
+        if(asks_for($by, 'tenant'), tenant, null) as tenant,
+        if(asks_for($by, 'carrier'), carrier, null) as carrier,
+        if(asks_for($by, 'service'), service_level, null) as service_level,
+        if(asks_for($by, 'zone'), zone, null) as zone,
+        if(asks_for($by, 'origin'), origin, null) as origin,
+        if(asks_for($by, 'weight'), weight_break_of(billable_weight, billable_weight_unit), null) as up_to,
+        currency_code,
+        billable_weight_unit as unit,
+        count(*) as shipments,
+        sum(billing_cost) as billing_cost,
+        credits_of(billing_cost) as credits,
+        sum(billable_weight) as weight
+    from selected_shipments
+    group by all
+),
+totals as (
+    select
+        month_start,
+        week_start,
+        tenant,
+        carrier,
+        service_level,
+        zone,
+        origin,
+        up_to,
+        currency_code,
+        count(distinct invoice_id) as invoices,
+        cast(sum(shipments) as bigint) as shipments,
+        sum(billing_cost) as billing_cost,
+        sum(credits) as credits,
+        sum_lb(weight, unit) as billable_weight_lb,
+        per_lb(sum(billing_cost), weight, unit) as cost_per_lb
+    from grouped
+    group by all
+),
+repeated as (
+    select
+        if(asks_for($by, 'month'), month_start(report_date), null) as month_start,
+        if(asks_for($by, 'week'), period_start(report_date, 'week'), null) as week_start,
+        if(asks_for($by, 'tenant'), tenant, null) as tenant,
+        if(asks_for($by, 'carrier'), carrier, null) as carrier,
+        if(asks_for($by, 'service'), service_level, null) as service_level,
+        if(asks_for($by, 'zone'), zone, null) as zone,
+        if(asks_for($by, 'origin'), origin, null) as origin,
+        if(asks_for($by, 'weight'), weight_break_of(billable_weight, billable_weight_unit), null) as up_to,
+        currency_code,
+        count(*) - count(distinct (carrier, tracking_number)) as repeats
+    from (select * from repeated_lines)
+    group by all
+),
+places as (
+    select distinct origin from totals
+),
+-- What a share is of: the lines of the leftmost column where there are several.
+shared as (
+    select
+        t.*,
+        t.shipments - coalesce(r.repeats, 0) as packages,
+        case
+            when not contains($by, '+') then null
+            when asks_for($by, 'month') then month_of(t.month_start)
+            when asks_for($by, 'week') then period_of(t.week_start, 'week')
+            when asks_for($by, 'tenant') then t.tenant
+            when asks_for($by, 'carrier') then t.carrier
+            when asks_for($by, 'service') then t.service_level
+            when asks_for($by, 'zone') then t.zone
+            else t.origin
+        end as first_column
+    from totals as t
+    left join repeated as r
+        on t.currency_code = r.currency_code and t.month_start is not distinct from r.month_start
+        and t.week_start is not distinct from r.week_start
+        and t.tenant is not distinct from r.tenant
+        and t.carrier is not distinct from r.carrier
+        and t.service_level is not distinct from r.service_level
+        and t.zone is not distinct from r.zone
+        and t.origin is not distinct from r.origin
+        and t.up_to is not distinct from r.up_to
+)
+select
+    month_of(s.month_start) as month,
+    period_of(s.week_start, 'week') as week,
+    s.tenant,
+    s.carrier,
+    s.service_level,
+    s.zone,
+    s.origin,
+    break_name(s.up_to) as weight_break,
+    s.currency_code,
+    s.invoices,
+    s.shipments,
+    s.billing_cost,
+    per(s.billing_cost, s.packages) as cost_per_shipment,
+    s.billable_weight_lb,
+    s.cost_per_lb,
+    s.packages,
+    percent_of(s.billing_cost, sum(s.billing_cost) over whole) as share_of_cost,
+    percent_of(s.shipments, sum(s.shipments) over whole) as share_of_shipments,
+    s.credits,
+    coalesce(f.origin, origin_of(s.origin)) as usual_origin
+from shared as s
+left join places as f
+    on regexp_full_match(origin_of(s.origin), '[0-9]{3,4}') and f.origin = lpad(origin_of(s.origin), 5, '0')
+window whole as (partition by s.currency_code, s.first_column)
+order by
+    s.currency_code,
+    s.month_start,
+    s.week_start,
+    s.tenant,
+    s.carrier,
+    s.service_level nulls last,
+    try_cast(s.zone as integer) nulls last,
+    s.zone nulls last,
+    s.origin nulls last,
+    s.up_to
