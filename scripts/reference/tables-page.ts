@@ -1,20 +1,21 @@
 /** docs/reference/tables.md: the views of `reports.duckdb`, with types as DuckDB has them and a meaning for each column. */
 
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { Database } from '../../warehouse/duckdb/database.js';
 import { migrate } from '../../warehouse/duckdb/migrate.js';
-import { COLUMN_MEANINGS } from './column-meanings.js';
+import { views as viewsOfFile } from '../../warehouse/duckdb/sql.js';
+import { columnMeaning } from '../../warehouse/duckdb/view-comments.js';
 import { code, page, table } from './markdown.js';
 
 /** In the order in which a reader needs them. */
 const VIEWS = [
-  ...['shipments', 'tenant_shipments', 'invoices', 'invoice_amounts', 'tenants', 'partners'],
+  ...['shipments', 'tenant_shipments', 'invoices', 'invoice_amounts', 'tenants', 'partners', 'carriers'],
   ...['events', 'files', 'discrepancies', 'publication', 'shipment_versions', 'level_cross_check'],
 ];
-const VIEW_FOLDER = join(import.meta.dirname, '..', '..', 'warehouse', 'views');
+const ONLY_FOR_REPORTS = ['repeated_shipments'];
 
 interface Column {
   readonly view: string;
@@ -26,22 +27,20 @@ interface Column {
 export async function tablesPage(): Promise<string> {
   const columns = await readColumns();
   const views = new Set(columns.map(({ view }) => view));
-  const unlisted = [...views].filter((view) => !VIEWS.includes(view));
-  const bare = columns.filter(({ view, name }) => meaningOf(view, name) === undefined);
+  const unlisted = [...views].filter((view) => !VIEWS.includes(view) && !ONLY_FOR_REPORTS.includes(view));
+  const bare = columns.filter(({ view, name }) => columnMeaning(view, name) === undefined);
   if (unlisted.length > 0)
     throw new Error(`scripts/reference/tables-page.ts does not list ${unlisted.join(', ')}.`);
   if (bare.length > 0) {
     const names = bare.map(({ view, name }) => `${view}.${name}`).join(', ');
-    throw new Error(`scripts/reference/column-meanings.ts has no meaning for ${names}.`);
+    throw new Error(`warehouse/duckdb/column-meanings.ts has no meaning for ${names}.`);
   }
-  const sections = await Promise.all(
-    VIEWS.map(async (view) => {
-      const rows = columns
-        .filter((column) => column.view === view)
-        .map(({ name, type }) => [code(name), type, meaningOf(view, name) ?? '']);
-      return `## ${view}\n\n${await commentOf(view)}\n\n${table(['Column', 'Type', 'Meaning'], rows)}`;
-    }),
-  );
+  const sections = VIEWS.map((view) => {
+    const rows = columns
+      .filter((column) => column.view === view)
+      .map(({ name, type }) => [code(name), type, columnMeaning(view, name) ?? '']);
+    return `## ${view}\n\n${viewsOfFile().heads.get(view) ?? ''}\n\n${table(['Column', 'Type', 'Meaning'], rows)}`;
+  });
   return page(
     'Tables and columns',
     'The views of `reports.duckdb` (and of what `billsync export` writes). Names and meanings are a contract: columns are ' +
@@ -50,10 +49,6 @@ export async function tablesPage(): Promise<string> {
       'The macro `shipments_as_known_on(instant)` has the columns of `shipments`.',
     ...sections,
   );
-}
-
-function meaningOf(view: string, name: string): string | undefined {
-  return COLUMN_MEANINGS[`${view}.${name}`] ?? COLUMN_MEANINGS[name];
 }
 
 async function readColumns(): Promise<readonly Column[]> {
@@ -81,16 +76,4 @@ async function readColumns(): Promise<readonly Column[]> {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-/** The comment at the top of the view's own file. */
-async function commentOf(view: string): Promise<string> {
-  const file =
-    (await readdir(VIEW_FOLDER)).find((name) => name.endsWith(`-${view.replaceAll('_', '-')}.sql`)) ?? '';
-  const lines = (await readFile(join(VIEW_FOLDER, file), 'utf8')).split('\n');
-  const end = lines.findIndex((line) => !line.startsWith('--'));
-  return lines
-    .slice(0, end)
-    .map((line) => line.replace(/^-- ?/, ''))
-    .join(' ');
 }

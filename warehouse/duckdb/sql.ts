@@ -3,8 +3,9 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { COLUMN_MEANINGS } from './column-meanings.js';
 import { withCsvColumns } from './csv-columns.js';
-import { COMMENTS_TEXT } from './view-comments.js';
+import { headOf } from './view-comments.js';
 
 const folder = new URL('../sql/', import.meta.url);
 let places: ReadonlyMap<string, URL> | undefined;
@@ -60,6 +61,8 @@ export function migrationsIn(folder: URL): readonly Migration[] {
 export interface Views {
   /** One script a file, in order of their names: a view stands behind those that it reads. */
   readonly scripts: readonly string[];
+  /** By view: the comment at the top of its file. */
+  readonly heads: ReadonlyMap<string, string>;
   /** Of all of them and their comments, in lower-case hex: whoever has stored the same one has these views. */
   readonly sha256: string;
 }
@@ -69,9 +72,15 @@ let knownViews: Views | undefined;
 /** The views and macros that readers see: not numbered, but made again whenever a text of theirs has changed. */
 export function views(): Views {
   if (knownViews === undefined) {
-    const scripts = migrationsIn(new URL('../views/', import.meta.url)).map(({ text }) => text);
-    const text = [...scripts, COMMENTS_TEXT].join('\0');
-    knownViews = { scripts, sha256: createHash('sha256').update(text).digest('hex') };
+    const files = migrationsIn(new URL('../views/', import.meta.url));
+    const scripts = files.map(({ text }) => text);
+    const heads = new Map(
+      files
+        .filter(({ text }) => text.includes('\ncreate or replace view '))
+        .map(({ name, text }) => [name.replace(/^\d+-/, '').replaceAll('-', '_'), headOf(text)]),
+    );
+    const all = [...scripts, JSON.stringify(COLUMN_MEANINGS)].join('\0');
+    knownViews = { scripts, heads, sha256: createHash('sha256').update(all).digest('hex') };
   }
   return knownViews;
 }

@@ -1,4 +1,7 @@
-/** What each column of the views means; `view.column` where a name means something else in one view. */
+/**
+ * What each column of the views means, as Markdown for docs/reference; `view.column` where a name means something else in one
+ * view.
+ */
 
 import { CSV_COLUMNS } from '../../contract/columns.js';
 
@@ -19,6 +22,12 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   'tenants.tenant': 'Name on the tenant’s latest invoice',
   'tenants.invoices': 'How many invoices, voided ones included',
   'partners.invoices': 'How many invoices, voided ones included',
+  'carriers.carrier': 'The spelling on most lines',
+  'carriers.names': 'Every spelling; `shipments.carrier` has one of them',
+  'carriers.shipments': 'Number of its rows in `shipments`, tenant level',
+  'carriers.first_ship_date': 'Earliest ship date of these rows',
+  'carriers.last_ship_date': 'Latest ship date of these rows',
+  service_levels: 'Every service level of these rows',
 
   // A shipment.
   row_number: 'Line of the file, counted from 1 below the header row',
