@@ -11,6 +11,13 @@ export const MAX_FINDINGS = 100;
 /** A record longer than this is refused: DuckDB's own limit is 2,097,152 bytes (hazard 67). */
 export const MAX_RECORD_BYTES = 2_000_000;
 
+/**
+ * DuckDB holds so many records in memory at a time, on every thread, outside its own limit of memory: 2,048 records of
+ * almost 2 MB each would be 4 GB. A record of an honest file has 300 bytes, so this leaves it a hundred times of that.
+ */
+const RECORDS_AT_ONCE = 2_048;
+export const MAX_BYTES_AT_ONCE = 64 * 1024 ** 2;
+
 /** Records from one cut to the next: as many as DuckDB keeps in a row group, so that none is filled from two chunks. */
 export const RECORDS_PER_CUT = 122_880;
 
@@ -81,6 +88,8 @@ export class CsvScanner {
   #offset = 0;
   #recordOffset = 0;
   #longestRecordBytes = 0;
+  /** Of the records that DuckDB will hold at once, the last of which has not passed yet. */
+  #bytesAtOnce = 0;
   readonly #recordsPerCut: number;
   readonly #cuts: number[] = [];
   #headerIsRight = false;
@@ -266,13 +275,24 @@ export class CsvScanner {
       if (sizeBytes > MAX_RECORD_BYTES) {
         const value = `${sizeBytes} bytes, at most ${MAX_RECORD_BYTES}`;
         this.#add('record-too-big', { line: this.#recordLine, row: this.#record, column: null, value });
-      }
+      } else this.#countAtOnce(sizeBytes);
       if (sizeBytes > this.#longestRecordBytes) this.#longestRecordBytes = sizeBytes;
       if (this.#records % this.#recordsPerCut === 0) this.#cuts.push(endOffset);
     }
     this.#endsWithLineEnd = lineEndBytes > 0;
     this.#recordOffset = endOffset;
     this.#field = 0;
+  }
+
+  /** Told once for the records that are too many bytes together. */
+  #countAtOnce(sizeBytes: number): void {
+    const before = this.#bytesAtOnce;
+    this.#bytesAtOnce += sizeBytes;
+    if (before <= MAX_BYTES_AT_ONCE && this.#bytesAtOnce > MAX_BYTES_AT_ONCE) {
+      const value = `over ${MAX_BYTES_AT_ONCE} bytes in fewer than ${RECORDS_AT_ONCE} records`;
+      this.#add('record-too-big', { line: this.#recordLine, row: this.#record, column: null, value });
+    }
+    if (this.#records % RECORDS_AT_ONCE === 0) this.#bytesAtOnce = 0;
   }
 
   /** A finding may have to show a field of which a part has passed. */

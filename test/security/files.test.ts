@@ -58,6 +58,20 @@ describe('explaining a refused file', () => {
     attack('files: dear to explain', { tries: 1, held: refused.findings.length <= 100 ? 1 : 0 });
   });
 
+  test('refuses records that are each just short enough and together more than DuckDB may hold', () => {
+    const record = (bytes: number): Buffer => Buffer.from(`${','.repeat(13)}${'x'.repeat(bytes)}\r\n`);
+    const rulesOf = (records: number, bytes: number): readonly string[] =>
+      scanOf(Buffer.concat([Buffer.from(HEADER), ...Array(records).fill(record(bytes))])).findings.map(
+        ({ rule }) => rule,
+      );
+    expect(rulesOf(30, 1_990_000)).toEqual([]);
+    expect(rulesOf(40, 1_990_000)).toEqual(['record-too-big']);
+    // As many bytes, in records of which DuckDB holds fewer at once.
+    expect(rulesOf(2_048, 32_000)).toEqual([]);
+    expect(rulesOf(4_096, 20_000)).toEqual([]);
+    attack('files: many long records', { tries: 1, held: 1 });
+  });
+
   test('is ended when it takes too long', async () => {
     const csvPath = aFile(manyRecords(5_000));
     const reading = { csvPath, invoiceId: INVOICE, skipsRagged: false };
