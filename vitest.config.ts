@@ -4,15 +4,43 @@ import { defineConfig } from 'vitest/config';
 /** Tests that share one Temporal dev server and one workflow bundle; the others do not wait for it to start. */
 const onSharedTemporal = ['test/workflows/**/*.test.ts', 'test/hazards/temporal.test.ts'];
 
+/**
+ * Tests that change the process they run in (its environment, its streams, Temporal's runtime), and those that take so long
+ * that a process of their own costs nothing. These begin first: the short ones fill the end of a run evenly.
+ */
+const inProcessesOfTheirOwn = [
+  'test/archive/s3-*.test.ts',
+  'test/cli/{doctor,output}.test.ts',
+  'test/{end-to-end,hazards,security,temporal,worker}/**/*.test.ts',
+  'test/package.test.ts',
+  'test/sandbox/command.test.ts',
+  'test/warehouse/lake/*.test.ts',
+  'test/**/*chaos.test.ts',
+];
+
+const settings = {
+  // Ends what hangs; on a busy machine a slow test is no broken one, and speed is for `npm run bench`.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  // By default one core is left idle; most of ours wait for other processes, so one more than there are cores runs.
+  maxWorkers: Math.max(2, availableParallelism()) + 1,
+};
+
+// Vitest starts projects in the order of their names.
 // biome-ignore lint/style/noDefaultExport: vitest reads its settings from the default export.
 export default defineConfig({
   test: {
-    // Ends what hangs; on a busy machine a slow test is no broken one, and speed is for `npm run bench`.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    // By default one core is left idle; most of ours wait for other processes, so one more than there are cores runs.
-    maxWorkers: Math.max(2, availableParallelism()) + 1,
+    ...settings,
     projects: [
+      {
+        extends: true,
+        test: {
+          name: 'alone',
+          include: inProcessesOfTheirOwn,
+          exclude: onSharedTemporal,
+          globalSetup: ['test/support/processes/build-program.ts'],
+        },
+      },
       {
         extends: true,
         test: {
@@ -24,9 +52,12 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'all others',
+          name: 'together',
           include: ['test/**/*.test.ts'],
-          exclude: onSharedTemporal,
+          exclude: [...onSharedTemporal, ...inProcessesOfTheirOwn],
+          // A process and its modules are used for many files, since starting both costs more than most files' tests.
+          isolate: false,
+          restoreMocks: true,
           globalSetup: ['test/support/processes/build-program.ts'],
         },
       },

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
 import { serviceSettings } from '../support/foreign-service/service-settings.js';
+import { publishedStates } from '../support/invariants/published-states.js';
 import { billsync, eventually, type RunningRole, startRole } from '../support/processes/billsync.js';
 import { freePort } from '../support/processes/free-port.js';
 
@@ -51,11 +52,8 @@ afterAll(async () => {
 });
 
 async function loaded(): Promise<number> {
-  const { stdout, stderr, exitCode } = await billsync(['invoices', 'list', '--json', '--state', 'loaded'], {
-    env,
-  });
-  if (exitCode !== 0) throw new Error(stderr);
-  return (JSON.parse(stdout) as unknown[]).length;
+  const states = await publishedStates(dataDir);
+  return [...states.values()].filter((state) => state === 'loaded').length;
 }
 
 async function bill(count: number): Promise<void> {

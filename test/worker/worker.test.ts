@@ -1,14 +1,14 @@
-/** The worker with real parts: from an event to rows that equal what was billed, through every absence of Temporal. */
+/** A worker with real parts at its ordinary work: from an event to rows that equal what was billed, and what is asked of it. */
 
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
-import { Decimal } from 'decimal.js';
 import { Agent, request } from 'undici';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { invoiceWorkflowId } from '../../contract/names.js';
 import { openConnection } from '../../temporal/connect.js';
+import type { EmbeddedTemporal } from '../../temporal/embedded.js';
 import {
   applySchedule,
   pauseSchedule,
@@ -19,84 +19,27 @@ import {
 import { askImport, askReconcile, askSnapshot, askVerify } from '../../temporal/writer-client.js';
 import type { RunningWorker } from '../../worker/start-worker.js';
 import { eventually } from '../support/eventually.js';
+import { createRandom } from '../support/foreign-service/foreign-story.js';
+import { settled } from './books.js';
 import { aRig, type Rig } from './rig.js';
 
 let rig: Rig;
-beforeEach(async () => {
+let temporal: EmbeddedTemporal;
+let worker: RunningWorker;
+beforeAll(async () => {
   rig = await aRig();
+  temporal = await rig.startTemporal();
+  worker = await rig.startWorker();
+  await worker.ready;
 });
-afterEach(() => rig.close());
-
-/** What the service billed, by its own rows: invoice to exact sum. */
-function billed(): Record<string, string> {
-  const sums = new Map<string, Decimal>();
-  for (const { invoiceId, billingCost } of rig.service.billedRows()) {
-    sums.set(invoiceId, (sums.get(invoiceId) ?? new Decimal(0)).plus(billingCost));
-  }
-  return Object.fromEntries([...sums].map(([id, sum]) => [id, sum.toFixed(4)]).sort());
-}
-
-async function loaded({ warehouse }: RunningWorker): Promise<Record<string, string>> {
-  const invoices = await warehouse.invoices({ states: ['loaded'] });
-  const sums = invoices.map(({ invoiceId, billingCost }) => [
-    invoiceId,
-    new Decimal(billingCost ?? 0).toFixed(4),
-  ]);
-  return Object.fromEntries(sums.sort());
-}
-
-async function settled(worker: RunningWorker): Promise<void> {
-  const wanted = JSON.stringify(billed());
-  await eventually(async () => JSON.stringify(await loaded(worker)) === wanted, { every: 100 });
-}
+afterAll(() => rig.close());
 
 describe('worker', () => {
-  test('takes no task while it cannot read what the others encrypted, and says which key it lacks', async () => {
-    await rig.startTemporal();
-    const worker = await rig.startWorker();
-    await worker.ready;
-    await worker.close();
-    const path = join(rig.dataDir, 'keys', 'payload.key');
-    const keys = await readFile(path, 'utf8');
-    await writeFile(path, `other:${Buffer.alloc(32, 7).toString('base64')}\n`);
-    const stranger = await rig.startWorker();
-    const temporal = () => rig.health.report().components.temporal;
-    await eventually(async () => /was encrypted with the key/.test(temporal()?.detail ?? ''));
-    expect(temporal()).toMatchObject({ isHealthy: false });
-    await writeFile(path, keys);
-    await stranger.ready;
-    expect(temporal()).toMatchObject({ isHealthy: true });
-  });
-
-  test('starts without Temporal, waits for it, and then loads exactly what was billed', async () => {
-    const worker = await rig.startWorker();
-    expect(rig.health.report().components.temporal?.isHealthy).toBe(false);
-    await rig.startTemporal();
-    await worker.ready;
-    const [first, second] = [
-      await rig.service.createInvoice(),
-      await rig.service.createInvoice({ tenant: null }),
-    ];
-    await rig.service.finalize(first.invoiceId);
-    await rig.service.finalize(second.invoiceId);
-    await rig.forward();
-    await settled(worker);
-    await rig.service.void(first.invoiceId);
-    await rig.forward();
-    await settled(worker);
-    expect((await worker.warehouse.invoice(first.invoiceId))?.state).toBe('voided');
-    expect(rig.service.complaints).toEqual([]);
-    expect(rig.health.report().components.temporal?.isHealthy).toBe(true);
-  });
-
   test('obeys no void in clear text, says so by an alert, and goes on with what is honest', async () => {
-    const server = await rig.startTemporal();
-    const worker = await rig.startWorker();
-    await worker.ready;
     const { invoiceId } = await rig.service.createInvoice();
     const [created] = await rig.forward();
     if (created === undefined) throw new Error('The service announced nothing.');
-    const connection = await openConnection({ address: server.address });
+    const connection = await openConnection({ address: temporal.address });
     const stranger = new Client({ connection });
     const { environment } = rig.settings;
     const workflowId = invoiceWorkflowId({ environment, partnerId: created.partnerId, invoiceId });
@@ -108,15 +51,11 @@ describe('worker', () => {
     expect(rig.logged()).toContain(workflowId);
     await rig.service.finalize(invoiceId);
     await rig.forward();
-    await settled(worker);
-    expect(Object.keys(await loaded(worker))).toEqual([invoiceId]);
+    await settled(rig, worker);
     expect((await worker.warehouse.invoice(invoiceId))?.state).toBe('loaded');
   });
 
   test('is not ready and says so while nothing can be published, and is ready again once it can', async () => {
-    await rig.startTemporal();
-    const worker = await rig.startWorker();
-    await worker.ready;
     const published = join(rig.dataDir, 'reports.duckdb');
     await rm(published, { force: true });
     await mkdir(join(published, 'in the way'), { recursive: true });
@@ -131,64 +70,13 @@ describe('worker', () => {
   });
 
   test('finds a finalized event that was never delivered', async () => {
-    await rig.startTemporal();
-    const worker = await rig.startWorker();
     const invoice = await rig.service.createInvoice();
     await rig.forward();
     await rig.service.finalize(invoice.invoiceId);
-    await settled(worker);
-  });
-
-  test('goes on after Temporal was killed', async () => {
-    const server = await rig.startTemporal();
-    const worker = await rig.startWorker();
-    await worker.ready;
-    const invoices = await Promise.all(Array.from({ length: 4 }, () => rig.service.createInvoice()));
-    await rig.forward();
-    process.kill(server.pid, 'SIGKILL');
-    for (const { invoiceId } of invoices) await rig.service.finalize(invoiceId);
-    await eventually(() =>
-      rig.forward().then(
-        () => true,
-        () => false,
-      ),
-    );
-    await settled(worker);
-  });
-
-  test('ends in time although Temporal is gone', async () => {
-    const server = await rig.startTemporal();
-    const worker = await rig.startWorker();
-    await worker.ready;
-    await server.stop();
-    const start = Date.now();
-    await worker.close();
-    expect(Date.now() - start).toBeLessThan(60_000);
-  });
-
-  test('leaves no secret in history, archive, log or reports', async () => {
-    await rig.startTemporal();
-    const worker = await rig.startWorker();
-    const invoice = await rig.service.createInvoice();
-    await rig.service.finalize(invoice.invoiceId);
-    const events = await rig.forward();
-    await settled(worker);
-    await rig.temporal.run((client) => askSnapshot(client, rig.route));
-    const query = events
-      .map(({ export: location }) => new URL(location?.presignedUrl ?? 'https://x').search)
-      .find(Boolean);
-    const secrets = [rig.service.clientSecret, query?.slice(1)].filter((secret) => secret !== undefined);
-    expect(secrets).toHaveLength(2);
-    for (const name of await readdir(rig.dataDir, { recursive: true })) {
-      const bytes = await readFile(join(rig.dataDir, name)).catch(() => Buffer.alloc(0));
-      for (const secret of secrets) expect([name, bytes.includes(secret)]).toEqual([name, false]);
-    }
-    for (const secret of secrets) expect(rig.logged()).not.toContain(secret);
+    await settled(rig, worker);
   });
 
   test('publishes, proves and reconciles when asked', async () => {
-    await rig.startTemporal();
-    const worker = await rig.startWorker();
     const [known, unheard] = [await rig.service.createInvoice(), await rig.service.createInvoice()];
     await rig.forward();
     await rig.service.finalize(known.invoiceId);
@@ -208,14 +96,13 @@ describe('worker', () => {
     const workflowId = `invoice/test/${rig.service.partnerId}/${unheard.invoiceId}`;
     await ask((client) => client.workflow.getHandle(workflowId).terminate());
     await rig.service.finalize(unheard.invoiceId);
-    await eventually(async () => (await ask((client) => askReconcile(client, rig.route))).watched === 1);
-    await settled(worker);
+    await eventually(async () => (await ask((client) => askReconcile(client, rig.route))).watched === 1, {
+      every: 250,
+    });
+    await settled(rig, worker);
   });
 
   test('has a schedule that can be shown, paused, resumed and triggered', async () => {
-    await rig.startTemporal();
-    const worker = await rig.startWorker();
-    await worker.ready;
     const ask = rig.temporal.run.bind(rig.temporal);
     const shown = () => ask((client) => showSchedule(client, rig.settings));
     expect(await shown()).toMatchObject({ every: '3600 s', isPaused: false });
@@ -229,8 +116,6 @@ describe('worker', () => {
   });
 
   test('imports a file when asked, proved by what the service says of it', async () => {
-    await rig.startTemporal();
-    await rig.startWorker();
     const { invoiceId } = await rig.service.createInvoice({ rows: 3 });
     await rig.service.finalize(invoiceId);
     const { presignedUrl } = rig.service.exportOf(invoiceId);
@@ -243,5 +128,55 @@ describe('worker', () => {
       askImport(client, rig.route, { path, invoiceId: null }),
     );
     expect(imported).toMatchObject({ invoiceId, records: 3, outcome: { outcome: 'loaded', shipments: 3 } });
+  });
+
+  // The short form of `npm run chaos -- events-in-any-order` and `dropped-events`.
+  test('equals the books although events come one to five times, shuffled, at once, or not at all', async () => {
+    const random = createRandom(1);
+    const voided: string[] = [];
+    const neverSent = new Set<string>();
+    await rig.forward();
+    const before = rig.service.events.length;
+    for (let i = 0; i < 10; i += 1) {
+      const { invoiceId } = await rig.service.createInvoice({ rows: 2 + i });
+      await rig.service.finalize(invoiceId);
+      const finalized = rig.service.events.at(-1) ?? '';
+      if (i % 3 === 0) {
+        await rig.service.void(invoiceId);
+        voided.push(invoiceId);
+      } else if (i % 3 === 1) neverSent.add(finalized);
+    }
+    const deliveries = rig.service.events
+      .slice(before)
+      .filter((text) => !neverSent.has(text))
+      .flatMap((text) => Array<string>(1 + Math.floor(random() * 5)).fill(text))
+      .map((text) => ({ text, at: random() }))
+      .sort((a, b) => a.at - b.at);
+    const atOnce = deliveries.splice(0, Math.round(deliveries.length * 0.3));
+    await Promise.all(atOnce.map(({ text }) => rig.give(text)));
+    for (const { text } of deliveries) await rig.give(text);
+    await settled(rig, worker);
+    const found = await worker.warehouse.invoices({ states: ['voided'] });
+    expect(found.map(({ invoiceId }) => invoiceId).sort()).toEqual(voided.sort());
+    expect(rig.service.complaints).toEqual([]);
+  });
+
+  test('leaves no secret in history, archive, log or reports', async () => {
+    const invoice = await rig.service.createInvoice();
+    await rig.service.finalize(invoice.invoiceId);
+    const told = rig.service.events.filter((text) => text.includes(invoice.invoiceId));
+    const events = await Promise.all(told.map((text) => rig.give(text)));
+    await settled(rig, worker);
+    await rig.temporal.run((client) => askSnapshot(client, rig.route));
+    const query = events
+      .map(({ export: location }) => new URL(location?.presignedUrl ?? 'https://x').search)
+      .find(Boolean);
+    const secrets = [rig.service.clientSecret, query?.slice(1)].filter((secret) => secret !== undefined);
+    expect(secrets).toHaveLength(2);
+    for (const name of await readdir(rig.dataDir, { recursive: true })) {
+      const bytes = await readFile(join(rig.dataDir, name)).catch(() => Buffer.alloc(0));
+      for (const secret of secrets) expect([name, bytes.includes(secret)]).toEqual([name, false]);
+    }
+    for (const secret of secrets) expect(rig.logged()).not.toContain(secret);
   });
 });

@@ -4,9 +4,9 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { deliver } from '../../webhook/a-delivery.js';
 import type { Truth } from '../invariants/invariants.js';
+import { publishedStates } from '../invariants/published-states.js';
 import type { ForeignInvoice, ForeignService } from './foreign-service.js';
 
 export interface StoryOptions {
@@ -182,23 +182,6 @@ export async function settled(dataDir: string, truth: Truth, stillMs: number): P
       );
     }
     await sleep(200);
-  }
-}
-
-/** Empty while nothing was published. */
-async function publishedStates(dataDir: string): Promise<ReadonlyMap<string, string>> {
-  try {
-    const instance = await DuckDBInstance.create(`${dataDir}/reports.duckdb`, { access_mode: 'READ_ONLY' });
-    try {
-      const connection = await instance.connect();
-      const reader = await connection.runAndReadAll('select invoice_id::varchar, state from invoices');
-      connection.closeSync();
-      return new Map(reader.getRows().map(([invoiceId, state]) => [String(invoiceId), String(state)]));
-    } finally {
-      instance.closeSync();
-    }
-  } catch {
-    return new Map();
   }
 }
 

@@ -1,0 +1,76 @@
+/** One worker through every absence of Temporal, one after the other: before its start, killed, unreadable, gone. */
+
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { EmbeddedTemporal } from '../../temporal/embedded.js';
+import type { RunningWorker } from '../../worker/start-worker.js';
+import { eventually } from '../support/eventually.js';
+import { settled } from './books.js';
+import { aRig, type Rig } from './rig.js';
+
+let rig: Rig;
+let server: EmbeddedTemporal;
+let worker: RunningWorker;
+beforeAll(async () => {
+  rig = await aRig();
+});
+afterAll(() => rig.close());
+
+describe('worker', () => {
+  test('starts without Temporal, waits for it, and then loads exactly what was billed', async () => {
+    worker = await rig.startWorker();
+    expect(rig.health.report().components.temporal?.isHealthy).toBe(false);
+    server = await rig.startTemporal();
+    await worker.ready;
+    const [first, second] = [
+      await rig.service.createInvoice(),
+      await rig.service.createInvoice({ tenant: null }),
+    ];
+    await rig.service.finalize(first.invoiceId);
+    await rig.service.finalize(second.invoiceId);
+    await rig.forward();
+    await settled(rig, worker);
+    await rig.service.void(first.invoiceId);
+    await rig.forward();
+    await settled(rig, worker);
+    expect((await worker.warehouse.invoice(first.invoiceId))?.state).toBe('voided');
+    expect(rig.service.complaints).toEqual([]);
+    expect(rig.health.report().components.temporal?.isHealthy).toBe(true);
+  });
+
+  test('goes on after Temporal was killed', async () => {
+    const invoices = await Promise.all(Array.from({ length: 4 }, () => rig.service.createInvoice()));
+    await rig.forward();
+    process.kill(server.pid, 'SIGKILL');
+    for (const { invoiceId } of invoices) await rig.service.finalize(invoiceId);
+    await eventually(() =>
+      rig.forward().then(
+        () => true,
+        () => false,
+      ),
+    );
+    await settled(rig, worker);
+  });
+
+  test('takes no task while it cannot read what the others encrypted, and says which key it lacks', async () => {
+    await worker.close();
+    const path = join(rig.dataDir, 'keys', 'payload.key');
+    const keys = await readFile(path, 'utf8');
+    await writeFile(path, `other:${Buffer.alloc(32, 7).toString('base64')}\n`);
+    worker = await rig.startWorker();
+    const temporal = () => rig.health.report().components.temporal;
+    await eventually(async () => /was encrypted with the key/.test(temporal()?.detail ?? ''));
+    expect(temporal()).toMatchObject({ isHealthy: false });
+    await writeFile(path, keys);
+    await worker.ready;
+    expect(temporal()).toMatchObject({ isHealthy: true });
+  });
+
+  test('ends in time although Temporal is gone', async () => {
+    await server.stop();
+    const start = Date.now();
+    await worker.close();
+    expect(Date.now() - start).toBeLessThan(60_000);
+  });
+});
