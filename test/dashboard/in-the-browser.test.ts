@@ -10,7 +10,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { RunningDashboard } from '../../dashboard/server.js';
 import { listReports } from '../../reports/catalogue.js';
 import { renderReport } from '../../reports/render/render-report.js';
-import { runReport } from '../../reports/run-report.js';
 import {
   anInvoice,
   aShipment,
@@ -210,7 +209,7 @@ describe('a report as HTML file', () => {
     '%s opens from the disk, whole, quiet and readable',
     async (name) => {
       const { page, strangers, logged } = watched;
-      const result = await runReport({ databasePath: fixture.path, name, timeLimitMs: 600_000 });
+      const result = await fixture.ask(name);
       const path = join(folder, `${name}.html`);
       await writeFile(path, (await renderReport(result, 'html')).body);
       await page.goto(pathToFileURL(path).href);

@@ -2,7 +2,6 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ReportRow } from '../../reports/report-result.js';
-import { runReport } from '../../reports/run-report.js';
 import {
   decimalText,
   type ReportsFixture,
@@ -23,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => fixture.remove());
 
 async function answer(name: string, parameters: Record<string, string> = {}): Promise<readonly ReportRow[]> {
-  const { rows } = await runReport({ databasePath: fixture.path, name, parameters });
+  const { rows } = await fixture.ask(name, {}, parameters);
   return rows.map(({ partner_id, ...row }) => {
     expect(partner_id).toBe('partner-1');
     return row;
@@ -441,21 +440,16 @@ describe('accrual', () => {
         });
       },
     );
-    const found = (
-      await runReport({
-        databasePath: fixture.path,
-        name: 'accrual',
-        parameters: { complete_after: '2', min_months: '1' },
-      })
-    ).rows.map((row) =>
-      JSON.stringify([
-        row.tenant,
-        row.carrier,
-        row.currency_code,
-        monthOf(`${row.ship_month}-01`),
-        row.basis,
-        row.estimated_total,
-      ]),
+    const found = (await fixture.ask('accrual', {}, { complete_after: '2', min_months: '1' })).rows.map(
+      (row) =>
+        JSON.stringify([
+          row.tenant,
+          row.carrier,
+          row.currency_code,
+          monthOf(`${row.ship_month}-01`),
+          row.basis,
+          row.estimated_total,
+        ]),
     );
     expect(found.sort()).toEqual(expected.map((row) => JSON.stringify(row)).sort());
     expect(found.some((row) => row.includes('chain ladder'))).toBe(true);

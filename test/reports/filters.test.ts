@@ -76,17 +76,12 @@ describe('filters of injection', () => {
   );
 
   test.each(reports.map(({ name }) => name))('%s takes all of them in every filter at once', async (name) => {
-    const session = await openReportSession({
-      databasePath: fixture.path,
-      filters: {
-        tenants: INJECTIONS,
-        carriers: INJECTIONS,
-        zones: INJECTIONS,
-        currencies: [...INJECTIONS, 'USD'],
-      },
+    const { head } = await fixture.ask(name, {
+      tenants: INJECTIONS,
+      carriers: INJECTIONS,
+      zones: INJECTIONS,
+      currencies: [...INJECTIONS, 'USD'],
     });
-    const { head } = await session.run(name);
-    session.close();
     expect(head.shipments).toBe(named.length);
   });
 
@@ -106,7 +101,7 @@ describe('filters of injection', () => {
         ({ type, choices }) => type === 'text' && choices === null,
       )) {
         const parameters = { [parameter.name]: "' or 1=1 --" };
-        const result = await runReport({ databasePath: fixture.path, name: report.name, parameters });
+        const result = await fixture.ask(report.name, {}, parameters);
         expect(result.head.parameters[parameter.name]).toBe("' or 1=1 --");
       }
     }

@@ -5,7 +5,6 @@ import { listReports } from '../../reports/catalogue.js';
 import type { ReportFilters } from '../../reports/report-filters.js';
 import type { ReportRow } from '../../reports/report-result.js';
 import { openReportSession } from '../../reports/report-session.js';
-import { runReport } from '../../reports/run-report.js';
 import {
   anInvoice,
   decimalText,
@@ -23,12 +22,8 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.remove());
 
-async function ask(
-  name: string,
-  filters: ReportFilters = {},
-  path = fixture.path,
-): Promise<readonly ReportRow[]> {
-  return (await runReport({ databasePath: path, name, filters })).rows;
+async function ask(name: string, filters: ReportFilters = {}, of = fixture): Promise<readonly ReportRow[]> {
+  return (await of.ask(name, filters)).rows;
 }
 
 function totals(rows: readonly ReportRow[], column = 'billing_cost'): Record<string, string> {
@@ -98,7 +93,7 @@ describe('order and voids', () => {
   test('loading in another order changes no report', async () => {
     const shuffled = await reportsFixture([...invoices].reverse());
     for (const { name } of await listReports()) {
-      expect(await ask(name, {}, shuffled.path), name).toEqual(await ask(name));
+      expect(await ask(name, {}, shuffled), name).toEqual(await ask(name));
     }
     await shuffled.remove();
   });
@@ -145,7 +140,7 @@ describe('order and voids', () => {
       'levels',
       'data-quality',
     ]) {
-      expect(await ask(name, {}, voided.path), name).toEqual(await ask(name));
+      expect(await ask(name, {}, voided), name).toEqual(await ask(name));
     }
     await voided.remove();
   });

@@ -10,7 +10,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.js';
 import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
 import type { ReportResult } from '../../reports/report-result.js';
-import { runReport } from '../../reports/run-report.js';
 import {
   anInvoice,
   aShipment,
@@ -29,7 +28,7 @@ beforeAll(async () => {
     anInvoice([aShipment({ tenant: 'line\r\nbreak, "quoted"', cost: '-1.5' })]),
     anInvoice([aShipment({ tenant: '\u001b[2Jevil\u202e', cost: '0.0001' })]),
   ]);
-  tenants = await runReport({ databasePath: fixture.path, name: 'tenants' });
+  tenants = await fixture.ask('tenants');
 });
 afterAll(() => fixture.remove());
 
@@ -161,7 +160,7 @@ describe('parquet', () => {
   test.each(['tenants', 'proof', 'duplicates', 'restatement'])(
     '%s reads back typed and equal',
     async (name) => {
-      const result = await runReport({ databasePath: fixture.path, name });
+      const result = await fixture.ask(name);
       const folder = await mkdtemp(join(tmpdir(), 'billsync-parquet-'));
       const path = join(folder, 'r.parquet');
       await writeFile(path, (await renderReport(result, 'parquet')).body);
@@ -230,7 +229,7 @@ describe('html', () => {
 
 test('every report takes every form', async () => {
   for (const { name } of await listReports()) {
-    const result = await runReport({ databasePath: fixture.path, name });
+    const result = await fixture.ask(name);
     for (const format of REPORT_FORMATS) {
       const rendered = await renderReport(result, format, { width: 100 });
       expect(rendered.body.length, `${name} as ${format}`).toBeGreaterThan(result.rows.length > 0 ? 20 : -1);

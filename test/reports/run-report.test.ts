@@ -14,6 +14,7 @@ import {
 } from '../../reports/errors.js';
 import { openPublishedFile } from '../../reports/published-file.js';
 import { drawCharts } from '../../reports/render/chart-svg.js';
+import { openReportSession } from '../../reports/report-session.js';
 import { runReport } from '../../reports/run-report.js';
 import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
 import { seededInvoices } from '../support/reports/seeded-invoices.js';
@@ -60,8 +61,8 @@ describe('the catalogue', () => {
 describe('every report', () => {
   test.each(reports.map((report) => report.name))('%s runs without being told anything', async (name) => {
     const report = reports.find((each) => each.name === name);
-    const result = await runReport({ databasePath: fixture.path, name });
-    const nothing = await runReport({ databasePath: empty.path, name });
+    const result = await fixture.ask(name);
+    const nothing = await empty.ask(name);
     expect(nothing.rows).toEqual([]);
     expect(nothing.head.provedPercent).toBeNull();
     // No column may be a float in disguise, and what the header speaks of exists.
@@ -175,7 +176,9 @@ describe('runReport', () => {
 
   test('leaves the file byte for byte as it is', async () => {
     const before = await readFile(fixture.path);
-    await Promise.all(reports.map((report) => runReport({ databasePath: fixture.path, name: report.name })));
+    const session = await openReportSession({ databasePath: fixture.path, timeLimitMs: 600_000 });
+    for (const { name } of reports) await session.run(name);
+    session.close();
     expect((await readFile(fixture.path)).equals(before)).toBe(true);
   });
 });

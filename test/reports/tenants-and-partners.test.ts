@@ -26,7 +26,7 @@ async function over(invoices: readonly FixtureInvoice[]): Promise<{
   const fixture = await reportsFixture(invoices);
   return {
     fixture,
-    ask: (name, filters = {}) => runReport({ databasePath: fixture.path, name, filters }),
+    ask: fixture.ask,
   };
 }
 

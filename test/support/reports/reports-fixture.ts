@@ -8,17 +8,13 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type DuckDBConnection,
-  DuckDBInstance,
-  type DuckDBPreparedStatement,
-  type DuckDBValue,
-} from '@duckdb/node-api';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { Database } from '../../../warehouse/duckdb/database.js';
 import { migrate } from '../../../warehouse/duckdb/migrate.js';
 import { Session } from '../../../warehouse/duckdb/session.js';
 import { sql } from '../../../warehouse/duckdb/sql.js';
 import { noteRepeats } from '../../../warehouse/publish/note-repeats.js';
+import { type SharedSessions, sharedSessions } from './shared-sessions.js';
 
 export interface FixtureShipment {
   readonly tenant: string;
@@ -127,6 +123,8 @@ export interface ReportsFixture {
   /** `reports.duckdb`. */
   readonly path: string;
   readonly folder: string;
+  /** In a session that is shared by all who ask with these filters. */
+  readonly ask: SharedSessions['ask'];
   remove(): Promise<void>;
 }
 
@@ -144,7 +142,7 @@ export async function reportsFixture(
   await writeFile(path, await empty);
   const instance = await DuckDBInstance.create(path);
   const connection = await instance.connect();
-  await connection.run('begin');
+  const rows: Rows = new Map();
   let loadId = 0;
   for (const invoice of invoices) {
     let current: number | null = null;
@@ -155,18 +153,27 @@ export async function reportsFixture(
     for (const [index, version] of versions.entries()) {
       loadId += 1;
       current = loadId;
-      await insertLoad(connection, { invoice, version, versionNumber: index + 1, loadId });
+      addLoad(rows, { invoice, version, versionNumber: index + 1, loadId });
     }
-    await insertInvoice(connection, invoice, current, versions.length);
-    if (current !== null) await insertDiscrepancies(connection, invoice);
+    addInvoice(rows, invoice, current, versions.length);
+    if (current !== null) addDiscrepancies(rows, invoice);
   }
-  await insertPublication(connection, options.publishedAt ?? '2026-04-01T00:00:00Z');
+  addPublication(rows, options.publishedAt ?? '2026-04-01T00:00:00Z');
+  await connection.run('begin');
+  await insertAll(connection, rows);
   const session = sessionOver(connection);
   if (options.notesRepeats ?? true) await noteRepeats(session);
   await connection.run('commit');
   session.close();
   instance.closeSync();
-  return { path, folder, remove: () => rm(folder, { recursive: true, force: true }) };
+  const sessions = sharedSessions(path);
+  return {
+    ...{ path, folder, ask: sessions.ask },
+    async remove() {
+      await sessions.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 /** The warehouse's own statements on a fixture's tables. */
@@ -208,15 +215,15 @@ async function emptyFile(): Promise<Uint8Array> {
   }
 }
 
-async function insertLoad(
-  connection: DuckDBConnection,
+function addLoad(
+  rows: Rows,
   load: {
     readonly invoice: FixtureInvoice;
     readonly version: { readonly loadedAt: string; readonly shipments: readonly FixtureShipment[] };
     readonly versionNumber: number;
     readonly loadId: number;
   },
-): Promise<void> {
+): void {
   const { invoice, version, versionNumber, loadId } = load;
   const dates = version.shipments.map((shipment) => shipment.shipDate).sort();
   const currencies = [...new Set(version.shipments.map((shipment) => shipment.currency))].sort();
@@ -224,7 +231,7 @@ async function insertLoad(
   const currency = currencies.includes(invoice.currency)
     ? invoice.currency
     : (currencies[0] ?? invoice.currency);
-  await insert(connection, 'loads', {
+  add(rows, 'loads', {
     load_id: loadId,
     invoice_id: invoice.id,
     version: versionNumber,
@@ -242,7 +249,7 @@ async function insertLoad(
     loaded_at: stamp(version.loadedAt),
   });
   for (const [index, shipment] of version.shipments.entries()) {
-    await insert(connection, 'shipment_rows', {
+    add(rows, 'shipment_rows', {
       load_id: loadId,
       row_number: index + 1,
       tenant: shipment.tenant,
@@ -262,14 +269,9 @@ async function insertLoad(
   }
 }
 
-async function insertInvoice(
-  connection: DuckDBConnection,
-  invoice: FixtureInvoice,
-  loadId: number | null,
-  versions: number,
-): Promise<void> {
+function addInvoice(rows: Rows, invoice: FixtureInvoice, loadId: number | null, versions: number): void {
   const isPartner = invoice.level === 'partner';
-  await insert(connection, 'invoice_state', {
+  add(rows, 'invoice_state', {
     invoice_id: invoice.id,
     state: invoice.state,
     reason_code: invoice.reasonCode,
@@ -305,7 +307,7 @@ async function insertInvoice(
 }
 
 /** What the load would have recorded: where the rows contradict the header. */
-async function insertDiscrepancies(connection: DuckDBConnection, invoice: FixtureInvoice): Promise<void> {
+function addDiscrepancies(rows: Rows, invoice: FixtureInvoice): void {
   const total = decimalText(sumOf(invoice.shipments, invoice.currency));
   const found: (readonly [string, string, string])[] = [...invoice.differences];
   if (invoice.statedShipments !== null && invoice.statedShipments !== invoice.shipments.length) {
@@ -315,7 +317,7 @@ async function insertDiscrepancies(connection: DuckDBConnection, invoice: Fixtur
     found.push(['total-amount', invoice.statedTotal, total]);
   }
   for (const [rule, stated, actual] of found) {
-    await insert(connection, 'discrepancy_lines', {
+    add(rows, 'discrepancy_lines', {
       invoice_id: invoice.id,
       rule,
       stated,
@@ -325,8 +327,8 @@ async function insertDiscrepancies(connection: DuckDBConnection, invoice: Fixtur
   }
 }
 
-async function insertPublication(connection: DuckDBConnection, publishedAt: string): Promise<void> {
-  await insert(connection, 'publication_log', {
+function addPublication(rows: Rows, publishedAt: string): void {
+  add(rows, 'publication_log', {
     sequence: 7,
     published_at: stamp(publishedAt),
     invoices: 0,
@@ -336,24 +338,30 @@ async function insertPublication(connection: DuckDBConnection, publishedAt: stri
   });
 }
 
-const prepared = new WeakMap<DuckDBConnection, Map<string, DuckDBPreparedStatement>>();
+/** By table. Every value but a number and a truth value is text, which DuckDB casts to the column's type. */
+type Rows = Map<string, Readonly<Record<string, string | number | boolean | null>>[]>;
 
-/** Column names are those above, always the same for a table; every value is bound, text is cast to the column's type by DuckDB. */
-async function insert(
-  connection: DuckDBConnection,
+function add(
+  rows: Rows,
   table: string,
-  row: Readonly<Record<string, DuckDBValue>>,
-): Promise<void> {
-  const names = Object.keys(row);
-  const marks = names.map((name) => `$${name}`).join(', ');
-  const known = prepared.get(connection) ?? new Map<string, DuckDBPreparedStatement>();
-  prepared.set(connection, known);
-  const statement =
-    known.get(table) ??
-    (await connection.prepare(`insert into ${table} (${names.join(', ')}) values (${marks})`));
-  known.set(table, statement);
-  statement.bind({ ...row });
-  await statement.run();
+  row: Readonly<Record<string, string | number | boolean | null>>,
+): void {
+  const known = rows.get(table) ?? [];
+  rows.set(table, known);
+  known.push(row);
+}
+
+/** One statement for each table: one for each row was most of what a fixture cost. All rows of a table have the same columns. */
+async function insertAll(connection: DuckDBConnection, rows: Rows): Promise<void> {
+  for (const [table, all] of rows) {
+    const shape = JSON.stringify([
+      Object.fromEntries(Object.keys(all[0] ?? {}).map((name) => [name, 'VARCHAR'])),
+    ]);
+    await connection.run(
+      `insert into ${table} by name select unnest(from_json($rows, '${shape}'), max_depth := 2)`,
+      { rows: JSON.stringify(all) },
+    );
+  }
 }
 
 function sumOf(shipments: readonly FixtureShipment[], currency: string): bigint {
