@@ -1,49 +1,33 @@
 /** What can be wrong with a bucket on S3, in words that name it and its place, and what to do about it. */
 
 import { S3ServiceException } from '@aws-sdk/client-s3';
+import { BillsyncError, type ErrorDetails, EXIT } from '../contract/errors.js';
 
-interface Told {
-  /** `s3://bucket/prefix at https://…` */
-  readonly subject: string;
-  readonly hint: string;
-  readonly cause?: unknown;
-}
+abstract class S3Error extends BillsyncError {}
 
-abstract class S3Error extends Error {
-  abstract readonly code: string;
-  readonly subject: string;
-  readonly hint: string;
-
-  constructor(message: string, { subject, hint, cause }: Told) {
-    super(message, { cause });
-    this.subject = subject;
-    this.hint = hint;
-  }
-}
-
-/** No such bucket, no credentials, no region: only another setting helps (exit code 2). */
+/** No such bucket, no credentials, no region: only another setting helps. */
 export class S3SettingsError extends S3Error {
-  override readonly name = 'S3SettingsError';
-  readonly code = 's3_settings';
+  readonly code = 's3-settings';
+  override readonly exitCode = EXIT.usage;
 }
 
-/** S3 knows who asks, or does not, and says no (exit code 4). */
+/** S3 knows who asks, or does not, and says no. */
 export class S3RefusedError extends S3Error {
-  override readonly name = 'S3RefusedError';
-  readonly code = 's3_refused';
+  readonly code = 's3-refused';
+  override readonly exitCode = EXIT.refused;
 }
 
-/** S3 does not answer, or only that it cannot (exit code 5). */
+/** S3 does not answer, or only that it cannot. */
 export class S3UnreachableError extends S3Error {
-  override readonly name = 'S3UnreachableError';
-  readonly code = 's3_unreachable';
+  readonly code = 's3-unreachable';
+  override readonly exitCode = EXIT.unreachable;
 }
 
-/** The bucket holds other bytes under a file's hash (exit code 7). */
-export class ArchivedFileDamagedError extends Error {
-  override readonly name = 'ArchivedFileDamagedError';
-  readonly code = 'archived_file_damaged';
-  readonly hint = '`billsync import FILE` puts the file there again';
+/** The bucket holds other bytes under a file's hash. */
+export class ArchivedFileDamagedError extends BillsyncError {
+  readonly code = 'archived-file-damaged';
+  override readonly exitCode = EXIT.rejected;
+  override readonly hint = '`billsync import FILE` puts the file there again';
 
   constructor(sha256: string, found: string) {
     super(`The archive's file ${sha256} is damaged: its bytes have the hash ${found}.`);
@@ -68,7 +52,7 @@ export function explainS3Error(error: unknown, place: S3Place): unknown {
   const { name, message } = error;
   const { whose, setting } = place.use ?? ARCHIVE;
   const server = `${whose} S3 at ${place.endpoint ?? 'AWS'}`;
-  const told = (hint: string): Told => ({
+  const told = (hint: string): ErrorDetails => ({
     subject: place.endpoint === null ? place.url : `${place.url} at ${place.endpoint}`,
     hint,
     cause: error,

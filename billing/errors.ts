@@ -1,162 +1,124 @@
 /** What can go wrong at the billing service and its storage: one class per cause that a caller treats differently. */
 
 import type { ErrorBody } from '../contract/api.js';
+import { BillsyncError, EXIT, type ExitCode } from '../contract/errors.js';
 
-/** `code` is for machines and never changes; the message is for people and holds no secret and no URL query. */
-export abstract class BillingError extends Error {
-  abstract readonly code: string;
-  /** What a person can do about it; null when waiting is all. */
-  readonly hint: string | null;
-
-  constructor(message: string, options: { readonly cause?: unknown; readonly hint?: string } = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : undefined);
-    this.hint = options.hint ?? null;
-  }
+export abstract class BillingError extends BillsyncError {
+  override readonly exitCode: ExitCode = EXIT.serviceError;
 }
 
 /** A setting without which the service cannot be called. */
 export class NotConfiguredError extends BillingError {
-  override readonly name = 'NotConfiguredError';
   readonly code = 'not-configured';
-  readonly settings: readonly string[];
+  override readonly exitCode = EXIT.usage;
+  override readonly hint = '`billsync init` writes a settings file to fill in';
 
   constructor(settings: readonly string[]) {
     super(`The billing service cannot be called without ${settings.join(' and ')}.`);
-    this.settings = settings;
   }
 }
 
 /** No answer: name not found, connection refused or lost, certificate not trusted. */
 export class UnreachableError extends BillingError {
-  override readonly name = 'UnreachableError';
   readonly code = 'unreachable';
-  /** Host and port. */
-  readonly host: string;
+  override readonly exitCode = EXIT.unreachable;
   /** The system's word for it, e.g. `ECONNREFUSED`; null when it has none. */
   readonly systemCode: string | null;
 
   constructor(host: string, systemCode: string | null, cause: unknown) {
-    const hint = hintFor(systemCode);
     super(`${host} cannot be reached (${systemCode ?? 'connection lost'}).`, {
       cause,
-      ...(hint === null ? {} : { hint }),
+      hint: hintFor(systemCode),
     });
-    this.host = host;
     this.systemCode = systemCode;
   }
 }
 
 /** The answer took longer than it may, or its bytes came too slowly. */
 export class DeadlineExceededError extends BillingError {
-  override readonly name = 'DeadlineExceededError';
   readonly code = 'deadline-exceeded';
-  readonly host: string;
+  override readonly exitCode = EXIT.unreachable;
 
   constructor(host: string, what: string) {
     super(`${host} ${what}.`);
-    this.host = host;
   }
 }
 
 /** Client id, secret, API key or a token fresh from the service were refused (spec 7). */
 export class CredentialsRefusedError extends BillingError {
-  override readonly name = 'CredentialsRefusedError';
   readonly code = 'credentials-refused';
-  readonly status: number;
-  /** What the body says, e.g. `invalid_client`. */
-  readonly reason: ErrorBody;
+  override readonly exitCode = EXIT.refused;
+  override readonly hint =
+    'check the client id and secret (or the API key) and that they belong to this environment';
 
   constructor(what: string, status: number, reason: ErrorBody) {
-    super(`The billing service refused ${what} (${describe(status, reason)}).`, {
-      hint: 'check the client id and secret (or the API key) and that they belong to this environment',
-    });
-    this.status = status;
-    this.reason = reason;
+    super(`The billing service refused ${what} (${describe(status, reason)}).`);
   }
 }
 
 /** Regenerate said 404: the invoice or its export does not exist (yet) (spec 7). */
 export class NotExportedError extends BillingError {
-  override readonly name = 'NotExportedError';
   readonly code = 'not-exported';
-  readonly invoiceId: string;
+  override readonly exitCode = EXIT.nothingMatched;
 
   constructor(invoiceId: string) {
     super(`Invoice ${invoiceId}: the service has no export of it.`);
-    this.invoiceId = invoiceId;
   }
 }
 
 /** Details or export-csv said 404. */
 export class UnknownInvoiceError extends BillingError {
-  override readonly name = 'UnknownInvoiceError';
   readonly code = 'unknown-invoice';
-  readonly invoiceId: string;
+  override readonly exitCode = EXIT.nothingMatched;
 
   constructor(invoiceId: string) {
     super(`Invoice ${invoiceId}: the service does not know it.`);
-    this.invoiceId = invoiceId;
   }
 }
 
 /** Any other 4xx of the API: it understood, and will not (400: spec 7; 403: a scope is missing). */
 export class RefusedError extends BillingError {
-  override readonly name = 'RefusedError';
   readonly code: 'refused' | 'forbidden';
-  readonly status: number;
-  readonly reason: ErrorBody;
 
   constructor(endpoint: string, status: number, reason: ErrorBody) {
     super(`The billing service refused ${endpoint} (${describe(status, reason)}).`);
     this.code = status === 403 ? 'forbidden' : 'refused';
-    this.status = status;
-    this.reason = reason;
   }
 }
 
 /** 429 or 503: later. */
 export class OverloadedError extends BillingError {
-  override readonly name = 'OverloadedError';
   readonly code = 'overloaded';
-  readonly status: number;
   /** What Retry-After asked for; null when it asked for nothing. */
   readonly retryAfterSeconds: number | null;
 
   constructor(endpoint: string, status: number, retryAfterSeconds: number | null) {
     const wait = retryAfterSeconds === null ? '' : `, it asks for ${retryAfterSeconds} s`;
     super(`${endpoint} is overloaded (HTTP ${status}${wait}).`);
-    this.status = status;
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
 /** Any other 5xx. */
 export class ServerFaultError extends BillingError {
-  override readonly name = 'ServerFaultError';
   readonly code = 'server-fault';
-  readonly status: number;
 
   constructor(endpoint: string, status: number, reason: ErrorBody) {
     super(`${endpoint} failed (${describe(status, reason)}).`);
-    this.status = status;
   }
 }
 
 /** A redirect could lead a request, and what it carries, anywhere: none is followed. */
 export class RedirectError extends BillingError {
-  override readonly name = 'RedirectError';
   readonly code = 'redirect';
-  readonly status: number;
 
   constructor(endpoint: string, status: number) {
     super(`${endpoint} answered with a redirect (HTTP ${status}); none is followed.`);
-    this.status = status;
   }
 }
 
 /** 2xx, and not what the specification promises. */
 export class UnexpectedAnswerError extends BillingError {
-  override readonly name = 'UnexpectedAnswerError';
   readonly code = 'unexpected-answer';
 
   constructor(endpoint: string, problem: string, cause?: unknown) {
@@ -166,7 +128,6 @@ export class UnexpectedAnswerError extends BillingError {
 
 /** A good answer whose bytes are something else than a CSV: a page, a notice, nothing at all. */
 export class NotCsvError extends BillingError {
-  override readonly name = 'NotCsvError';
   readonly code = 'not-csv';
 
   constructor(endpoint: string, problem: string) {
@@ -176,45 +137,35 @@ export class NotCsvError extends BillingError {
 
 /** 202, or 204: the service is still at work on what was asked for. */
 export class NotReadyError extends BillingError {
-  override readonly name = 'NotReadyError';
   readonly code = 'not-ready';
-  readonly status: number;
   /** What Retry-After asked for; null when it asked for nothing. */
   readonly retryAfterSeconds: number | null;
 
   constructor(endpoint: string, status: number, retryAfterSeconds: number | null) {
     const wait = retryAfterSeconds === null ? '' : `, it asks to come back in ${retryAfterSeconds} s`;
     super(`${endpoint} is not ready (HTTP ${status}${wait}).`);
-    this.status = status;
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
 /** What was announced of a file cannot be true of any: nothing is asked for, nothing is waited for. */
 export class ImpossibleAnnouncementError extends BillingError {
-  override readonly name = 'ImpossibleAnnouncementError';
   readonly code = 'impossible-announcement';
-  readonly invoiceId: string;
 
   constructor(invoiceId: string, problem: string) {
     super(`Invoice ${invoiceId}: what was announced of its file cannot be true (${problem}).`);
-    this.invoiceId = invoiceId;
   }
 }
 
 /** A name leads to an address inside, where a URL of a stranger must not reach (hazard 39). */
 export class AddressRefusedError extends BillingError {
-  override readonly name = 'AddressRefusedError';
   readonly code = 'address-refused';
-  readonly host: string;
-  readonly address: string;
+  override readonly exitCode = EXIT.unreachable;
 
   constructor(host: string, address: string) {
     super(`${host} leads to ${address}, which is no public address.`, {
       hint: 'BILLSYNC_ALLOW_PRIVATE_HOSTS=true lets calls reach loopback and private addresses',
     });
-    this.host = host;
-    this.address = address;
   }
 }
 
@@ -226,70 +177,51 @@ const WHY_NOT_ALLOWED = {
 
 /** A URL that may not be used as it is: straight from a webhook and not on the list, or not https. */
 export class HostNotAllowedError extends BillingError {
-  override readonly name = 'HostNotAllowedError';
   readonly code = 'host-not-allowed';
-  readonly host: string;
+  override readonly exitCode = EXIT.unreachable;
 
-  constructor(host: string, why: 'not-listed' | 'not-https' | 'port') {
+  constructor(host: string, why: keyof typeof WHY_NOT_ALLOWED) {
     super(`${host}${WHY_NOT_ALLOWED[why]}`);
-    this.host = host;
   }
 }
 
 /** Storage refused the presigned URL: expired, or never good (spec 8). */
 export class UrlRefusedError extends BillingError {
-  override readonly name = 'UrlRefusedError';
   readonly code = 'url-refused';
-  readonly status: number;
-  readonly reason: ErrorBody;
 
   constructor(host: string, status: number, reason: ErrorBody) {
     super(`${host} refused the presigned URL (${describe(status, reason)}).`);
-    this.status = status;
-    this.reason = reason;
   }
 }
 
 /** The bytes differ from the announcement (spec 6, rule 8). */
 export class HashMismatchError extends BillingError {
-  override readonly name = 'HashMismatchError';
   readonly code = 'hash-mismatch';
-  readonly invoiceId: string;
-  readonly expected: string;
-  readonly actual: string;
+  override readonly exitCode = EXIT.rejected;
 
   constructor(
     invoiceId: string,
     { expected, actual }: { readonly expected: string; readonly actual: string },
   ) {
     super(`Invoice ${invoiceId}: SHA-256 ${expected} was announced, the bytes have ${actual}.`);
-    this.invoiceId = invoiceId;
-    this.expected = expected;
-    this.actual = actual;
   }
 }
 
 /** Fewer or more bytes than announced; after one too many nothing more is read. */
 export class SizeMismatchError extends BillingError {
-  override readonly name = 'SizeMismatchError';
   readonly code = 'size-mismatch';
-  readonly invoiceId: string;
-  readonly expectedBytes: number;
-  readonly actualBytes: number;
+  override readonly exitCode = EXIT.rejected;
 
   constructor(invoiceId: string, expectedBytes: number, actualBytes: number) {
     const found = actualBytes > expectedBytes ? `at least ${actualBytes}` : `${actualBytes}`;
     super(`Invoice ${invoiceId}: ${found} bytes arrived, ${expectedBytes} were announced.`);
-    this.invoiceId = invoiceId;
-    this.expectedBytes = expectedBytes;
-    this.actualBytes = actualBytes;
   }
 }
 
 /** The disk has no room for the file; nothing was kept of it. */
 export class DiskFullError extends BillingError {
-  override readonly name = 'DiskFullError';
   readonly code = 'disk-full';
+  override readonly exitCode = EXIT.checkFailed;
 
   constructor(folder: string, cause?: unknown) {
     super(`${folder}: no room left for a download.`, {
@@ -303,7 +235,7 @@ function describe(status: number, { code, description }: ErrorBody): string {
   return [`HTTP ${status}`, code, description].filter((part) => part !== null && part !== '').join(', ');
 }
 
-function hintFor(systemCode: string | null): string | null {
+function hintFor(systemCode: string | null): string {
   switch (systemCode) {
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
     case 'SELF_SIGNED_CERT_IN_CHAIN':
@@ -315,6 +247,6 @@ function hintFor(systemCode: string | null): string | null {
     case 'ENOTFOUND':
       return 'check the host name in BILLSYNC_BASE_URL and BILLSYNC_AUTH_URL';
     default:
-      return null;
+      return 'check the address and the network, then `billsync doctor`';
   }
 }

@@ -3,42 +3,20 @@
 import { CommanderError } from 'commander';
 import { NOT_SET, SettingsError } from '../config/settings-error.js';
 import { messageOf, type SystemError, systemErrorIn } from '../config/system-error.js';
+import { BillsyncError, type ErrorDetails, EXIT, type ExitCode } from '../contract/errors.js';
 import { holderOf } from '../ops/port-holder.js';
 import { printable } from './terminal/terminal-text.js';
 
-/** The exit codes that scripts rely on; never change one. */
-export const EXIT = {
-  done: 0,
-  checkFailed: 1,
-  usage: 2,
-  nothingMatched: 3,
-  refused: 4,
-  unreachable: 5,
-  serviceError: 6,
-  rejected: 7,
-  locked: 8,
-  bug: 70,
-} as const;
-export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+export { EXIT, type ExitCode };
 
 /** A failure that a command foresees. */
-export class CliError extends Error {
-  override readonly name = 'CliError';
-  readonly exitCode: ExitCode;
-  /** To what it happened; one line. */
-  readonly subject: string | null;
-  /** What to do about it; one line. */
-  readonly hint: string | null;
+export class CliError extends BillsyncError {
+  readonly code = 'command';
+  override readonly exitCode: ExitCode;
 
-  constructor(
-    exitCode: ExitCode,
-    message: string,
-    more: { readonly subject?: string; readonly hint?: string; readonly cause?: unknown } = {},
-  ) {
-    super(message, more.cause === undefined ? undefined : { cause: more.cause });
+  constructor(exitCode: ExitCode, message: string, more: ErrorDetails = {}) {
+    super(message, more);
     this.exitCode = exitCode;
-    this.subject = more.subject ?? null;
-    this.hint = more.hint ?? null;
   }
 }
 
@@ -55,7 +33,7 @@ export function describeError(error: unknown): DescribedError {
   }
   if (error instanceof SettingsError) return describeSettings(error);
   if (error instanceof CommanderError) return describeUsage(error);
-  if (error instanceof Error) return describeByName(error);
+  if (error instanceof Error) return describeAny(error);
   return { exitCode: EXIT.bug, what: String(error), subject: null, hint: BUG_HINT };
 }
 
@@ -87,83 +65,6 @@ export function printError(error: unknown, options: { readonly verbose: boolean 
 
 const BUG_HINT = 'this should not happen: run again with --verbose and report what it prints';
 
-interface Verdict {
-  readonly exitCode: ExitCode;
-  readonly hint?: string;
-}
-
-/** Errors of the other parts, by the name of their class: commands load those parts only when they need them. */
-const BY_NAME: Readonly<Record<string, Verdict>> = {
-  ReportNotFoundError: { exitCode: EXIT.usage },
-  ReportFilterError: { exitCode: EXIT.usage },
-  NotPublishedError: { exitCode: EXIT.nothingMatched },
-  OtherVersionFileError: { exitCode: EXIT.nothingMatched },
-  DamagedFileError: { exitCode: EXIT.nothingMatched },
-  FileOutOfReachError: { exitCode: EXIT.unreachable },
-  ReportInterruptedError: { exitCode: EXIT.checkFailed },
-
-  WarehouseLockedError: { exitCode: EXIT.locked },
-  WarehouseCorruptError: {
-    exitCode: EXIT.checkFailed,
-    hint: '`billsync rebuild` makes it again from the archive; the damaged file is kept beside it',
-  },
-  RebuildLossError: {
-    exitCode: EXIT.checkFailed,
-    hint: 'put the archive back from its backup (or point BILLSYNC_ARCHIVE at it); `billsync rebuild --accept-loss` goes on without it',
-  },
-  EnvironmentMismatchError: { exitCode: EXIT.usage },
-  FolderError: { exitCode: EXIT.usage },
-  WarehouseTooNewError: { exitCode: EXIT.usage },
-  CatalogUnreachableError: {
-    exitCode: EXIT.unreachable,
-    hint: 'check BILLSYNC_WAREHOUSE and that PostgreSQL answers, then `billsync doctor`',
-  },
-  ExtensionMissingError: { exitCode: EXIT.usage },
-  LakeReplacedError: { exitCode: EXIT.locked },
-  FileNotArchivedError: { exitCode: EXIT.rejected },
-  ArchivedFileDamagedError: { exitCode: EXIT.rejected },
-  S3SettingsError: { exitCode: EXIT.usage },
-  S3RefusedError: { exitCode: EXIT.refused },
-  S3UnreachableError: { exitCode: EXIT.unreachable },
-  PublicationError: { exitCode: EXIT.checkFailed },
-
-  NotConfiguredError: { exitCode: EXIT.usage, hint: '`billsync init` writes a settings file to fill in' },
-  UnreachableError: {
-    exitCode: EXIT.unreachable,
-    hint: 'check the address and the network, then `billsync doctor`',
-  },
-  DeadlineExceededError: { exitCode: EXIT.unreachable },
-  AddressRefusedError: { exitCode: EXIT.unreachable },
-  HostNotAllowedError: { exitCode: EXIT.unreachable },
-  CredentialsRefusedError: { exitCode: EXIT.refused },
-  UnknownInvoiceError: { exitCode: EXIT.nothingMatched },
-  NotExportedError: { exitCode: EXIT.nothingMatched },
-  RefusedError: { exitCode: EXIT.serviceError },
-  OverloadedError: { exitCode: EXIT.serviceError },
-  ServerFaultError: { exitCode: EXIT.serviceError },
-  RedirectError: { exitCode: EXIT.serviceError },
-  UnexpectedAnswerError: { exitCode: EXIT.serviceError },
-  UrlRefusedError: { exitCode: EXIT.serviceError },
-  HashMismatchError: { exitCode: EXIT.rejected },
-  SizeMismatchError: { exitCode: EXIT.rejected },
-  DiskFullError: { exitCode: EXIT.checkFailed },
-  FsyncError: {
-    exitCode: EXIT.checkFailed,
-    hint: 'the disk may be failing: look at the system log, then do it again',
-  },
-  NoDiskSpaceError: { exitCode: EXIT.checkFailed },
-
-  // A backfill that is to be followed or steered.
-  WorkflowNotFoundError: { exitCode: EXIT.nothingMatched, hint: 'there is none of this name, or it is over' },
-  TemporalUnreachableError: { exitCode: EXIT.unreachable },
-  TemporalServerMissingError: { exitCode: EXIT.unreachable },
-  EncryptionKeyMissingError: { exitCode: EXIT.usage },
-  PortTakenError: { exitCode: EXIT.locked },
-  WebhookStartError: { exitCode: EXIT.usage },
-  AdminPasswordMissingError: { exitCode: EXIT.usage },
-  AdminPortTakenError: { exitCode: EXIT.locked },
-};
-
 const BY_NETWORK_CODE = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -177,30 +78,35 @@ const BY_NETWORK_CODE = new Set([
   'UND_ERR_SOCKET',
 ]);
 
-function describeByName(error: Error): DescribedError {
-  const verdict = BY_NAME[error.name];
-  const { exitCode, hint, code, subject } = error as Error & {
-    exitCode?: unknown;
-    hint?: unknown;
-    code?: unknown;
-    subject?: unknown;
-  };
-  const own = typeof exitCode === 'number' && isExitCode(exitCode) ? exitCode : null;
+/** A port that is taken decides, whatever was being started; else our own errors know, and the system's are looked up. */
+function describeAny(error: Error): DescribedError {
+  const ours = error instanceof BillsyncError ? error : null;
   const taken = errors(error).find((each) => each.code === 'EADDRINUSE') as { port?: unknown } | undefined;
-  const addressTaken = taken === undefined ? null : EXIT.locked;
-  const network = typeof code === 'string' && BY_NETWORK_CODE.has(code) ? EXIT.unreachable : null;
   const system = systemErrorIn(error);
-  const refused = system === null ? null : CHECKED.has(system.code) ? EXIT.checkFailed : EXIT.usage;
-  const chosen = own ?? addressTaken ?? verdict?.exitCode ?? network ?? refused ?? EXIT.bug;
+  const known = ours === null || ours.exitCode === EXIT.bug ? null : ours.exitCode;
+  const exitCode = taken === undefined ? (known ?? foreign(error, system)) : EXIT.locked;
   return {
-    exitCode: chosen,
-    what: own === null && verdict === undefined ? told(error, system) : error.message || error.name,
-    subject: typeof subject === 'string' ? subject : heldBy(taken?.port),
-    hint:
-      typeof hint === 'string'
-        ? hint
-        : (verdict?.hint ?? system?.advice ?? (chosen === EXIT.bug ? BUG_HINT : null)),
+    exitCode,
+    what: known === null ? told(error, system) : error.message,
+    subject: ours?.subject ?? heldBy(taken?.port),
+    hint: ours?.hint ?? hintOf(error, system) ?? (exitCode === EXIT.bug ? BUG_HINT : null),
   };
+}
+
+function foreign(error: NodeJS.ErrnoException, system: SystemError | null): ExitCode {
+  if (isWorkflowMissing(error)) return EXIT.nothingMatched;
+  if (BY_NETWORK_CODE.has(error.code ?? '')) return EXIT.unreachable;
+  if (system === null) return EXIT.bug;
+  return CHECKED.has(system.code) ? EXIT.checkFailed : EXIT.usage;
+}
+
+function hintOf(error: Error, system: SystemError | null): string | null {
+  return isWorkflowMissing(error) ? 'there is none of this name, or it is over' : (system?.advice ?? null);
+}
+
+/** Temporal's own, of a backfill that is to be followed or steered; most commands never load the class. */
+function isWorkflowMissing({ name }: Error): boolean {
+  return name === 'WorkflowNotFoundError';
 }
 
 /** Who listens at a port that is taken. */
@@ -224,10 +130,6 @@ const CHECKED = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE']);
 /** The error and its causes. */
 function errors(error: Error): readonly NodeJS.ErrnoException[] {
   return error.cause instanceof Error ? [error, ...errors(error.cause)] : [error];
-}
-
-function isExitCode(value: number): value is ExitCode {
-  return Object.values(EXIT).some((code) => code === value);
 }
 
 function describeSettings(error: SettingsError): DescribedError {

@@ -1,5 +1,7 @@
 /** What is wrong with the settings, all of it at once, so that nobody mends them one run at a time. */
 
+import { BillsyncError, EXIT } from '../contract/errors.js';
+
 export interface SettingsProblem {
   /** The variable, key or flag as the person wrote it. */
   readonly setting: string;
@@ -10,9 +12,9 @@ export interface SettingsProblem {
 /** The message of a problem that only somebody's answer can mend. */
 export const NOT_SET = 'is not set';
 
-export class SettingsError extends Error {
-  override readonly name = 'SettingsError';
-  readonly code = 'invalid_settings';
+export class SettingsError extends BillsyncError {
+  readonly code = 'invalid-settings';
+  override readonly exitCode = EXIT.usage;
   readonly problems: readonly SettingsProblem[];
 
   constructor(problems: readonly SettingsProblem[]) {

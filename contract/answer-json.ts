@@ -1,10 +1,12 @@
 /** The border between an answer's bytes and its meaning. */
 
+import { BillsyncError, EXIT } from './errors.js';
 import { NotJsonError, parseJson } from './wire.js';
 
 /** An answer that is not what the specification promises; the message names fields, never values. */
-export class MalformedAnswerError extends Error {
-  override readonly name = 'MalformedAnswerError';
+export class MalformedAnswerError extends BillsyncError {
+  readonly code = 'malformed-answer';
+  override readonly exitCode = EXIT.serviceError;
 }
 
 /** @throws MalformedAnswerError */

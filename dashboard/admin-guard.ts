@@ -4,11 +4,12 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import type { Settings } from '../config/settings.js';
+import { BillsyncError, EXIT } from '../contract/errors.js';
 
 /** The admin port would be open to the network without a password. */
-export class AdminPasswordMissingError extends Error {
-  override readonly name = 'AdminPasswordMissingError';
+export class AdminPasswordMissingError extends BillsyncError {
   readonly code = 'admin-password-missing';
+  override readonly exitCode = EXIT.usage;
   constructor(host: string) {
     super(
       `The dashboard would be open to everybody who reaches ${host}. Set a password (admin basic auth), or bind it to 127.0.0.1.`,

@@ -3,14 +3,15 @@
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Settings } from '../config/settings.js';
+import { BillsyncError, EXIT } from '../contract/errors.js';
 import type { Health } from '../ops/health.js';
 import type { Metrics } from '../ops/metrics.js';
 import { createAdminGuard, isTrusted } from './admin-guard.js';
 
 /** The admin port is in use; it is never swapped for another, at which nobody would look (ADR 28). */
-export class AdminPortTakenError extends Error {
-  override readonly name = 'AdminPortTakenError';
+export class AdminPortTakenError extends BillsyncError {
   readonly code = 'admin-port-taken';
+  override readonly exitCode = EXIT.locked;
   constructor(host: string, port: number, options?: ErrorOptions) {
     const advice = 'Stop what listens there, or set BILLSYNC_ADMIN_PORT (0 takes a free one)';
     super(`The admin port ${host}:${port} is taken. ${advice}.`, options);

@@ -1,34 +1,31 @@
 /** Tells from what DuckDB says that a file which readers need cannot be read, which one, why, and what to do. */
 
-interface Told {
-  readonly hint: string;
-  readonly cause: unknown;
-}
+import { BillsyncError, EXIT, type ExitCode } from '../contract/errors.js';
 
 /** Nothing can be told of what the file holds. */
-export abstract class UnreadableFileError extends Error {
-  abstract readonly code: string;
+export abstract class UnreadableFileError extends BillsyncError {
+  override readonly exitCode: ExitCode = EXIT.nothingMatched;
   readonly path: string;
-  /** What to do about it. */
-  readonly hint: string;
 
-  constructor(path: string, problem: string, { hint, cause }: Told) {
-    super(problem, { cause });
+  constructor(
+    path: string,
+    problem: string,
+    { hint, cause }: { readonly hint: string; readonly cause: unknown },
+  ) {
+    super(problem, { hint, cause });
     this.path = path;
-    this.hint = hint;
   }
 }
 
-/** The file is damaged or gone; `hint` says what makes it anew (exit 3). */
+/** The file is damaged or gone; `hint` says what makes it anew. */
 export class DamagedFileError extends UnreadableFileError {
-  override readonly name = 'DamagedFileError';
-  readonly code = 'file_damaged';
+  readonly code = 'file-damaged';
 }
 
-/** The file may well be whole: its storage does not answer, or not to us (exit 5). */
+/** The file may well be whole: its storage does not answer, or not to us. */
 export class FileOutOfReachError extends UnreadableFileError {
-  override readonly name = 'FileOutOfReachError';
-  readonly code = 'file_out_of_reach';
+  readonly code = 'file-out-of-reach';
+  override readonly exitCode = EXIT.unreachable;
 }
 
 /**

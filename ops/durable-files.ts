@@ -27,12 +27,14 @@ import { readdir, rm, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { BillsyncError, EXIT } from '../contract/errors.js';
 import { makeFolders } from './make-folders.js';
 
 /** A flush to disk failed. Never retried; the process must end and start clean (faults: failed fsync). */
-export class FsyncError extends Error {
-  override readonly name = 'FsyncError';
-  readonly code = 'fsync_failed';
+export class FsyncError extends BillsyncError {
+  readonly code = 'fsync-failed';
+  override readonly exitCode = EXIT.checkFailed;
+  override readonly hint = 'the disk may be failing: look at the system log, then do it again';
   readonly path: string;
   constructor(path: string, cause: unknown) {
     super(`The disk did not confirm ${path}; what was written there may be lost.`, { cause });

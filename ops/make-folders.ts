@@ -3,21 +3,12 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { systemErrorIn } from '../config/system-error.js';
+import { BillsyncError, EXIT } from '../contract/errors.js';
 
 /** A folder that is needed cannot be made. */
-export class FolderError extends Error {
-  override readonly name = 'FolderError';
+export class FolderError extends BillsyncError {
   readonly code = 'folder';
-  readonly subject: string;
-  readonly hint: string;
-  constructor(
-    message: string,
-    more: { readonly subject: string; readonly hint: string; readonly cause?: unknown },
-  ) {
-    super(message, { cause: more.cause });
-    this.subject = more.subject;
-    this.hint = more.hint;
-  }
+  override readonly exitCode = EXIT.usage;
 }
 
 /**

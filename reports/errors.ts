@@ -1,11 +1,12 @@
 /** What can go wrong with a report, one class for each thing a caller does differently about it. */
 
+import { BillsyncError, EXIT } from '../contract/errors.js';
 import { UnreadableFileError } from '../ops/damaged-file.js';
 
-/** The file analysts read is not there yet: nothing was ever published (exit 3). */
-export class NotPublishedError extends Error {
-  override readonly name = 'NotPublishedError';
+/** The file analysts read is not there yet: nothing was ever published. */
+export class NotPublishedError extends BillsyncError {
   readonly code = 'not-published';
+  override readonly exitCode = EXIT.nothingMatched;
   readonly path: string;
   constructor(path: string) {
     super(`Nothing is published yet: ${path} does not exist. Load an invoice, or run "billsync snapshot".`);
@@ -13,9 +14,8 @@ export class NotPublishedError extends Error {
   }
 }
 
-/** The file was published by a version of billsync that knew other views or columns (exit 3). */
+/** The file was published by a version of billsync that knew other views or columns. */
 export class OtherVersionFileError extends UnreadableFileError {
-  override readonly name = 'OtherVersionFileError';
   readonly code = 'published-by-another-version';
 }
 
@@ -43,9 +43,9 @@ export function asOtherVersion(error: unknown, path: string): unknown {
 }
 
 /** No report has this name; `suggestions` are the nearest that exist. */
-export class ReportNotFoundError extends Error {
-  override readonly name = 'ReportNotFoundError';
+export class ReportNotFoundError extends BillsyncError {
   readonly code = 'report-not-found';
+  override readonly exitCode = EXIT.usage;
   readonly suggestions: readonly string[];
   constructor(asked: string, suggestions: readonly string[]) {
     const hint = suggestions.length > 0 ? ` Did you mean ${suggestions.join(' or ')}?` : '';
@@ -55,9 +55,9 @@ export class ReportNotFoundError extends Error {
 }
 
 /** A filter or parameter has a value that cannot be meant; the message names both. */
-export class ReportFilterError extends Error {
-  override readonly name = 'ReportFilterError';
+export class ReportFilterError extends BillsyncError {
   readonly code = 'invalid-filter';
+  override readonly exitCode = EXIT.usage;
   readonly filter: string;
   constructor(filter: string, message: string, options?: ErrorOptions) {
     super(message, options);
@@ -65,10 +65,10 @@ export class ReportFilterError extends Error {
   }
 }
 
-/** The time limit ran out and the query was stopped (exit 1). */
-export class ReportInterruptedError extends Error {
-  override readonly name = 'ReportInterruptedError';
+/** The time limit ran out and the query was stopped. */
+export class ReportInterruptedError extends BillsyncError {
   readonly code = 'interrupted';
+  override readonly exitCode = EXIT.checkFailed;
   readonly report: string;
   readonly timeLimitMs: number;
   constructor(report: string, timeLimitMs: number) {

@@ -16,6 +16,7 @@ import {
   type SerializationContext,
 } from '@temporalio/common';
 import protos from '@temporalio/proto';
+import { BillsyncError, EXIT } from '../contract/errors.js';
 import { UNENCRYPTED } from '../contract/names.js';
 
 export interface EncryptionKey {
@@ -33,9 +34,9 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** A payload was encrypted with a key that this process does not have. Nothing is read in clear instead. */
-export class UnknownEncryptionKeyError extends Error {
-  override readonly name = 'UnknownEncryptionKeyError';
+export class UnknownEncryptionKeyError extends BillsyncError {
   readonly code = 'unknown-encryption-key';
+  override readonly exitCode = EXIT.usage;
   readonly keyId: string;
 
   constructor(keyId: string, known: readonly string[]) {
@@ -47,9 +48,9 @@ export class UnknownEncryptionKeyError extends Error {
 }
 
 /** The bytes do not fit the key of their id: the key was changed under its id, or somebody altered the bytes. */
-export class UndecryptablePayloadError extends Error {
-  override readonly name = 'UndecryptablePayloadError';
+export class UndecryptablePayloadError extends BillsyncError {
   readonly code = 'undecryptable-payload';
+  override readonly exitCode = EXIT.usage;
 
   constructor(keyId: string, options?: ErrorOptions) {
     super(
@@ -60,9 +61,9 @@ export class UndecryptablePayloadError extends Error {
 }
 
 /** Clear text came from Temporal. All we write there is encrypted, so it is not from us. */
-export class UnencryptedPayloadError extends Error {
-  override readonly name = 'UnencryptedPayloadError';
+export class UnencryptedPayloadError extends BillsyncError {
   readonly code = 'unencrypted-payload';
+  override readonly exitCode = EXIT.checkFailed;
 
   constructor(whose: string) {
     super(`Clear text came from Temporal for ${whose}. It is not ours and was not read.`);

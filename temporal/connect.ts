@@ -21,6 +21,7 @@ import type { Logger } from 'pino';
 import type { Settings } from '../config/settings.js';
 import { SettingsError } from '../config/settings-error.js';
 import { messageOf, systemErrorIn } from '../config/system-error.js';
+import { BillsyncError, EXIT } from '../contract/errors.js';
 import { refuseOnceClosed } from './closed-connection.js';
 import { createDataConverter } from './codec.js';
 import { encryptionKeys } from './encryption-keys.js';
@@ -63,9 +64,9 @@ export interface EmbeddedRecord {
 }
 
 /** Nobody answers, or no server was ever started for the data folder. */
-export class TemporalUnreachableError extends Error {
-  override readonly name = 'TemporalUnreachableError';
+export class TemporalUnreachableError extends BillsyncError {
   readonly code = 'temporal-unreachable';
+  override readonly exitCode = EXIT.unreachable;
   readonly address: string | null;
 
   constructor(address: string | null, options?: ErrorOptions) {

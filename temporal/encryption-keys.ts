@@ -4,12 +4,13 @@ import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.js';
+import { BillsyncError, EXIT } from '../contract/errors.js';
 import type { EncryptionKey } from './codec.js';
 
 /** Temporal runs elsewhere and no key is configured: a key made here would be unknown to the other machines. */
-export class EncryptionKeyMissingError extends Error {
-  override readonly name = 'EncryptionKeyMissingError';
+export class EncryptionKeyMissingError extends BillsyncError {
   readonly code = 'encryption-key-missing';
+  override readonly exitCode = EXIT.usage;
 
   constructor() {
     super(

@@ -14,6 +14,7 @@ import { access, chmod, constants, mkdir, mkdtemp, readFile, rename, rm, writeFi
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { BillsyncError, EXIT } from '../contract/errors.js';
 
 const run = promisify(execFile);
 
@@ -43,9 +44,9 @@ const PINNED_EXECUTABLES: readonly string[] = [
 ];
 
 /** No rung of the ladder led to an executable. */
-export class TemporalServerMissingError extends Error {
-  override readonly name = 'TemporalServerMissingError';
+export class TemporalServerMissingError extends BillsyncError {
   readonly code = 'temporal-server-missing';
+  override readonly exitCode = EXIT.unreachable;
   readonly attempts: readonly string[];
 
   constructor(attempts: readonly string[]) {

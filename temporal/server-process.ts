@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { mkdir, open } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { BillsyncError, EXIT } from '../contract/errors.js';
 import { SEARCH_ATTRIBUTES } from '../contract/names.js';
 import { isAlive } from '../ops/process-identity.js';
 import { openConnection, pause } from './connect.js';
@@ -18,9 +19,9 @@ export interface ServerPlace {
 }
 
 /** Something else listens where the server should. */
-export class PortTakenError extends Error {
-  override readonly name = 'PortTakenError';
+export class PortTakenError extends BillsyncError {
   readonly code = 'port-taken';
+  override readonly exitCode = EXIT.locked;
   readonly address: string;
 
   constructor(address: string) {

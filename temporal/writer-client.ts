@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
+import { BillsyncError, EXIT } from '../contract/errors.js';
 import { taskQueues } from '../contract/names.js';
 import type { Imported, ImportRequest } from '../warehouse/import/import-file.js';
 import type { Decided, Decision, Publication, Verification } from '../warehouse/warehouse.js';
@@ -11,10 +12,10 @@ import type { decideInvoice, importCsv, snapshot, verify } from '../workflows/wr
 import type { InvoiceRoute } from './invoice-client.js';
 
 /** The worker could not do what it was asked. The message is the worker's own. */
-export class WriterRequestError extends Error {
-  override readonly name = 'WriterRequestError';
+export class WriterRequestError extends BillsyncError {
   /** The code of the error that the worker met, e.g. `publication-failed`. */
   readonly code: string;
+  override readonly exitCode = EXIT.checkFailed;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
     super(message, options);

@@ -1,16 +1,15 @@
 /** What can be wrong with the warehouse itself; what is wrong with a file is a value, not an error. */
 
+import { BillsyncError, EXIT } from '../contract/errors.js';
 import type { Made } from './opening.js';
 
-/** Base of everything the warehouse throws. `code` is for machines and never changes. */
-export abstract class WarehouseError extends Error {
-  abstract readonly code: string;
-}
+/** Base of everything the warehouse throws. */
+export abstract class WarehouseError extends BillsyncError {}
 
-/** Another process holds the warehouse (exit code 8). */
+/** Another process holds the warehouse. */
 export class WarehouseLockedError extends WarehouseError {
-  override readonly name = 'WarehouseLockedError';
-  readonly code = 'warehouse_locked';
+  readonly code = 'warehouse-locked';
+  override readonly exitCode = EXIT.locked;
   /** null when only DuckDB's own lock told us. */
   readonly owner: { readonly pid: number; readonly role: string } | null;
 
@@ -25,10 +24,10 @@ export class WarehouseLockedError extends WarehouseError {
   }
 }
 
-/** The data folder or the lake belongs to the other environment; test and production never mix (exit code 2). */
+/** The data folder or the lake belongs to the other environment; test and production never mix. */
 export class EnvironmentMismatchError extends WarehouseError {
-  override readonly name = 'EnvironmentMismatchError';
-  readonly code = 'environment_mismatch';
+  readonly code = 'environment-mismatch';
+  override readonly exitCode = EXIT.usage;
 
   constructor(
     place: string,
@@ -47,8 +46,10 @@ export class EnvironmentMismatchError extends WarehouseError {
 
 /** DuckDB cannot read or go on with the file. The published copy is untouched; `rebuild` makes the warehouse again. */
 export class WarehouseCorruptError extends WarehouseError {
-  override readonly name = 'WarehouseCorruptError';
-  readonly code = 'warehouse_corrupt';
+  readonly code = 'warehouse-corrupt';
+  override readonly exitCode = EXIT.checkFailed;
+  override readonly hint =
+    '`billsync rebuild` makes it again from the archive; the damaged file is kept beside it';
 
   constructor(path: string, cause: unknown) {
     const detail = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
@@ -56,10 +57,12 @@ export class WarehouseCorruptError extends WarehouseError {
   }
 }
 
-/** The archive cannot make all of the warehouse again: nothing was replaced (exit code 1). */
+/** The archive cannot make all of the warehouse again: nothing was replaced. */
 export class RebuildLossError extends WarehouseError {
-  override readonly name = 'RebuildLossError';
-  readonly code = 'rebuild_loses';
+  readonly code = 'rebuild-loses';
+  override readonly exitCode = EXIT.checkFailed;
+  override readonly hint =
+    'put the archive back from its backup (or point BILLSYNC_ARCHIVE at it); `billsync rebuild --accept-loss` goes on without it';
   /** What would be there, and what would be lost. */
   readonly made: Made;
 
@@ -71,10 +74,10 @@ export class RebuildLossError extends WarehouseError {
   }
 }
 
-/** Made by a newer billsync than this one (exit code 2). */
+/** Made by a newer billsync than this one. */
 export class WarehouseTooNewError extends WarehouseError {
-  override readonly name = 'WarehouseTooNewError';
-  readonly code = 'warehouse_too_new';
+  readonly code = 'warehouse-too-new';
+  override readonly exitCode = EXIT.usage;
 
   constructor(path: string, versions: { readonly found: number; readonly known: number }) {
     super(
@@ -85,8 +88,8 @@ export class WarehouseTooNewError extends WarehouseError {
 
 /** A load was asked for a file that the archive does not have, or has with another size. */
 export class FileNotArchivedError extends WarehouseError {
-  override readonly name = 'FileNotArchivedError';
-  readonly code = 'file_not_archived';
+  readonly code = 'file-not-archived';
+  override readonly exitCode = EXIT.rejected;
 
   constructor(sha256: string, problem: string) {
     super(`File ${sha256} of the archive: ${problem}. It has to be downloaded again.`);
@@ -95,8 +98,8 @@ export class FileNotArchivedError extends WarehouseError {
 
 /** The copy that was about to be published does not hold what the warehouse holds; readers keep the old one. */
 export class PublicationError extends WarehouseError {
-  override readonly name = 'PublicationError';
-  readonly code = 'publication_failed';
+  readonly code = 'publication-failed';
+  override readonly exitCode = EXIT.checkFailed;
 
   constructor(problem: string, cause?: unknown) {
     super(`The copy for readers was not published: ${problem}. Readers keep the previous one.`, { cause });
@@ -105,8 +108,8 @@ export class PublicationError extends WarehouseError {
 
 /** The disk has too little room for what was about to be written; nothing was. Goes on by itself once there is some. */
 export class NoDiskSpaceError extends WarehouseError {
-  override readonly name = 'NoDiskSpaceError';
-  readonly code = 'no_room';
+  readonly code = 'no-room';
+  override readonly exitCode = EXIT.checkFailed;
 
   constructor(folder: string, bytes: { readonly freeBytes: number; readonly needBytes: number }) {
     const mib = (count: number): string => (count / 1024 ** 2).toFixed(0);
@@ -118,8 +121,7 @@ export class NoDiskSpaceError extends WarehouseError {
 
 /** Somebody asked a database that this process has closed; nothing was done. It is our fault. */
 export class DatabaseClosedError extends WarehouseError {
-  override readonly name = 'DatabaseClosedError';
-  readonly code = 'database_closed';
+  readonly code = 'database-closed';
 
   constructor(path: string) {
     super(`The database ${path} was asked after it was closed.`);
@@ -128,8 +130,7 @@ export class DatabaseClosedError extends WarehouseError {
 
 /** COMMIT answered, the rows are not there (hazard 9). */
 export class LoadLostError extends WarehouseError {
-  override readonly name = 'LoadLostError';
-  readonly code = 'load_lost';
+  readonly code = 'load-lost';
 
   constructor(invoiceId: string, problem: string) {
     super(`Loading invoice ${invoiceId}: ${problem}.`);
@@ -138,8 +139,7 @@ export class LoadLostError extends WarehouseError {
 
 /** Another writer had the same file in hand and was first. */
 export class LoadedMeanwhileError extends WarehouseError {
-  override readonly name = 'LoadedMeanwhileError';
-  readonly code = 'loaded_meanwhile';
+  readonly code = 'loaded-meanwhile';
 
   constructor(invoiceId: string, sha256: string) {
     super(`File ${sha256} of invoice ${invoiceId} was loaded by somebody else meanwhile.`);
@@ -148,7 +148,6 @@ export class LoadedMeanwhileError extends WarehouseError {
 
 /** DuckDB and csv-parse do not agree on a file that the byte scan passed. Nothing is loaded; it is our fault. */
 export class MisreadError extends WarehouseError {
-  override readonly name = 'MisreadError';
   readonly code = 'misread';
 
   constructor(invoiceId: string, problem: string) {

@@ -2,6 +2,7 @@
 
 import type { Archive } from '../archive/archive.js';
 import type { Settings } from '../config/settings.js';
+import { BillsyncError, EXIT } from '../contract/errors.js';
 import type { InvoiceEvent } from '../contract/invoice-event.js';
 import { type ParsedDelivery, parseDelivery, withoutUrlQuery } from '../contract/parse-delivery.js';
 import type { Quarantine } from '../contract/quarantine.js';
@@ -33,15 +34,15 @@ export interface Refusal {
 }
 
 /** A step took longer than its deadline. What it asked for may have happened: it is asked again. */
-export class StepTimeoutError extends Error {
-  override readonly name = 'StepTimeoutError';
-  readonly code = 'step_timeout';
+export class StepTimeoutError extends BillsyncError {
+  readonly code = 'step-timeout';
+  override readonly exitCode = EXIT.unreachable;
 }
 
 /** An invoice is named after its partner in Temporal: without one the event waits until a token told it. */
-export class PartnerUnknownError extends Error {
-  override readonly name = 'PartnerUnknownError';
-  readonly code = 'partner_unknown';
+export class PartnerUnknownError extends BillsyncError {
+  readonly code = 'partner-unknown';
+  override readonly exitCode = EXIT.usage;
 }
 
 const ARCHIVE_DEADLINE_MS = 30_000;

@@ -11,6 +11,7 @@ import { createSecureContext } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Settings } from '../config/settings.js';
 import { messageOf, systemErrorIn } from '../config/system-error.js';
+import { BillsyncError, EXIT } from '../contract/errors.js';
 import type { DurablePoint } from '../inbox/durable-point.js';
 import { FsyncError, systemCode } from '../ops/durable-files.js';
 import type { Health } from '../ops/health.js';
@@ -43,9 +44,9 @@ export interface Webhook {
 }
 
 /** The settings cannot be served as they are, or the address cannot be had. */
-export class WebhookStartError extends Error {
-  override readonly name = 'WebhookStartError';
-  readonly code = 'webhook_start';
+export class WebhookStartError extends BillsyncError {
+  readonly code = 'webhook-start';
+  override readonly exitCode = EXIT.usage;
 }
 
 /** The method is not in the specification (4.6), so all that carry a body are taken. */

@@ -79,7 +79,7 @@ describe('against a foreign service', () => {
 
   test('regenerates once a URL has died, and finds the wrapped details', async () => {
     const { invoiceId } = await service.createInvoice({ tenant: null });
-    await expect(billing.regenerateUrl(invoiceId)).rejects.toMatchObject({ code: 'not-exported', invoiceId });
+    await expect(billing.regenerateUrl(invoiceId)).rejects.toMatchObject({ code: 'not-exported' });
     await service.finalize(invoiceId);
     const dead = await billing.regenerateUrl(invoiceId);
     service.expireUrls();
@@ -87,7 +87,7 @@ describe('against a foreign service', () => {
       billing.downloadCsv({ invoiceId, location: dead, source: 'regenerate' }),
     ).rejects.toMatchObject({
       code: 'url-refused',
-      status: 403,
+      message: expect.stringContaining('HTTP 403'),
     });
     await new Promise((resolve) => setTimeout(resolve, 5));
     const location = await billing.regenerateUrl(invoiceId);

@@ -90,7 +90,7 @@ describe('credentials', () => {
     expect(error).toMatchObject({
       name: 'CredentialsRefusedError',
       code: 'credentials-refused',
-      status: 401,
+      message: expect.stringContaining('HTTP 401'),
     });
     expect(String(error)).not.toContain('s3cret');
     await stranger.close();
@@ -108,7 +108,7 @@ describe('credentials', () => {
     const unset = client({ baseUrl: null });
     await expect(unset.fetchToken()).rejects.toMatchObject({
       code: 'not-configured',
-      settings: ['BILLSYNC_BASE_URL'],
+      message: expect.stringContaining('without BILLSYNC_BASE_URL.'),
     });
     const halfSet = client({ clientId: null, clientSecret: null });
     await expect(halfSet.fetchToken()).rejects.toThrow('BILLSYNC_CLIENT_ID and BILLSYNC_CLIENT_SECRET');
@@ -126,10 +126,10 @@ describe('the API', () => {
   });
 
   test.each([
-    ['bad-request', { name: 'RefusedError', code: 'refused', status: 400 }],
-    ['forbidden', { name: 'RefusedError', code: 'forbidden', status: 403 }],
-    ['server-error', { code: 'server-fault', status: 500 }],
-    ['redirect', { code: 'redirect', status: 302 }],
+    ['bad-request', { name: 'RefusedError', code: 'refused', message: expect.stringContaining('HTTP 400') }],
+    ['forbidden', { name: 'RefusedError', code: 'forbidden', message: expect.stringContaining('HTTP 403') }],
+    ['server-error', { code: 'server-fault', message: expect.stringContaining('HTTP 500') }],
+    ['redirect', { code: 'redirect', message: expect.stringContaining('HTTP 302') }],
     ['html-body', { code: 'unexpected-answer' }],
   ])('%s becomes an error of its own', async (name, expected) => {
     fault(name, 'regenerate');
@@ -201,13 +201,13 @@ describe('the API', () => {
     const strict = client({ allowPrivateHosts: false });
     await expect(strict.fetchToken()).rejects.toMatchObject({
       code: 'address-refused',
-      address: '127.0.0.1',
+      message: expect.stringContaining('leads to 127.0.0.1'),
     });
     const byName = client({
       allowPrivateHosts: false,
       authUrl: sandbox.authUrl.replace('127.0.0.1', 'localhost'),
     });
-    await expect(byName.fetchToken()).rejects.toMatchObject({ code: 'address-refused', host: 'localhost' });
+    await expect(byName.fetchToken()).rejects.toMatchObject({ code: 'address-refused' });
     const plain = client({ authUrl: sandbox.authUrl.replace('https:', 'http:') });
     await expect(plain.fetchToken()).rejects.toMatchObject({ code: 'host-not-allowed' });
     await Promise.all([strict.close(), byName.close(), plain.close()]);
@@ -290,7 +290,7 @@ describe('downloadCsv', () => {
     const error = await billing
       .downloadCsv({ invoiceId, location: short, source: 'regenerate' })
       .catch((e: unknown) => e);
-    expect(error).toMatchObject({ code: 'size-mismatch', expectedBytes: 100 });
+    expect(error).toMatchObject({ code: 'size-mismatch' });
   });
 
   test('a drip ends when it falls below the least throughput, or at the total deadline', async () => {

@@ -1,5 +1,6 @@
 /** Every failure has its exit code and says, in three lines at most, what to do. */
 
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { CredentialsRefusedError, HashMismatchError, UnreachableError } from '../../billing/errors.js';
 import { CliError, describeError, EXIT } from '../../cli/errors.js';
@@ -54,5 +55,40 @@ describe('describeError', () => {
     expect(describeError(new WarehouseLockedError('/x', { pid: 42, role: 'worker' })).what).toMatch(
       /42.*worker/,
     );
+  });
+});
+
+describe('errors of ours', () => {
+  const parts = [
+    'activities',
+    'archive',
+    'billing',
+    'cli',
+    'config',
+    'contract',
+    'dashboard',
+    'inbox',
+    'ops',
+  ];
+  const folders = [...parts, 'reports', 'temporal', 'warehouse', 'webhook', 'worker'];
+  const files = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`),
+  );
+  const texts = files.filter((file) => file.endsWith('.ts')).map((file) => readFileSync(file, 'utf8'));
+
+  test('have codes in kebab-case', () => {
+    const codes = texts
+      .flatMap((text) => [...text.matchAll(/readonly code = '([^']+)'/g)])
+      .map(([, code]) => code);
+    expect(codes.length).toBeGreaterThan(40);
+    expect(codes.filter((code) => !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(code ?? ''))).toEqual([]);
+  });
+
+  test('extend the base that has the exit code, except those that never reach a person', () => {
+    const others = texts.flatMap((text) => [...text.matchAll(/class (\w+) extends \w*Error\b/g)]);
+    const ownBase = others
+      .filter(([found]) => /extends (?:Range)?Error$/.test(found))
+      .map(([, name]) => name);
+    expect(ownBase.sort()).toEqual(['BillsyncError', 'CursorError', 'NotJsonError', 'Refusal']);
   });
 });

@@ -235,7 +235,7 @@ describe('files', () => {
       memoryLimit: null,
     };
     const database = await Database.open(options);
-    await expect(Database.open(options)).rejects.toMatchObject({ code: 'warehouse_locked' });
+    await expect(Database.open(options)).rejects.toMatchObject({ code: 'warehouse-locked' });
     database.close();
     (await Database.open(options)).close();
   });

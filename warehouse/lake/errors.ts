@@ -1,21 +1,23 @@
 /** What can be wrong with a lake besides what can be wrong with any warehouse. */
 
+import { EXIT } from '../../contract/errors.js';
 import { WarehouseError } from '../errors.js';
 
 /** PostgreSQL does not answer, or refuses us. */
 export class CatalogUnreachableError extends WarehouseError {
-  override readonly name = 'CatalogUnreachableError';
-  readonly code = 'catalog_unreachable';
+  readonly code = 'catalog-unreachable';
+  override readonly exitCode = EXIT.unreachable;
+  override readonly hint = 'check BILLSYNC_WAREHOUSE and that PostgreSQL answers, then `billsync doctor`';
 
   constructor(shown: string, problem: string, cause?: unknown) {
     super(`The lake's catalogue (${shown}) cannot be reached: ${problem}`, { cause });
   }
 }
 
-/** DuckDB's extension is not on this machine and cannot be had, or is made for another DuckDB (exit code 2). */
+/** DuckDB's extension is not on this machine and cannot be had, or is made for another DuckDB. */
 export class ExtensionMissingError extends WarehouseError {
-  override readonly name = 'ExtensionMissingError';
-  readonly code = 'extension_missing';
+  readonly code = 'extension-missing';
+  override readonly exitCode = EXIT.usage;
 
   constructor(extension: string, versions: { readonly duckdb: string }, attempts: readonly string[]) {
     super(
@@ -27,8 +29,8 @@ export class ExtensionMissingError extends WarehouseError {
 
 /** A rebuild put another generation in place while this process ran; what it had in hand is not committed. */
 export class LakeReplacedError extends WarehouseError {
-  override readonly name = 'LakeReplacedError';
-  readonly code = 'lake_replaced';
+  readonly code = 'lake-replaced';
+  override readonly exitCode = EXIT.locked;
 
   constructor(generations: { readonly ours: number; readonly found: number | null }) {
     super(

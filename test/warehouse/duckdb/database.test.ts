@@ -53,7 +53,7 @@ describe('a database that is closed', () => {
     await expect(database.use(async () => 1)).rejects.toThrow('asked after it was closed');
     end();
     for (const outcome of await outcomes) {
-      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'database_closed' } });
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'database-closed' } });
     }
     database = await open();
     expect(await database.use((session) => session.statement('select 4 as n'))).toEqual([{ n: 4 }]);

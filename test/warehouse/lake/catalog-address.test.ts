@@ -70,7 +70,7 @@ describe('loadExtensions', () => {
       ['ducklake'],
     );
     await expect(loading).rejects.toMatchObject({
-      code: 'extension_missing',
+      code: 'extension-missing',
       message: expect.stringMatching(
         /ducklake for v1\.5\.5 .*load ducklake; .*; extensions\.duckdb\.org: no such thing: install ducklake\. Install it/,
       ),

@@ -360,7 +360,7 @@ describe('the warehouse over a lake', () => {
     await moveTo(address, 7);
     const invoiceId = '77777777-7777-4777-8777-777777777777';
     await expect(loadCsv(t, aCsv([{}], invoiceId), { invoiceId })).rejects.toMatchObject({
-      code: 'lake_replaced',
+      code: 'lake-replaced',
     });
     await moveTo(address, 2);
     expect(await t.warehouse.invoice(invoiceId)).toBeNull();
