@@ -11,6 +11,7 @@ import {
 import type { ExportLocation } from '../contract/invoice-event.js';
 import type { BillingDependencies } from './dependencies.js';
 import { translated } from './failures.js';
+import { alertingNoRoom } from './room-alert.js';
 
 export interface DownloadCsvRequest {
   readonly invoiceId: string;
@@ -35,14 +36,13 @@ export type DownloadCsvResult =
   /** The bytes are not the announced ones; the message names both hashes or sizes. */
   | { readonly outcome: 'mismatch'; readonly message: string };
 
-export function downloadCsv({ service }: BillingDependencies) {
+export function downloadCsv({ service, alerts }: BillingDependencies) {
   return (request: DownloadCsvRequest): Promise<DownloadCsvResult> =>
     translated(async () => {
       try {
-        const { sha256, sizeBytes } = await service.downloadCsv(request, {
-          signal: cancellationSignal(),
-          onProgress: (progress) => heartbeat(progress),
-        });
+        const options = { signal: cancellationSignal(), onProgress: heartbeat };
+        const download = () => service.downloadCsv(request, options);
+        const { sha256, sizeBytes } = await alertingNoRoom(alerts, download);
         return { outcome: 'fetched', sha256, sizeBytes, announcedSha256: sha256 };
       } catch (error) {
         if (error instanceof HashMismatchError || error instanceof SizeMismatchError) {

@@ -1,25 +1,42 @@
 /** The last resort: has the service export an invoice's CSV (spec 4.5), which nothing announces a hash for. */
 
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
-import { UnknownInvoiceError } from '../billing/errors.js';
+import type { FileTag } from '../billing/billing-service.js';
+import { NotModifiedError, UnknownInvoiceError } from '../billing/errors.js';
 import { alertingRefusal } from './credentials-alert.js';
 import type { BillingDependencies } from './dependencies.js';
 import { translated } from './failures.js';
+import { alertingNoRoom } from './room-alert.js';
+
+export interface ExportCsvRequest {
+  readonly invoiceId: string;
+  /** Only a file that is another one than this is fetched. */
+  readonly unless?: FileTag;
+}
 
 export type ExportCsvResult =
-  | { readonly outcome: 'fetched'; readonly sha256: string; readonly sizeBytes: number }
+  | {
+      readonly outcome: 'fetched';
+      readonly sha256: string;
+      readonly sizeBytes: number;
+      readonly tag?: FileTag;
+    }
+  /** It is the one that `unless` tells of; nothing was sent. */
+  | { readonly outcome: 'not-modified' }
   | { readonly outcome: 'not-found' };
 
 export function exportCsv({ service, alerts }: BillingDependencies) {
-  return ({ invoiceId }: { readonly invoiceId: string }): Promise<ExportCsvResult> =>
+  return ({ invoiceId, unless }: ExportCsvRequest): Promise<ExportCsvResult> =>
     translated(async () => {
       try {
-        const options = { signal: cancellationSignal(), onProgress: heartbeat };
-        const ask = () => service.exportCsv(invoiceId, options);
-        const { sha256, sizeBytes } = await alertingRefusal(alerts, ask, { provesThem: true });
-        return { outcome: 'fetched', sha256, sizeBytes };
+        const only = unless === undefined ? {} : { unless };
+        const options = { signal: cancellationSignal(), onProgress: heartbeat, ...only };
+        const ask = () => alertingNoRoom(alerts, () => service.exportCsv(invoiceId, options));
+        const { sha256, sizeBytes, tag } = await alertingRefusal(alerts, ask, { provesThem: true });
+        return { outcome: 'fetched', sha256, sizeBytes, ...(tag === undefined ? {} : { tag }) };
       } catch (error) {
         if (error instanceof UnknownInvoiceError) return { outcome: 'not-found' };
+        if (error instanceof NotModifiedError) return { outcome: 'not-modified' };
         throw error;
       }
     });

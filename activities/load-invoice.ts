@@ -6,6 +6,7 @@ import type { Discrepancy, LoadOutcome, LoadRequest } from '../warehouse/warehou
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 import { attentionKey } from './park-invoice.js';
+import { alertingNoRoom } from './room-alert.js';
 import { tellAnnouncement } from './tell-announcement.js';
 
 export type LoadInvoiceResult =
@@ -25,7 +26,7 @@ export function loadInvoice({ warehouse, archive, quarantine, alerts, now }: War
     translated(async () => {
       const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
       try {
-        const outcome = await warehouse.load(request);
+        const outcome = await alertingNoRoom(alerts, () => warehouse.load(request));
         if (outcome.outcome === 'rejected') {
           const { sizeBytes = 0 } = (await archive.file(request.sha256)) ?? {};
           const refused = { ...request, sizeBytes };

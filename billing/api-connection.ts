@@ -15,6 +15,8 @@ export interface ApiCall {
   /** What a person calls it, for messages. */
   readonly endpoint: string;
   readonly accept: string;
+  /** Beside the usual ones. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -55,7 +57,7 @@ export function createApiConnection({ settings, http, judge, onToken }: ApiConne
   ): Promise<Answer> {
     const request = { url: url(call.path), method: call.method, signal: call.signal };
     if (apiKey !== null) {
-      const headers = { accept: call.accept, [apiKeyHeader]: apiKey };
+      const headers = { ...call.headers, accept: call.accept, [apiKeyHeader]: apiKey };
       const answer = clean(await attempt({ ...request, headers }), apiKey);
       const refusal = tokenRefusal(answer);
       if (refusal !== null) throw new CredentialsRefusedError('the API key', answer.status, refusal);
@@ -63,7 +65,7 @@ export function createApiConnection({ settings, http, judge, onToken }: ApiConne
     }
     const withToken = async () => {
       const token = await tokens.token(call.signal);
-      const headers = { accept: call.accept, authorization: `Bearer ${token}` };
+      const headers = { ...call.headers, accept: call.accept, authorization: `Bearer ${token}` };
       const answer = clean(await attempt({ ...request, headers }), token);
       const refusal = tokenRefusal(answer);
       if (refusal !== null) tokens.drop(token);

@@ -27,6 +27,22 @@ export interface FetchFileOptions extends CallOptions {
   readonly onProgress?: (progress: DownloadProgress) => void;
 }
 
+/** What HTTP tells versions of a file apart by (RFC 9110); null: the service did not say. */
+export interface FileTag {
+  readonly etag: string | null;
+  readonly lastModified: string | null;
+}
+
+export interface ExportedFile extends ArchivedFile {
+  /** Missing when the service told none. */
+  readonly tag?: FileTag;
+}
+
+export interface FetchExportOptions extends FetchFileOptions {
+  /** Only a file that is another one than this is sent for. */
+  readonly unless?: FileTag;
+}
+
 export interface BillingService {
   /** Calls ping with our credentials (spec 4.2); optional, so only a person's check asks it. */
   ping(options?: CallOptions): Promise<void>;
@@ -53,8 +69,11 @@ export interface BillingService {
     },
     options?: FetchFileOptions,
   ): Promise<ArchivedFile>;
-  /** Spec 4.5. There is no announced hash; `load` proves it by the header. @throws UnknownInvoiceError (404) */
-  exportCsv(invoiceId: string, options?: FetchFileOptions): Promise<ArchivedFile>;
+  /**
+   * Spec 4.5. There is no announced hash; `load` proves it by the header.
+   * @throws UnknownInvoiceError (404), NotModifiedError the service has the file of `unless` still
+   */
+  exportCsv(invoiceId: string, options?: FetchExportOptions): Promise<ExportedFile>;
   /** Whether presigned URLs of that host may be used straight from a webhook (BILLSYNC_DOWNLOAD_HOSTS). */
   mayDownloadFrom(url: string): boolean;
   close(): Promise<void>;

@@ -11,16 +11,26 @@ import { withoutQuery } from '../contract/url-query.js';
 import { sweepLeftBehind } from '../ops/durable-files.js';
 import type { Logger } from '../ops/log.js';
 import { type ApiConnection, createApiConnection } from './api-connection.js';
-import type { BillingService, CallOptions, FetchFileOptions, InvoiceDetails } from './billing-service.js';
+import type {
+  BillingService,
+  CallOptions,
+  ExportedFile,
+  FetchExportOptions,
+  FetchFileOptions,
+  FileTag,
+  InvoiceDetails,
+} from './billing-service.js';
 import { type AnswerCheck, checkedOpen, createAnswerCheck } from './check-answer.js';
 import {
   HashMismatchError,
   HostNotAllowedError,
   NotExportedError,
+  NotModifiedError,
   SizeMismatchError,
   UnexpectedAnswerError,
   UnknownInvoiceError,
 } from './errors.js';
+import { isSameFile, tagOf, unlessHeaders } from './file-tag.js';
 import { isListedHost } from './host-list.js';
 import { createHttp, type Http, type HttpStream, hostOf } from './http.js';
 import { judgeAnnouncement } from './judge-announcement.js';
@@ -150,14 +160,24 @@ class Client implements BillingService {
     return this.#remember(file, { invoiceId, source, from: withoutQuery(url) });
   }
 
-  async exportCsv(invoiceId: string, { signal, onProgress }: FetchFileOptions = {}): Promise<ArchivedFile> {
+  async exportCsv(
+    invoiceId: string,
+    { signal, onProgress, unless }: FetchExportOptions = {},
+  ): Promise<ExportedFile> {
+    let tag: FileTag | null = null;
     const path = `${invoicePath(invoiceId)}/export-csv`;
     const asked = { url: this.#api.url(path), endpoint: `export-csv of ${invoiceId}` };
     const open = async (rule: AbortSignal): Promise<HttpStream> => {
+      const headers = unless === undefined ? {} : unlessHeaders(unless);
       const call = { method: 'GET', path, ...asked, accept: 'text/csv, */*;q=0.5', signal: rule } as const;
-      const answer = await this.#api.open(call);
+      const answer = await this.#api.open({ ...call, headers });
       if (answer.status === 404) throw new UnknownInvoiceError(invoiceId);
-      return checkedOpen(answer, () => this.#judge.api(answer, asked));
+      tag = tagOf(answer.headers);
+      return checkedOpen(answer, () => {
+        const isSame = unless !== undefined && (answer.status === 304 || isSameFile(unless, answer.headers));
+        if (isSame) throw new NotModifiedError(invoiceId);
+        this.#judge.api(answer, asked);
+      });
     };
     const tooLong = (bytes: number) =>
       new UnexpectedAnswerError(asked.endpoint, `${bytes} bytes and no end.`);
@@ -168,7 +188,8 @@ class Client implements BillingService {
         (partPath, { onTheWire: _, ...file }) => this.#archive.putFile(partPath, file),
       ),
     );
-    return this.#remember(file, { invoiceId, source: 'export', from: null });
+    await this.#remember(file, { invoiceId, source: 'export', from: null });
+    return tag === null ? file : { ...file, tag };
   }
 
   mayDownloadFrom(url: string): boolean {

@@ -218,13 +218,31 @@ export class SizeMismatchError extends BillingError {
   }
 }
 
+/** The service still has the file that we have; nothing was sent. */
+export class NotModifiedError extends BillingError {
+  override readonly name = 'NotModifiedError';
+  readonly code = 'not-modified';
+
+  constructor(invoiceId: string) {
+    super(`The service has no other file of invoice ${invoiceId} than the one that is known.`);
+  }
+}
+
 /** The disk has no room for the file; nothing was kept of it. */
 export class DiskFullError extends BillingError {
   readonly code = 'disk-full';
   override readonly exitCode = EXIT.checkFailed;
 
-  constructor(folder: string, cause?: unknown) {
-    super(`${folder}: no room left for a download.`, {
+  /** @param bytes null when the disk got full on the way */
+  constructor(
+    folder: string,
+    bytes: { readonly freeBytes: number; readonly needBytes: number } | null,
+    cause?: unknown,
+  ) {
+    const mib = (count: number): string => (count / 1024 ** 2).toFixed(0);
+    const told =
+      bytes === null ? '' : `: ${mib(bytes.freeBytes)} MiB are free, ${mib(bytes.needBytes)} MiB are needed`;
+    super(`${folder}: no room left for a download${told}.`, {
       cause,
       hint: 'make room, the download is tried again',
     });

@@ -24,7 +24,9 @@ export interface PartFile {
 export async function createPartFile(folder: string, expectedBytes: number | null): Promise<PartFile> {
   await makeFolder(folder);
   const { bavail, bsize } = await statfs(folder);
-  if (bavail * bsize < (expectedBytes ?? 0) + RESERVED_BYTES) throw new DiskFullError(folder);
+  const needed = (expectedBytes ?? 0) + RESERVED_BYTES;
+  if (bavail * bsize < needed)
+    throw new DiskFullError(folder, { freeBytes: bavail * bsize, needBytes: needed });
   const path = temporaryName(folder);
   const handle = await open(path, 'wx', 0o600);
   let isOpen = true;
@@ -56,7 +58,7 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array, folder: string): 
     }
   } catch (error) {
     if (systemCode(error) === 'ENOSPC' || systemCode(error) === 'EDQUOT')
-      throw new DiskFullError(folder, error);
+      throw new DiskFullError(folder, null, error);
     throw error;
   }
 }

@@ -2,7 +2,9 @@
 
 import { z } from 'zod';
 import { jsonOf, MalformedAnswerError } from './answer-json.js';
+import { findExport } from './find-export.js';
 import type { ExportLocation } from './invoice-event.js';
+import { readDecimal } from './lenient-values.js';
 import { ExportAnnouncement } from './parse-delivery.js';
 import { printable } from './printable.js';
 import { withoutUrlQueries } from './url-query.js';
@@ -41,7 +43,9 @@ export function parsePing(body: Uint8Array): void {
 
 /** @throws MalformedAnswerError */
 export function parseExportLocation(body: Uint8Array): ExportLocation {
-  return checked(ExportAnnouncement, body, 'regenerate answer');
+  const what = 'regenerate answer';
+  const json = jsonOf(body, what);
+  return checkedValue(ExportAnnouncement, findExport(json) ?? json, what);
 }
 
 /** Never throws: an error body may be JSON, storage's XML, a proxy's HTML, or nothing. */
@@ -51,24 +55,29 @@ export function parseErrorBody(body: Uint8Array): ErrorBody {
   return { code: legible(fields.code), description: legible(fields.description) };
 }
 
-const WholeSeconds = z.union(
-  [
-    Count,
-    z
-      .string()
-      .regex(/^\d{1,9}$/)
-      .transform(Number),
-  ],
-  'expected whole seconds',
-);
+/** When a service does not say how long its token lives (RFC 6749 lets it): short, and a refused one is replaced. */
+const UNTOLD_SECONDS = 300;
+
+/** A number, also in quotes and with a fraction, which is cut. */
+const Seconds = z
+  .unknown()
+  .optional()
+  .transform((value, context) => {
+    if (value === undefined || value === null) return UNTOLD_SECONDS;
+    const seconds = Math.floor(Number(readDecimal(value) ?? Number.NaN));
+    if (Number.isSafeInteger(seconds) && seconds >= 0) return seconds;
+    context.addIssue('expected seconds');
+    return z.NEVER;
+  });
 
 const TokenAnswer = z.object({
-  access_token: z.string().min(1),
+  access_token: z.string().trim().min(1),
   token_type: z
     .string()
+    .trim()
     .regex(/^bearer$/i, 'expected bearer')
-    .optional(),
-  expires_in: WholeSeconds,
+    .nullish(),
+  expires_in: Seconds,
   partnerId: z.string().nullish(),
   partnerIds: z.union([z.string(), z.array(z.string())]).nullish(),
 });
@@ -103,7 +112,14 @@ function legible(value: unknown): string | null {
 }
 
 function checked<Schema extends z.ZodType>(schema: Schema, body: Uint8Array, what: string): z.output<Schema> {
-  const json = jsonOf(body, what);
+  return checkedValue(schema, jsonOf(body, what), what);
+}
+
+function checkedValue<Schema extends z.ZodType>(
+  schema: Schema,
+  json: unknown,
+  what: string,
+): z.output<Schema> {
   const reading = schema.safeParse(json);
   if (reading.success) return reading.data;
   throw new MalformedAnswerError(

@@ -257,5 +257,5 @@ export const ExportAnnouncement = z.object({
   presignedUrl: UrlText,
   presignedUrlExpiresAt: Instant,
   fileHashSha256: Sha256,
-  fileSizeBytes: Count,
+  fileSizeBytes: z.union([z.int().nonnegative(), Count], 'expected a whole number of 0 or more'),
 }) satisfies z.ZodType<ExportLocation>;

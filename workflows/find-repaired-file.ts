@@ -1,5 +1,6 @@
 /** Asks whether the service has another file by now than the one whose rows were refused (it may have repaired it). */
 
+import type { FileTag } from '../billing/billing-service.js';
 import type { ExportLocation } from '../contract/invoice-event.js';
 import { failureOf } from './failure.js';
 import type { InvoiceActivities } from './options.js';
@@ -9,15 +10,23 @@ export interface RepairedFile {
   readonly location: ExportLocation | null;
 }
 
+export interface RefusedFile {
+  readonly invoiceId: string;
+  readonly refusedSha256: string | null;
+  /** null: it came another way, or the service told nothing to know it by. */
+  readonly refusedTag: FileTag | null;
+}
+
 /**
  * One cheap call where the service announces a hash: the same hash is the same file, and nothing is downloaded. Where
- * there is only export-csv, which announces nothing, its bytes are compared.
+ * there is only export-csv, which announces nothing, it is asked for another version than the refused one, or, when it
+ * told nothing to know that by, its bytes are compared.
  *
  * @returns null when the file is still the refused one, or the service cannot say
  */
 export async function findRepairedFile(
   activities: InvoiceActivities,
-  { invoiceId, refusedSha256 }: { readonly invoiceId: string; readonly refusedSha256: string | null },
+  { invoiceId, refusedSha256, refusedTag }: RefusedFile,
 ): Promise<RepairedFile | null> {
   try {
     await activities.fetchToken();
@@ -26,7 +35,8 @@ export async function findRepairedFile(
       const { location } = answer;
       return location.fileHashSha256 === refusedSha256 ? null : { location };
     }
-    const exported = await activities.exportCsv({ invoiceId });
+    const unless = refusedTag === null ? {} : { unless: refusedTag };
+    const exported = await activities.exportCsv({ invoiceId, ...unless });
     const isOther = exported.outcome === 'fetched' && exported.sha256 !== refusedSha256;
     return isOther ? { location: null } : null;
   } catch (error) {

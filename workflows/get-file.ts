@@ -9,6 +9,7 @@
 
 import { patched } from '@temporalio/workflow';
 import type { DownloadCsvRequest } from '../activities/download-csv.js';
+import type { FileTag } from '../billing/billing-service.js';
 import type { ExportLocation } from '../contract/invoice-event.js';
 import type { FileSource } from '../contract/names.js';
 import { failureOf } from './failure.js';
@@ -22,6 +23,8 @@ export interface ArrivedFile {
   readonly announcedSha256: string | null;
   /** What was announced where that was the hash of the encoded file; null: it was not. */
   readonly encodedSha256: string | null;
+  /** By which an export is known again without its bytes; null: it came another way, or nothing was told. */
+  readonly tag: FileTag | null;
   /** Why the announced bytes were given up for an export, with both hashes; null when they were not. */
   readonly mismatch: string | null;
 }
@@ -125,7 +128,8 @@ async function fromStorage(
       case 'fetched': {
         const { sha256, announcedSha256 = url.fileHashSha256 } = result;
         const encodedSha256 = announcedSha256 === url.fileHashSha256 ? null : url.fileHashSha256;
-        return { outcome: 'arrived', sha256, source, announcedSha256, encodedSha256, mismatch: null };
+        const proof = { announcedSha256, encodedSha256, tag: null, mismatch: null };
+        return { outcome: 'arrived', sha256, source, ...proof };
       }
       case 'host-not-allowed':
         // Nothing was asked of storage, so this was no round; only an event's URL can be judged so.
@@ -193,12 +197,12 @@ async function exported(
     return { outcome: 'failed', failure } as const;
   });
   if (answer.outcome === 'fetched') {
-    const { sha256 } = answer;
+    const { sha256, tag = null } = answer;
     return {
       outcome: 'arrived',
       sha256,
       source: 'export',
-      ...{ announcedSha256: null, encodedSha256: null },
+      ...{ announcedSha256: null, encodedSha256: null, tag },
       mismatch,
     };
   }

@@ -20,6 +20,7 @@ import {
 } from '@temporalio/workflow';
 import type { InvoiceLedger } from '../activities/ledger.js';
 import type { LoadInvoiceResult } from '../activities/load-invoice.js';
+import type { FileTag } from '../billing/billing-service.js';
 import type { ExportLocation, InvoiceEvent } from '../contract/invoice-event.js';
 import { type InvoiceState, rankOfEvent } from '../contract/names.js';
 import { askAboutVoid } from './ask-about-void.js';
@@ -54,6 +55,7 @@ class InvoiceRun {
   private freshUrl: ExportLocation | null = null;
   /** Hash of the file whose rows were refused: the same bytes would be refused again, so a retry asks for others. */
   private refusedSha256: string | null;
+  private refusedTag: FileTag | null;
   /** How often the service was asked whether it has repaired that file. */
   private repairAsks: number;
   /** What is noted on the invoice as going wrong; only changes are told. */
@@ -77,6 +79,7 @@ class InvoiceRun {
     this.notedFailure = input.carried?.notedFailure ?? null;
     this.denials = input.carried?.denials ?? 0;
     this.refusedSha256 = input.carried?.refusedSha256 ?? null;
+    this.refusedTag = input.carried?.refusedTag ?? null;
     this.repairAsks = input.carried?.repairAsks ?? 0;
     this.mailbox = new InvoiceMailbox(input, () => this.status());
     this.activities = invoiceActivities(this.pace);
@@ -319,7 +322,7 @@ class InvoiceRun {
 
   private async load(file: ArrivedFile, announcement: Announcement | null): Promise<void> {
     this.doing = 'loading';
-    const { sha256, source, announcedSha256, encodedSha256, mismatch } = file;
+    const { sha256, source, announcedSha256, encodedSha256, tag, mismatch } = file;
     let result: LoadInvoiceResult;
     try {
       result = await this.activities.loadInvoice({
@@ -354,6 +357,7 @@ class InvoiceRun {
       case 'contradicted': {
         if (this.refusedSha256 !== sha256) this.repairAsks = 0;
         this.refusedSha256 = sha256;
+        this.refusedTag = tag;
         const code = mismatch !== null ? 'hash-mismatch' : CODE_OF_REFUSED_LOAD[result.outcome];
         await this.park({ code, reason: mismatch === null ? result.reason : `${mismatch} ${result.reason}` });
       }
@@ -402,6 +406,7 @@ class InvoiceRun {
     const repaired = await findRepairedFile(this.activities, {
       invoiceId,
       refusedSha256: this.refusedSha256,
+      refusedTag: this.refusedTag,
     });
     if (repaired === null || this.mailbox.hasNews) return;
     this.freshUrl = repaired.location;
@@ -482,10 +487,19 @@ class InvoiceRun {
 
   private async continue(): Promise<never> {
     await condition(allHandlersFinished);
-    const { knowledge, asked, failedSeries, pausedMs, notedFailure, denials, refusedSha256, repairAsks } =
-      this;
+    const {
+      knowledge,
+      asked,
+      failedSeries,
+      pausedMs,
+      notedFailure,
+      denials,
+      refusedSha256,
+      refusedTag,
+      repairAsks,
+    } = this;
     const owed = this.mailbox.pendingReplies;
-    const repair = { refusedSha256, repairAsks };
+    const repair = { refusedSha256, refusedTag, repairAsks };
     const carried = { knowledge, asked, failedSeries, pausedMs, owed, notedFailure, denials, ...repair };
     const { lookUp: _, ...input } = this.input;
     return continueAsNew<typeof invoice>({ ...input, carried });

@@ -1,6 +1,7 @@
 /** What can be said to a workflow and asked of it, and the inputs they start with. */
 
 import { defineQuery, defineSignal } from '@temporalio/workflow';
+import type { FileTag } from '../billing/billing-service.js';
 import type { InvoiceEvent } from '../contract/invoice-event.js';
 import type { EnvironmentName, InvoiceState } from '../contract/names.js';
 import type { Attention, Knowledge } from './lifecycle.js';
@@ -30,6 +31,7 @@ export interface CarriedInvoice {
   readonly denials?: number;
   /** The file whose rows were refused, and how often the service was asked whether it has repaired it. */
   readonly refusedSha256?: string | null;
+  readonly refusedTag?: FileTag | null;
   readonly repairAsks?: number;
   /** Workflows that still have to be told what became of the invoice. */
   readonly owed: readonly string[];

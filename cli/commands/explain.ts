@@ -67,6 +67,7 @@ function asJson(row: Explanation) {
     event_timestamp: row.eventTimestamp,
     event_received_at: row.eventReceivedAt,
     event_sha256: row.eventSha256,
+    encoded_sha256: row.encodedSha256,
     workflow_run_id: row.workflowRunId,
     voided_at: row.voidedAt,
   };
@@ -87,11 +88,16 @@ function provedBy({ proof, hashFrom }: Explanation): string {
   return HASH_FROM[hashFrom ?? 'regenerate'];
 }
 
-function eventOf({ eventId, eventReceivedAt, eventSha256, sha256 }: Explanation): string {
-  if (eventId === null) return 'none';
-  const other =
-    eventSha256 === null || eventSha256 === sha256 ? '' : `; it announced another file, ${eventSha256}`;
-  return `${eventId}, received ${eventReceivedAt ?? '–'}${other}`;
+function eventOf(row: Explanation): string {
+  const { eventId, eventReceivedAt } = row;
+  return eventId === null ? 'none' : `${eventId}, received ${eventReceivedAt ?? '–'}${announcedBeside(row)}`;
+}
+
+/** What the event announced, where that is not the hash of the file itself. */
+function announcedBeside({ eventSha256, encodedSha256, sha256 }: Explanation): string {
+  if (eventSha256 === null || eventSha256 === sha256) return '';
+  if (eventSha256 === encodedSha256) return `; it announced the compressed form of the file, ${eventSha256}`;
+  return `; it announced another file, ${eventSha256}`;
 }
 
 function describe(row: Explanation): string {

@@ -1,6 +1,7 @@
 /** The client against a service that shares no line with it, and forgives nothing (private CA, three-second tokens). */
 
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -64,6 +65,32 @@ describe('against a foreign service', () => {
     });
     expect(await billing.exportCsv(invoiceId)).toEqual(file);
     expect((await readFile(await archive.localPath(file.sha256))).length).toBe(file.sizeBytes);
+    expect(await readdir(join(folder, 'tmp'))).toEqual([]);
+  });
+
+  test.each([
+    [
+      'a 304',
+      (request: IncomingMessage) => (request.headers['if-none-match'] === '"v1"' ? 304 : 200),
+      '"v1"',
+    ],
+    ['all of it under the same tag', () => 200, 'W/"v1"'],
+  ])('does not fetch an export a second time that the service answers with %s', async (_, statusOf, etag) => {
+    const { invoiceId } = await service.createInvoice();
+    await service.finalize(invoiceId);
+    service.play('export', ({ request, response, invoice }) => {
+      const status = statusOf(request);
+      response
+        .writeHead(status, { 'content-type': 'text/csv', etag })
+        .end(status === 304 ? '' : invoice?.csv);
+    });
+    const { tag, ...file } = await billing.exportCsv(invoiceId);
+    expect(tag).toEqual({ etag, lastModified: null });
+    const unless = { etag: '"v1"', lastModified: null };
+    await expect(billing.exportCsv(invoiceId, { unless })).rejects.toMatchObject({ code: 'not-modified' });
+    const other = { etag: '"v0"', lastModified: null };
+    expect(await billing.exportCsv(invoiceId, { unless: other })).toMatchObject(file);
+    service.play('export', null);
     expect(await readdir(join(folder, 'tmp'))).toEqual([]);
   });
 

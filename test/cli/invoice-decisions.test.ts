@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { takeLock } from '../../warehouse/duckdb/lock-file.js';
 import { dashboardOver } from '../dashboard/support.js';
 import { billsync } from '../support/processes/billsync.js';
 import { aCsv, anEvent, aWarehouse, loadCsv, type TestWarehouse } from '../warehouse/support.js';
@@ -44,12 +45,13 @@ afterAll(() => t.close());
 describe('a decision that only a person may take', () => {
   test('is refused with the reason when it cannot be taken', async () => {
     const because = ['--reason', 'it stands', '--yes'];
-    const [unknown, silent, unsure, empty, version] = await Promise.all([
+    const [unknown, silent, unsure, empty, version, older] = await Promise.all([
       run('restore', 'INV-nosuch', ...because),
       run('restore', NUMBER, '--yes'),
       run('restore', NUMBER, '--reason', 'it stands'),
       run('restore', NUMBER, '--reason', ' ', '--yes'),
       run('use-version', NUMBER, 'one', ...because),
+      run('use-version', NUMBER, '1', '--reason', 'it lacks a carrier'),
     ]);
     // One after the other: each holds the warehouse while it judges.
     const loaded = await run('restore', AWAY, ...because);
@@ -66,13 +68,18 @@ describe('a decision that only a person may take', () => {
     ]);
     expect([silent.exitCode, silent.stderr]).toEqual([2, expect.stringContaining('--reason')]);
     expect([unsure.exitCode, unsure.stderr]).toEqual([2, expect.stringContaining('add --yes')]);
+    expect(unsure.stderr).toContain('this cannot be undone');
+    expect([older.exitCode, older.stderr]).toEqual([2, expect.stringContaining('undoes it: add --yes')]);
+    expect(older.stderr).not.toContain('cannot be undone');
     expect([empty.exitCode, empty.stderr]).toEqual([2, expect.stringContaining('--reason is empty')]);
     expect([version.exitCode, version.stderr]).toEqual([2, expect.stringContaining('one is no version')]);
     expect([none.exitCode, none.stderr]).toEqual([3, expect.stringContaining('it has 1, 2')]);
   }, 90_000);
 
-  test('is said by --dry-run and not taken', async () => {
+  test('is said by --dry-run and not taken, also while a command holds the warehouse', async () => {
+    const held = await takeLock(join(t.dataDir, 'warehouse.lock'), { role: 'import', now: new Date() });
     const dry = await run('restore', NUMBER, '--reason', 'it stands', '--dry-run');
+    await held.release();
     expect(dry).toMatchObject({
       exitCode: 0,
       stderr: expect.stringContaining('Would do it: restore invoice INV-1'),

@@ -34,12 +34,23 @@ describe('parseToken (spec 2.1)', () => {
 
   test.each([
     ['an empty token', { ...token, access_token: '' }, 'access_token'],
-    ['no lifetime', { ...token, expires_in: undefined }, 'expires_in: missing'],
+    ['a lifetime that is none', { ...token, expires_in: 'soon' }, 'expires_in'],
     ['another type', { ...token, token_type: 'mac' }, 'token_type'],
     ['HTML', '<html>', 'not JSON'],
   ])('refuses %s', (_, body, message) => {
     expect(() => parseToken(bytes(body))).toThrow(MalformedAnswerError);
     expect(() => parseToken(bytes(body))).toThrow(message);
+  });
+
+  test.each([
+    [{ expires_in: '3600' }, 3600],
+    [{ expires_in: ' 3600.9 ' }, 3600],
+    [{ expires_in: 59.5 }, 59],
+    [{ expires_in: undefined }, 300],
+    [{ expires_in: null, token_type: null }, 300],
+    [{ token_type: ' Bearer ' }, 3],
+  ])('takes %j', (fields, seconds) => {
+    expect(parseToken(bytes({ ...token, ...fields })).expiresInSeconds).toBe(seconds);
   });
 
   test('never says what the token is', () => {
@@ -64,6 +75,32 @@ test('parseExportLocation reads the regenerate answer (spec 4.3)', () => {
   };
   expect(parseExportLocation(bytes(answer))).toEqual({ ...answer, fileHashSha256: 'a'.repeat(64) });
   expect(() => parseExportLocation(bytes({ ...answer, fileSizeBytes: null }))).toThrow('fileSizeBytes');
+});
+
+test.each([
+  ['wrapped', (answer: object) => ({ data: { export: answer } })],
+  ['in a list of one', (answer: object) => [answer]],
+  [
+    'in snake case, with numbers in quotes',
+    ({ presignedUrl, fileHashSha256 }: Record<string, unknown>) => ({
+      presigned_url: presignedUrl,
+      presigned_url_expires_at: '20261102T000000+0000',
+      file_hash_sha256: `sha256:${fileHashSha256}`,
+      file_size_bytes: '12',
+    }),
+  ],
+  ['without an end', (answer: object) => ({ ...answer, presignedUrlExpiresAt: null })],
+])('parseExportLocation reads one that is %s', (_, wrap) => {
+  const answer = {
+    presignedUrl: 'https://s.example/a?sig=1',
+    presignedUrlExpiresAt: '2026-11-02T00:00:00Z',
+    fileHashSha256: 'A'.repeat(64),
+    fileSizeBytes: 12,
+  };
+  const { presignedUrlExpiresAt: end, ...rest } = parseExportLocation(bytes(wrap(answer)));
+  const { presignedUrlExpiresAt: _end, ...expected } = answer;
+  expect(rest).toEqual({ ...expected, fileHashSha256: 'a'.repeat(64) });
+  expect(Date.parse(end)).toBeGreaterThanOrEqual(Date.parse(answer.presignedUrlExpiresAt));
 });
 
 describe('parseDetails (spec 4.4, shape not shown)', () => {

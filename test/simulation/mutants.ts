@@ -1,15 +1,24 @@
 /**
- * Workflows that are broken on purpose: a simulation that lets one of them pass proves nothing.
+ * Workflows, and a rebuild, that are broken on purpose: a simulation that lets one of them pass proves nothing.
  *
  * Many a break of one line does no harm to an invoice's end, and is no mutant for that reason: the ledger tells a run
  * what it forgot, a load looks at the void by itself, reconciliation asks what nobody asked.
  */
 
-interface Mutant {
+import type { Fact } from '../../archive/archive.js';
+
+interface CodeMutant {
   /** A piece of the bundle, which must be there exactly once. */
   readonly find: string;
   readonly replace: string;
 }
+
+/** A kind of fact that the warehouse knows until it is made again. */
+interface ForgetfulMutant {
+  readonly forgets: Fact['kind'];
+}
+
+type Mutant = CodeMutant | ForgetfulMutant;
 
 export const MUTANTS = {
   /** Whatever is loaded is good enough, whatever was announced since. */
@@ -33,13 +42,23 @@ export const MUTANTS = {
     replace:
       'if (state === this.shownState || globalThis.__TEMPORAL_ACTIVATOR__.info.unsafe.isReplaying) return;',
   },
+  /** What a person decided is gone with the warehouse. */
+  'restore-forgotten': { forgets: 'restored' },
 } as const satisfies Record<string, Mutant>;
 
 export type MutantName = keyof typeof MUTANTS;
 
+/** The kind of fact that a mutant's rebuild leaves out; null: none. */
+export function forgottenBy(name: MutantName | undefined): Fact['kind'] | null {
+  const mutant: Mutant | null = name === undefined ? null : MUTANTS[name];
+  return mutant !== null && 'forgets' in mutant ? mutant.forgets : null;
+}
+
 /** @throws Error the piece is not there once: then the mutant has to follow the code */
 export function mutated(code: string, name: MutantName): string {
-  const { find, replace } = MUTANTS[name];
+  const mutant: Mutant = MUTANTS[name];
+  if ('forgets' in mutant) return code;
+  const { find, replace } = mutant;
   if (code.split(find).length !== 2) throw new Error(`Mutant ${name} does not fit the code any more.`);
   return code.replace(find, () => replace);
 }

@@ -5,7 +5,7 @@
 
 import { workflowBundle } from '../../worker/workflow-bundle.js';
 import { checkInvariants, type Truth } from '../support/invariants/invariants.js';
-import { type MutantName, mutated } from './mutants.js';
+import { forgottenBy, type MutantName, mutated } from './mutants.js';
 import { type Story, simulate } from './simulate.js';
 import { openSimulatedProduct, type SimulatedProduct } from './simulated-product.js';
 import { createWorkflowSandbox } from './workflow-sandbox.js';
@@ -13,7 +13,7 @@ import { createWorkflowSandbox } from './workflow-sandbox.js';
 export interface SeedRange {
   readonly from: number;
   readonly count: number;
-  /** Breaks the workflows' code on purpose. */
+  /** Breaks the workflows' code, or the rebuild, on purpose. */
   readonly mutant?: MutantName;
   /** Ends with the first seed that fails. */
   readonly isFirstEnough?: boolean;
@@ -46,7 +46,7 @@ export async function runSeeds(range: SeedRange): Promise<Verdict> {
   let [seeds, invoices, acknowledged, replays] = [0, 0, 0, 0];
   const isOver = (): boolean => range.isFirstEnough === true && failures.length > 0;
   for (let from = range.from; from < end && !isOver(); from += SEEDS_PER_HOUSE) {
-    const product = await openSimulatedProduct();
+    const product = await openSimulatedProduct(forgottenBy(mutant));
     const activityNames = Object.keys(product.activities());
     const mutate = (code: string): string => (mutant === undefined ? code : mutated(code, mutant));
     const sandbox = await createWorkflowSandbox({ codePath, activityNames, mutate });

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { createBillingActivities, createWarehouseActivities } from '../../activities/create-activities.js';
-import type { Archive } from '../../archive/archive.js';
+import type { Archive, Fact } from '../../archive/archive.js';
 import { openFolderArchive } from '../../archive/folder-archive.js';
 import type { BillingService } from '../../billing/billing-service.js';
 import { loadSettings } from '../../config/load-settings.js';
@@ -18,6 +18,7 @@ import { type Inbox, openInbox } from '../../inbox/inbox.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import { createMetrics } from '../../ops/metrics.js';
 import { openWarehouse } from '../../warehouse/open-warehouse.js';
+import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.js';
 import type { DueInvoice, Warehouse } from '../../warehouse/warehouse.js';
 
 /** What one seed lends the product while it plays. */
@@ -39,17 +40,23 @@ export interface SimulatedProduct {
   letTo(tenant: Tenant): void;
   /** Closes what a worker holds and opens it again, as the next process would find it. */
   restart(): Promise<void>;
+  /** The warehouse is made again from the archive alone, and worked with from then on. */
+  rebuild(): Promise<void>;
   close(): Promise<void>;
 }
 
 export const PARTNER_ID = '99999999-9999-4999-8999-999999999999';
 const log = pino({ level: 'silent' });
 
-export async function openSimulatedProduct(): Promise<SimulatedProduct> {
+/** @param forgets a kind of fact that a rebuild does not take in, as a broken one would not */
+export async function openSimulatedProduct(forgets: Fact['kind'] | null = null): Promise<SimulatedProduct> {
   const dataDir = mkdtempSync(join(memoryFolder() ?? tmpdir(), 'simulation-'));
   const env = { BILLSYNC_DATA_DIR: dataDir, BILLSYNC_PARTNER_ID: PARTNER_ID };
   const settings = loadSettings({ cwd: dataDir, env });
   const archive = await openFolderArchive(join(dataDir, 'archive'));
+  async function* factsAfter(...asked: Parameters<Archive['factsAfter']>) {
+    for await (const told of archive.factsAfter(...asked)) if (told.fact.kind !== forgets) yield told;
+  }
   const inbox = await openInbox(join(dataDir, 'inbox'));
   const quarantine = await openQuarantine(join(dataDir, 'quarantine'));
   let tenant: Tenant | null = null;
@@ -100,6 +107,15 @@ export async function openSimulatedProduct(): Promise<SimulatedProduct> {
       await warehouse.close();
       warehouse = await open();
       activities = build();
+    },
+    async rebuild() {
+      await warehouse.close();
+      try {
+        await rebuildWarehouse({ settings, archive: lazy(() => archive, { factsAfter }), log, now });
+      } finally {
+        warehouse = await open();
+        activities = build();
+      }
     },
     async close() {
       await warehouse.close();

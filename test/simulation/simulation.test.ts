@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { workflowBundle } from '../../worker/workflow-bundle.js';
-import { MUTANTS, type MutantName, mutated } from './mutants.js';
+import { forgottenBy, MUTANTS, type MutantName, mutated } from './mutants.js';
 import { runSeeds } from './run-seeds.js';
 
 describe('simulation', () => {
@@ -31,9 +31,16 @@ describe('simulation', () => {
     expect(failures[0]?.wrong[0]).toContain('NonDeterminismError');
   }, 60_000);
 
+  test('notices a rebuild that forgets what a person decided', async () => {
+    const { failures } = await runSeeds({ from: 4, count: 1, mutant: 'restore-forgotten' });
+    expect(failures[0]?.wrong[0]).toContain('RebuildLossError');
+  }, 60_000);
+
   test('every mutant fits the code that it breaks', async () => {
     const { codePath } = await workflowBundle(false);
     const code = await readFile(codePath, 'utf8');
-    for (const name of Object.keys(MUTANTS) as MutantName[]) expect(mutated(code, name)).not.toBe(code);
+    for (const name of Object.keys(MUTANTS) as MutantName[]) {
+      expect(mutated(code, name) === code).toBe(forgottenBy(name) !== null);
+    }
   });
 });

@@ -2,6 +2,7 @@
 
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
+import type { ExportCsvResult } from '../../activities/export-csv.js';
 import type { LoadInvoiceResult } from '../../activities/load-invoice.js';
 import type { RegenerateUrlResult } from '../../activities/regenerate-url.js';
 import { eventually } from '../support/eventually.js';
@@ -221,6 +222,37 @@ describe.concurrent('invoice', () => {
       ...['recordEvent', 'downloadCsv', 'loadInvoice', 'parkInvoice'],
       ...['regenerateUrl', 'regenerateUrl', 'regenerateUrl', 'resumeInvoice', 'downloadCsv', 'loadInvoice'],
     ]);
+  });
+
+  test('asks for another export than the refused one, where there is only export-csv', async () => {
+    const tag = { etag: '"v1"', lastModified: null };
+    const asked: unknown[] = [];
+    const answer = inTurn<ExportCsvResult>(
+      { outcome: 'fetched', sha256: 'c'.repeat(64), sizeBytes: 9, tag },
+      { outcome: 'not-modified' },
+      { outcome: 'fetched', sha256: 'd'.repeat(64), sizeBytes: 9 },
+    );
+    const world = aWorld({
+      downloadCsv: async () => ({ outcome: 'url-refused', message: '403' }),
+      regenerateUrl: async () => ({ outcome: 'not-exported' }),
+      async exportCsv(request) {
+        asked.push(request.unless);
+        return answer();
+      },
+      loadInvoice: inTurn<LoadInvoiceResult>(
+        { outcome: 'rejected', reason: 'line 17' },
+        { outcome: 'loaded', shipments: 2 },
+      ),
+    });
+    await play(
+      world,
+      async (stage) => {
+        await stage.send(finalized());
+        expect(await stage.result()).toMatchObject({ state: 'loaded', sha256: 'd'.repeat(64) });
+      },
+      { repairAfter: ['50 ms', '80 ms'] },
+    );
+    expect(asked.slice(0, 3)).toEqual([undefined, tag, tag]);
   });
 
   test('does not take a file for an approval when the status is a word that nobody knows', async () => {

@@ -42,6 +42,8 @@ export interface Explanation {
   readonly eventReceivedAt: string | null;
   /** The hash that this event announced, which need not be the file's. */
   readonly eventSha256: string | null;
+  /** The hash of the file as HTTP encoded it, where that was announced; else null. */
+  readonly encodedSha256: string | null;
   readonly workflowRunId: string | null;
   readonly voidedAt: string | null;
 }
@@ -136,6 +138,7 @@ function toExplanation(trackingNumber: string, row: Row): Omit<Explanation, 'lin
     eventTimestamp: text(row.event_timestamp),
     eventReceivedAt: text(row.event_received_at),
     eventSha256: text(row.event_sha256),
+    encodedSha256: text(row.encoded_sha256),
     workflowRunId: text(row.workflow_run_id),
     voidedAt: text(row.voided_at),
   };

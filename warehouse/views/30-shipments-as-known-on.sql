@@ -11,8 +11,4 @@ join current_loads_as_known_on(known_on) as c on c.load_id = r.load_id
 join invoice_state as i on i.invoice_id = c.invoice_id
 -- A column, since the instant may be a subquery, which no lambda takes.
 cross join (select utc_of(known_on) as instant) as k
-where (i.voided_at is null or i.voided_at > utc_of(known_on))
-    -- Nor between a void and the instant a person undid it.
-    and (i.past_voids is null or len(list_filter(
-        from_json(i.past_voids, '[{"voided_at": "TIMESTAMP", "restored_at": "TIMESTAMP"}]'),
-        lambda span: span.voided_at <= k.instant and span.restored_at > k.instant)) = 0);
+where void_since(i.voided_at, i.past_voids, k.instant) is null;

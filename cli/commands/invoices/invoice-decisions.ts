@@ -5,10 +5,10 @@ import type { Command } from 'commander';
 import type { Settings } from '../../../config/settings.js';
 import type { Decided, Decision } from '../../../warehouse/warehouse.js';
 import { CliError, EXIT } from '../../errors.js';
-import { confirm } from '../../terminal/confirm.js';
+import { CANNOT_BE_UNDONE, confirm } from '../../terminal/confirm.js';
 import { printable } from '../../terminal/terminal-text.js';
 import { contextOf, verb } from '../../verb.js';
-import { withWriter } from '../../writer.js';
+import { withWriter, workerIsRunning } from '../../writer.js';
 import { invoiceName } from './invoice-page.js';
 
 interface Flags {
@@ -28,7 +28,7 @@ export function restoreCommand(): Command {
     'billsync invoices restore INV-000042 --reason "the service confirmed by phone that it stands"',
   );
   return withFlags(command).action((wanted: string, flags: Flags, command: Command) =>
-    decide(command, { wanted, flags, wish: { kind: 'restore' }, what: 'Restore' }),
+    decide(command, { wanted, flags, wish: { kind: 'restore' }, what: 'Restore', after: CANNOT_BE_UNDONE }),
   );
 }
 
@@ -45,7 +45,8 @@ export function useVersionCommand(): Command {
       });
     }
     const wish = { kind: 'use-version', version: Number(versionText) } as const;
-    return decide(command, { wanted, flags, wish, what: `Count version ${versionText} of` });
+    const after = 'use-version with the version that counts now undoes it';
+    return decide(command, { wanted, flags, wish, what: `Count version ${versionText} of`, after });
   });
 }
 
@@ -63,6 +64,8 @@ async function decide(
     readonly flags: Flags;
     readonly wish: DecisionRequest;
     readonly what: string;
+    /** What becomes of it; asked with. */
+    readonly after: string;
   },
 ): Promise<void> {
   const { settings, output } = contextOf(command);
@@ -76,7 +79,7 @@ async function decide(
   const invoiceId = String(invoice.invoice_id);
   const name = `invoice ${invoiceName(invoice)}`;
   const isDryRun = flags.dryRun === true;
-  if (!isDryRun) await confirm(`${what} ${name} (${String(invoice.state)})?`, flags);
+  if (!isDryRun) await confirm(`${what} ${name} (${String(invoice.state)})?`, flags, asked.after);
   const decision: Decision = { ...wish, invoiceId, by: userInfo().username, reason, isDryRun };
   const decided = await take(settings, decision);
   if (decided.outcome !== 'done') throw refusal(decided, name);
@@ -88,6 +91,12 @@ async function decide(
 }
 
 async function take(settings: Settings, decision: Decision): Promise<Decided> {
+  // A lake has many writers and no lock to take.
+  if (decision.isDryRun && settings.warehouse.kind === 'duckdb' && !(await workerIsRunning(settings))) {
+    const { publishedPath } = await import('../../published.js');
+    const { rehearseDecision } = await import('../../../warehouse/trace/rehearse-decision.js');
+    return rehearseDecision(publishedPath(settings), decision);
+  }
   return withWriter(settings, {
     role: 'decide',
     async ask(client) {

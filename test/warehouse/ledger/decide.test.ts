@@ -94,6 +94,16 @@ describe('a void that rests on an event alone', () => {
         ),
       );
     const before = await answers();
+    const voids = () =>
+      Promise.all(
+        instants.map((instant) =>
+          ask(
+            path,
+            `select count(*)::integer as rows from voided_shipments_as_known_on(timestamp '${instant}')`,
+          ),
+        ),
+      );
+    expect(await voids()).toEqual([[{ rows: 0 }], [{ rows: 1 }], [{ rows: 0 }]]);
     expect(before).toEqual([[{ cost: '9.1600' }], [{ cost: null }], [{ cost: '9.1600' }]]);
     await t.warehouse.close();
     await rebuildWarehouse({ settings: t.settings, archive: t.archive, log: silent });

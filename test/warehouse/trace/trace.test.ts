@@ -175,6 +175,19 @@ describe('explainTracking', () => {
   );
 });
 
+describe('explainTracking of a file that HTTP compresses', () => {
+  test('says that the event announced it, in its compressed form', async () => {
+    const encodedSha256 = 'e'.repeat(64);
+    const event = anEvent('invoice_finalized', { fileHashSha256: encodedSha256 });
+    await t.warehouse.recordEvents([event]);
+    const announcedSha256 = sha256(aCsv());
+    await loadCsv(t, aCsv(), { eventId: event.eventId, announcedSha256, encodedSha256, source: 'event' });
+    const { path: databasePath } = await t.warehouse.publish();
+    const [found] = await explainTracking({ databasePath, archive: null, trackingNumber: '1Z0' });
+    expect(found).toMatchObject({ proof: 'hash', hashFrom: 'event', eventId: event.eventId, encodedSha256 });
+  });
+});
+
 describe('level_cross_check', () => {
   test('finds what is billed on one level only, and what differs', async () => {
     const partner = '22222222-2222-4222-8222-222222222222';

@@ -1,27 +1,30 @@
 -- From a tracking number to everything that stands behind its rows, all versions and voided invoices included. The event
--- is the one that announced the file's hash; where none did, the one that the file was asked for by.
+-- is the one that announced the file's hash, or the hash of the file as HTTP encoded it; where none did, the one that the
+-- file was asked for by.
+with announcements as (
+    select invoice_id, announced_sha256, arg_min(event_id, received_at) as event_id
+    from event_ledger
+    where verdict = 'accepted' and announced_sha256 is not null
+    group by invoice_id, announced_sha256
+)
 select
     v.invoice_id::varchar as invoice_id, v.invoice_number, v.tenant, v.carrier, v.ship_date::varchar as ship_date,
     v.billing_cost::varchar as billing_cost, v.currency_code, v.row_number, v.version, v.is_current,
     v.file_sha256, l.file_size_bytes::double as file_size_bytes, l.file_source, f.came_from,
     iso(f.first_had_at) as file_had_at, iso(l.loaded_at) as loaded_at,
     n.event_id, iso(n.event_timestamp) as event_timestamp, iso(n.received_at) as event_received_at,
-    n.announced_sha256 as event_sha256,
-    case when e.event_id is not null then 'event' when l.announced_sha256 = l.file_sha256 then 'regenerate' end as hash_from,
+    n.announced_sha256 as event_sha256, l.encoded_sha256,
+    case when coalesce(e.event_id, c.event_id) is not null then 'event' when l.announced_sha256 = l.file_sha256 then 'regenerate' end as hash_from,
     l.workflow_run_id, i.state, iso(i.voided_at) as voided_at,
-    case when e.event_id is not null or l.announced_sha256 = l.file_sha256 then 'hash'
+    case when coalesce(e.event_id, c.event_id) is not null or l.announced_sha256 = l.file_sha256 then 'hash'
         when i.proof = 'header' and v.is_current then 'header' else 'unproved' end as proof
 from shipment_versions as v
 join loads as l on l.load_id = v.load_id
 join invoice_state as i on i.invoice_id = v.invoice_id
 left join files as f on f.file_sha256 = v.file_sha256 and f.invoice_id = v.invoice_id
-left join (
-    select invoice_id, announced_sha256, arg_min(event_id, received_at) as event_id
-    from event_ledger
-    where verdict = 'accepted' and announced_sha256 is not null
-    group by invoice_id, announced_sha256
-) as e on e.invoice_id = v.invoice_id and e.announced_sha256 = v.file_sha256
-left join event_ledger as n on n.event_id = coalesce(e.event_id, l.event_id)
+left join announcements as e on e.invoice_id = v.invoice_id and e.announced_sha256 = v.file_sha256
+left join announcements as c on c.invoice_id = v.invoice_id and c.announced_sha256 = l.encoded_sha256
+left join event_ledger as n on n.event_id = coalesce(e.event_id, c.event_id, l.event_id)
 where v.tracking_number = $tracking_number
 order by v.is_current desc, v.invoice_id, v.version desc, v.row_number
 limit 1000

@@ -1,0 +1,28 @@
+/** Tells people while the disk has too little room for a file, though it need not be full: other files may well fit. */
+
+import { DiskFullError } from '../billing/errors.js';
+import { NoDiskSpaceError } from '../warehouse/errors.js';
+import type { BillingDependencies } from './dependencies.js';
+
+const ALERT_KEY = 'disk/no-room';
+
+/** Runs `work`, which writes a file; what fits after one did not takes the alert back. */
+export async function alertingNoRoom<T>(
+  { raise, resolve }: BillingDependencies['alerts'],
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    const done = await work();
+    resolve(ALERT_KEY);
+    return done;
+  } catch (error) {
+    if (error instanceof DiskFullError || error instanceof NoDiskSpaceError) {
+      raise({
+        key: ALERT_KEY,
+        title: 'The disk has too little room for a file of an invoice',
+        detail: `${error.message} Make room; it then goes on by itself.`,
+      });
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,19 @@
+/** What a decision of a person would come to, checked on the published copy: nobody's lock is taken, nothing is written. */
+
+import { tmpdir } from 'node:os';
+import { openForReading } from '../lake/lake-source.js';
+import { checkDecision } from '../ledger/decide.js';
+import { readInvoiceLines } from '../ledger/invoice-states.js';
+import type { Decided, Decision } from '../warehouse.js';
+
+export async function rehearseDecision(publishedPath: string, asked: Decision): Promise<Decided> {
+  const invoiceId = asked.invoiceId.toLowerCase();
+  const database = await openForReading(publishedPath, tmpdir());
+  try {
+    const lines = await database.use((session) => readInvoiceLines(session, [invoiceId]));
+    const now = new Date().toISOString();
+    return checkDecision({ ...asked, invoiceId }, lines.get(invoiceId), now).decided;
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,14 @@
+-- The other half: the rows that would have counted at an instant, had their invoice not been void then.
+create or replace macro voided_shipments_as_known_on(known_on) as table
+select
+    r.tenant, i.tenant_id, i.partner_tenant_id, i.invoice_id, i.invoice_number,
+    coalesce(i.invoice_level, 'unknown') as invoice_level,
+    {{r.cells but tenant}}, r.row_number, l.file_sha256,
+    l.loaded_at at time zone 'UTC' as loaded_at, r.added_columns, i.partner_id,
+    void_since(i.voided_at, i.past_voids, k.instant) at time zone 'UTC' as voided_at
+from shipment_rows as r
+join loads as l on l.load_id = r.load_id
+join current_loads_as_known_on(known_on) as c on c.load_id = r.load_id
+join invoice_state as i on i.invoice_id = c.invoice_id
+cross join (select utc_of(known_on) as instant) as k
+where void_since(i.voided_at, i.past_voids, k.instant) is not null;
