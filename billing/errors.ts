@@ -220,7 +220,6 @@ export class SizeMismatchError extends BillingError {
 
 /** The service still has the file that we have; nothing was sent. */
 export class NotModifiedError extends BillingError {
-  override readonly name = 'NotModifiedError';
   readonly code = 'not-modified';
 
   constructor(invoiceId: string) {
