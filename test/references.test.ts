@@ -81,6 +81,19 @@ describe('references', () => {
     ).toEqual([]);
   });
 
+  test('a file that a document names in code exists', () => {
+    const paths = /`([a-z]+\/(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:ts|sql|md|eta|jsonc?|yml))`/g;
+    const missing = files
+      .filter(({ path }) => path.endsWith('.md') && path !== 'docs/sandbox-choices.md')
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(paths)]
+          .filter(([, named = '']) => existsSync(join(root, named.split('/')[0] ?? '')))
+          .filter(([, named = '']) => !existsSync(join(root, named)))
+          .map(([, named]) => `${path}: ${named}`),
+      );
+    expect(missing).toEqual([]);
+  });
+
   test('a link in a document leads to a file, and its anchor to a heading', () => {
     const broken = files
       .filter(({ path }) => path.endsWith('.md'))
