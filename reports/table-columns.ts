@@ -50,6 +50,7 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
     { name: 'currency_code', kind: 'currency' },
     { name: 'amount', kind: 'decimal' },
     { name: 'paid_on', kind: 'date', may: 'be missing' },
+    { name: 'tenant', kind: 'text', may: 'be missing' },
   ],
   statements: [
     { name: 'carrier', kind: 'text' },

@@ -90,12 +90,12 @@ function add(sum: Sum, row: BilledRow): void {
   else sum.pounds += tenThousandths(row.billableWeight);
 }
 
-/** Kilograms become pounds at 2.2046226218, after summing; every quotient is rounded once, half away from zero. */
+/**
+ * Kilograms become pounds at 2.2046226218, after summing; every quotient is rounded once, half away from zero, and a cost
+ * is divided by pounds that were not rounded.
+ */
 function totalOf(sum: Sum): BilledTotal {
-  const pounds =
-    sum.weighed === 0n
-      ? null
-      : sum.pounds + roundedQuotient(sum.kilograms * 22_046_226_218n, 10_000_000_000n);
+  const exactPounds = sum.pounds * 10_000_000_000n + sum.kilograms * 22_046_226_218n;
   return {
     key: sum.key,
     currency_code: sum.currencyCode,
@@ -103,9 +103,9 @@ function totalOf(sum: Sum): BilledTotal {
     shipments: String(sum.shipments),
     billing_cost: decimal(sum.cost),
     cost_per_shipment: decimal(roundedQuotient(sum.cost, BigInt(sum.packages.size))),
-    billable_weight_lb: pounds === null ? null : decimal(pounds),
+    billable_weight_lb: sum.weighed === 0n ? null : decimal(roundedQuotient(exactPounds, 10_000_000_000n)),
     cost_per_lb:
-      pounds === null || pounds === 0n ? null : decimal(roundedQuotient(sum.cost * 10_000n, pounds)),
+      exactPounds === 0n ? null : decimal(roundedQuotient(sum.cost * 100_000_000_000_000n, exactPounds)),
     packages: String(sum.packages.size),
   };
 }

@@ -28,6 +28,7 @@ with billed as (
     select
         month_of(start) as month,
         lower(tenant) as tenant,
+        lower(tenant_id) as tenant_id,
         lower(carrier) as carrier,
         currency_code,
         cast(sum(shipments) as bigint) as shipments,
@@ -36,7 +37,11 @@ with billed as (
     group by all
 ),
 budgets as (
-    select month, tenant, carrier, currency_code, sum(amount) as amount from budget group by all
+    select
+        month, lower(tenant) as tenant_name, lower(carrier) as carrier_name, currency_code,
+        min(tenant) as tenant, min(carrier) as carrier, sum(amount) as amount
+    from budget
+    group by month, tenant_name, carrier_name, currency_code
 ),
 -- What each line of the budget is for, by currency.
 matched as (
@@ -51,11 +56,11 @@ matched as (
         sum(s.billing_cost) as billing_cost
     from budgets as b
     left join billed as s
-        on s.month = b.month and (b.tenant is null or s.tenant = lower(b.tenant))
-        and (b.carrier is null or s.carrier = lower(b.carrier))
+        on s.month = b.month and (b.tenant is null or b.tenant_name in (s.tenant, s.tenant_id))
+        and (b.carrier is null or s.carrier = b.carrier_name)
     group by all
 ),
--- The rate of the month itself before one for all; the least where a file states several.
+-- The rate of the month itself before one for all.
 rated as (
     select
         m.*,

@@ -1,6 +1,6 @@
 -- title: Does what we were billed agree with each carrier's own statement?
 -- purpose: Month end, 1
--- grain: carrier, carrier invoice date, currency
+-- grain: carrier (in any case), carrier invoice date, currency
 -- source: statements
 -- means: the lines are added up by the carrier's invoice date (the column Carrier Invoice Date of the file) and
 --   compared with what the carrier's statement says (--statements FILE; carriers in any case; several lines of one
@@ -27,7 +27,8 @@
 --   ups | | 1 | 4.0000 | | | not stated
 with billed as (
     select
-        carrier,
+        lower(carrier) as name,
+        min(carrier) as carrier,
         carrier_invoice_date,
         currency_code,
         count(distinct invoice_id) as invoices,
@@ -36,24 +37,20 @@ with billed as (
         sum(billing_cost) as billing_cost,
         credits_of(billing_cost) as credits
     from selected_shipments
-    group by all
+    group by name, carrier_invoice_date, currency_code
 ),
--- A carrier is called as our lines call it.
+-- A carrier is called as our lines call it, however many ways there are.
 names as (
-    select lower(carrier) as name, min(carrier) as carrier from billed group by all
+    select name, min(carrier) as carrier from billed group by all
 ),
 stated as (
     select
-        coalesce(n.carrier, s.carrier) as carrier,
-        s.carrier_invoice_date,
-        s.currency_code,
-        sum(s.amount) as amount
-    from statements as s
-    left join names as n on n.name = lower(s.carrier)
-    group by all
+        lower(carrier) as name, min(carrier) as carrier, carrier_invoice_date, currency_code, sum(amount) as amount
+    from statements
+    group by name, carrier_invoice_date, currency_code
 )
 select
-    coalesce(b.carrier, s.carrier) as carrier,
+    coalesce(n.carrier, s.carrier) as carrier,
     coalesce(b.carrier_invoice_date, s.carrier_invoice_date) as carrier_invoice_date,
     coalesce(b.currency_code, s.currency_code) as currency_code,
     coalesce(b.invoices, 0) as invoices,
@@ -71,5 +68,6 @@ select
     end as state
 from billed as b
 full join stated as s
-    on s.carrier = b.carrier and s.carrier_invoice_date = b.carrier_invoice_date and s.currency_code = b.currency_code
+    on s.name = b.name and s.carrier_invoice_date = b.carrier_invoice_date and s.currency_code = b.currency_code
+left join names as n on n.name = coalesce(b.name, s.name)
 order by currency_code, carrier, carrier_invoice_date nulls last

@@ -49,7 +49,8 @@ describe('totalsOf', () => {
         ...{
           cost_per_shipment: '9.0000',
           billable_weight_lb: '2.2046',
-          cost_per_lb: '4.0824',
+          // By 2.2046226218 lb; by the 2.2046 that are shown it would be 4.0824.
+          cost_per_lb: '4.0823',
           packages: '1',
         },
       },

@@ -3,6 +3,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ReportRow } from '../../reports/report-result.js';
 import {
+  costOf as cost,
+  grouped,
+  hundredthsText,
+  packagesOf,
+  percent,
+  plainZone,
+  ratedPounds,
+} from '../support/reports/plain-arithmetic.js';
+import {
   decimalText,
   type ReportsFixture,
   reportsFixture,
@@ -54,41 +63,10 @@ function exactPounds(...sizes: readonly Row[]): bigint | null {
   );
 }
 
-const cost = (members: readonly Row[]): bigint =>
-  members.reduce((sum, row) => sum + tenThousandths(row.cost), 0n);
-
 /** amount / units in ten-thousandths, both being ten-thousandths. */
 function ratio(amount: bigint, units: bigint | null): string | null {
   return units === null || units === 0n ? null : decimalText(roundedQuotient(amount * 10_000n, units));
 }
-
-/** Of nothing or of less, no part is a percentage. */
-function percent(part: bigint, whole: bigint): string | null {
-  if (whole <= 0n) return null;
-  const hundredths = roundedQuotient(part * 10_000n, whole);
-  const digits = String(hundredths < 0n ? -hundredths : hundredths).padStart(3, '0');
-  return `${hundredths < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
-}
-
-/** "Zone 5", "05" and "5" are 5; written anew here, without regard to the SQL. */
-function plainZone(zone: string | null): string | null {
-  if (zone === null) return null;
-  const digits = zone.toLowerCase().replace('zone', '').replace('-', '').trim();
-  return /^\d+$/.test(digits) ? String(Number(digits)) : zone.toUpperCase();
-}
-
-function grouped(members: readonly Row[], of: (row: Row) => readonly unknown[]): [unknown[], Row[]][] {
-  const groups = new Map<string, Row[]>();
-  for (const row of members) {
-    const key = JSON.stringify(of(row));
-    groups.set(key, [...(groups.get(key) ?? []), row]);
-  }
-  return [...groups].map(([key, group]) => [JSON.parse(key) as unknown[], group]);
-}
-
-/** Distinct tracking numbers, per carrier. */
-const packagesOf = (group: readonly Row[]): number =>
-  new Set(group.map((row) => JSON.stringify([row.carrier, row.tracking]))).size;
 
 /** The columns every cost report has. */
 function costColumns(group: readonly Row[]): Record<string, unknown> {
@@ -461,16 +439,3 @@ test('the seeded rows reach every branch above', () => {
   expect(rows.some((row) => whole(row) > 0n && row.cost.startsWith('-'))).toBe(true);
   expect(new Set(rows.map((row) => row.currency))).toEqual(new Set(['USD', 'EUR']));
 });
-
-/** Every begun pound counts, of pounds that were not rounded. */
-function ratedPounds(row: Row): number | null {
-  if (row.weight === null) return null;
-  const pound = row.unit === 'KG' ? 100_000_000_000_000n : 10_000n;
-  const weight = tenThousandths(row.weight) * (row.unit === 'KG' ? 22_046_226_218n : 1n);
-  return Number((weight + pound - 1n) / pound);
-}
-
-function hundredthsText(hundredths: bigint): string {
-  const digits = String(hundredths < 0n ? -hundredths : hundredths).padStart(3, '0');
-  return `${hundredths < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
-}

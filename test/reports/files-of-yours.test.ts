@@ -272,3 +272,32 @@ describe('any file', () => {
     expect(cells(result, 'carrier', 'own_cost', 'margin')).toEqual([['ups', '7.0000', '3.0000']]);
   });
 });
+
+describe('payments', () => {
+  const invoice = (tenant: string, due: string, cost: string) =>
+    anInvoice([aShipment({ tenant, cost })], { number: 'INV-1', due });
+  const owed = async (lines: readonly string[], filters = {}) => {
+    const payments = await table('payments', 'invoice_number,currency_code,amount,tenant', ...lines);
+    const invoices = [invoice('Acme', '2026-03-25', '100'), invoice('Beta', '2026-03-20', '100')];
+    const result = await askReport('register', invoices, { tables: { payments }, filters });
+    return cells(result, 'tenant', 'total', 'open_amount');
+  };
+
+  test('of a number that two invoices have are taken off once, from what is due first', async () => {
+    // Beta's is due first: 100 of 150 pay it, and 50 are left for Acme's.
+    const expected = [
+      ['Beta', '100.0000', '0.0000'],
+      ['Acme', '100.0000', '50.0000'],
+    ];
+    expect(await owed(['INV-1,USD,150,'])).toEqual(expected);
+    // The same whoever asks.
+    expect(await owed(['INV-1,USD,150,'], { tenants: ['Acme'] })).toEqual(expected.slice(1));
+  });
+
+  test('of a tenant by name or id are taken off its own invoice, and what is too much stays there', async () => {
+    expect(await owed(['INV-1,USD,130,ACME', 'INV-1,USD,-5,tenant-beta', 'INV-9,USD,7,'])).toEqual([
+      ['Beta', '100.0000', '105.0000'],
+      ['Acme', '100.0000', '-30.0000'],
+    ]);
+  });
+});
