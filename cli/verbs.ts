@@ -94,6 +94,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/events.js')).eventsCommand(),
   },
   {
+    name: 'sql',
+    summary: 'a question of your own to the published file, or the DuckDB shell on it',
+    section: 'Look',
+    load: async () => (await import('./commands/sql.js')).sqlCommand(),
+  },
+  {
     name: 'explain',
     summary: 'from a tracking number to its line, file, hash, event and workflow run',
     section: 'Look',

@@ -65,6 +65,18 @@ export class ReportFilterError extends BillsyncError {
   }
 }
 
+/** DuckDB does not take a person's own statement; the message is its own, one line. */
+export class SqlRefusedError extends BillsyncError {
+  readonly code = 'sql-refused';
+  override readonly exitCode = EXIT.usage;
+  constructor(cause: unknown) {
+    const words = cause instanceof Error ? cause.message : String(cause);
+    const [first = '', ...more] = words.split('\n').filter((line) => line.trim() !== '');
+    const hint = more.find((line) => /^(Candidate|Did you mean)/.test(line.trim()))?.trim();
+    super(first, { cause, hint: hint ?? '`billsync sql "show tables"` lists what there is' });
+  }
+}
+
 /** The time limit ran out and the query was stopped. */
 export class ReportInterruptedError extends BillsyncError {
   readonly code = 'interrupted';

@@ -18,7 +18,16 @@ const env = { BILLSYNC_DATA_DIR: dataDir };
 /** Roles that run until they are ended, and what only looks; anything else has to say what it would do. */
 const WRITES_NOTHING = new Set([
   ...['demo', 'up', 'webhook', 'worker', 'dashboard', 'temporal'],
-  ...['config show', 'doctor', 'invoices list', 'invoices show', 'events list', 'events show', 'explain'],
+  ...[
+    'config show',
+    'doctor',
+    'invoices list',
+    'invoices show',
+    'events list',
+    'events show',
+    'explain',
+    'sql',
+  ],
   ...['quarantine list', 'quarantine show', 'schedule show', 'verify', 'completion'],
 ]);
 

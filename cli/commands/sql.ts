@@ -1,0 +1,104 @@
+/** `billsync sql`: a question of one's own to the published file, or DuckDB's shell on it where there is one. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants, existsSync } from 'node:fs';
+import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Command } from 'commander';
+import { NotPublishedError } from '../../reports/errors.js';
+import { checkEnvironment } from '../environment-check.js';
+import { CliError, EXIT } from '../errors.js';
+import { contextOf, positiveInteger, verb, withJson } from '../verb.js';
+
+export function sqlCommand(): Command {
+  const command = verb(
+    'sql [statement]',
+    'Asks reports.duckdb a question of your own, read-only, with the macros of the reports. Without a statement opens\n' +
+      'the DuckDB shell on it, when `duckdb` is on PATH; `-` reads the statement from stdin.',
+    'billsync sql "select tenant, currency_code, sum(billing_cost) from tenant_shipments group by all"',
+  ).option('--limit <seconds>', 'stop after so long', positiveInteger, 60);
+  return withJson(command, { ndjson: true }).action(
+    async (statement: string | undefined, flags: { readonly limit?: number }, command: Command) => {
+      const { settings, output } = contextOf(command);
+      await checkEnvironment(settings);
+      const { publishedPath } = await import('../published.js');
+      const databasePath = publishedPath(settings);
+      if (!existsSync(databasePath)) throw new NotPublishedError(databasePath);
+      if (statement === undefined) {
+        process.exitCode = await openShell(databasePath, settings.warehouse.kind);
+        return;
+      }
+      const sql = statement === '-' ? await text(process.stdin) : statement;
+      const timeLimitMs = (flags.limit ?? 60) * 1000;
+      const { askSql } = await import('../../reports/ask-sql.js');
+      const { columns, rows } = await askSql({ databasePath, sql, timeLimitMs });
+      output.rows(
+        rows,
+        columns.map(({ name, isNumber }) => ({
+          title: name,
+          value: (row: Readonly<Record<string, unknown>>) => cellOf(row[name]),
+          align: isNumber ? ('right' as const) : ('left' as const),
+        })),
+        { empty: 'No row.' },
+      );
+    },
+  );
+}
+
+/** What is no text or number is shown as JSON. */
+function cellOf(value: unknown): string | number | null {
+  if (value === null || typeof value === 'string' || typeof value === 'number') return value;
+  return JSON.stringify(value);
+}
+
+/**
+ * The shell, reading only, in UTC and with the macros of the reports.
+ *
+ * @returns its exit code
+ * @throws CliError (exit 2) there is none, or the rows lie in a lake
+ */
+async function openShell(databasePath: string, kind: string): Promise<number> {
+  const shell = await findShell();
+  if (shell === null) {
+    throw new CliError(EXIT.usage, 'there is no `duckdb` on PATH, so no shell can be opened', {
+      hint: 'ask in one line, billsync sql "select …", or install the DuckDB command line, 1.5 or newer',
+    });
+  }
+  if (kind === 'ducklake') {
+    throw new CliError(EXIT.usage, 'the rows lie in a lake, which the shell has to attach first', {
+      hint: 'its statements stand in the table how_to_attach of reports.duckdb; billsync sql "select …" needs none',
+    });
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'billsync-sql-'));
+  try {
+    const init = join(folder, 'macros.sql');
+    await writeFile(init, await shellStart());
+    const child = spawn(shell, ['-readonly', '-cmd', `.read "${init}"`, databasePath], { stdio: 'inherit' });
+    const [code] = (await once(child, 'exit')) as [number | null];
+    return code ?? EXIT.checkFailed;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function shellStart(): Promise<string> {
+  const session = new URL('../../reports/session/', import.meta.url);
+  const parts = ['macros.sql', 'definitions.sql'].map((name) => readFile(new URL(name, session), 'utf8'));
+  return [`set TimeZone = 'UTC';`, ...(await Promise.all(parts))].join('\n');
+}
+
+async function findShell(): Promise<string | null> {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    const path = join(folder, 'duckdb');
+    if (folder === '') continue;
+    const isThere = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return path;
+  }
+  return null;
+}

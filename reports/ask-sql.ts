@@ -1,0 +1,75 @@
+/** One statement of a person's own, asked of the published file in the session that reports have: read-only, with their macros. */
+
+import { type DuckDBResultReader, DuckDBTypeId } from '@duckdb/node-api';
+import { asDamage } from '../ops/damaged-file.js';
+import { SqlRefusedError } from './errors.js';
+import { interruptible } from './interruptible.js';
+import { openPublishedFile } from './published-file.js';
+
+export interface SqlRequest {
+  /** `reports.duckdb`. */
+  readonly databasePath: string;
+  readonly sql: string;
+  readonly timeLimitMs: number;
+}
+
+export interface SqlAnswer {
+  readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[];
+  /** Decimals are exact text, whole numbers numbers (text beyond 2^53), instants ISO 8601 UTC; the rest as JSON has it. */
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+}
+
+/**
+ * @throws NotPublishedError: there is no published file yet
+ * @throws SqlRefusedError: DuckDB does not take the statement, in its words
+ * @throws ReportInterruptedError: the time limit ran out
+ */
+export async function askSql({ databasePath, sql, timeLimitMs }: SqlRequest): Promise<SqlAnswer> {
+  const file = await openPublishedFile(databasePath);
+  try {
+    const limit = { file, name: 'of this statement', timeLimitMs, deadline: Date.now() + timeLimitMs };
+    return await interruptible(limit, async () => {
+      try {
+        const statement = await file.connection.prepare(sql);
+        return answerOf(await statement.runAndReadAll());
+      } catch (error) {
+        if (/^(INTERRUPT|IO) Error/.test(error instanceof Error ? error.message : ''))
+          throw asDamage(error, databasePath);
+        throw new SqlRefusedError(error);
+      }
+    });
+  } finally {
+    file.close();
+  }
+}
+
+const WHOLE_NUMBERS: readonly DuckDBTypeId[] = [
+  ...[DuckDBTypeId.TINYINT, DuckDBTypeId.SMALLINT, DuckDBTypeId.INTEGER, DuckDBTypeId.BIGINT],
+  ...[DuckDBTypeId.UTINYINT, DuckDBTypeId.USMALLINT, DuckDBTypeId.UINTEGER, DuckDBTypeId.UBIGINT],
+  DuckDBTypeId.HUGEINT,
+];
+const FRACTIONS: readonly DuckDBTypeId[] = [DuckDBTypeId.DECIMAL, DuckDBTypeId.DOUBLE, DuckDBTypeId.FLOAT];
+
+function answerOf(reader: DuckDBResultReader): SqlAnswer {
+  const types = reader.columnTypes().map(({ typeId }) => typeId);
+  const names = reader.deduplicatedColumnNames();
+  return {
+    columns: names.map((name, index) => ({ name, isNumber: isNumber(types[index]) })),
+    rows: reader
+      .getRowsJson()
+      .map((cells) =>
+        Object.fromEntries(names.map((name, index) => [name, jsonOf(cells[index], types[index])])),
+      ),
+  };
+}
+
+function isNumber(type: DuckDBTypeId | undefined): boolean {
+  return type !== undefined && (WHOLE_NUMBERS.includes(type) || FRACTIONS.includes(type));
+}
+
+function jsonOf(value: unknown, type: DuckDBTypeId | undefined): unknown {
+  if (typeof value !== 'string' || type === undefined) return value ?? null;
+  if (WHOLE_NUMBERS.includes(type)) return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  if (type === DuckDBTypeId.TIMESTAMP_TZ) return value.replace(' ', 'T').replace(/\+00(:00)?$/, 'Z');
+  return value;
+}
