@@ -1,8 +1,9 @@
 /** The two Temporal workers of a process: `billing` for network work, `warehouse` beside the one writer. */
 
 import type { DataConverter } from '@temporalio/common';
-import { type NativeConnection, Worker } from '@temporalio/worker';
+import { type InjectedSinks, type NativeConnection, Worker } from '@temporalio/worker';
 import { activeTracing } from '../temporal/tracing.js';
+import type { InvoiceSinks } from '../workflows/messages.js';
 import { beatWhileRunning } from './beat-while-running.js';
 import { refuseUnencrypted } from './refuse-unencrypted.js';
 import type { WorkflowBundle } from './workflow-bundle.js';
@@ -21,6 +22,8 @@ export interface WorkerParts {
   /** By name; `createBillingActivities` and `createWarehouseActivities` make them. */
   readonly billing: object;
   readonly warehouse: object;
+  /** Told of an event of another invoice that was sent to this workflow; once, not when its history is read again. */
+  readonly onForeignEvent?: (workflowId: string) => void;
 }
 
 /** Zero, the default, cancels running activities the moment SIGTERM comes. */
@@ -43,7 +46,7 @@ export async function createWorkers(parts: WorkerParts): Promise<readonly [Worke
     workflowBundle: parts.bundle,
     dataConverter: parts.dataConverter,
     interceptors,
-    ...(tracing === null ? {} : { sinks: tracing.sinks }),
+    sinks: { ...tracing?.sinks, ...sinksOf(parts) },
     shutdownGraceTime: SHUTDOWN_GRACE,
     shutdownForceTime: SHUTDOWN_FORCE,
     // A cancelled download is told with its next heartbeat; the default throttle makes that 24 s.
@@ -64,4 +67,12 @@ export async function createWorkers(parts: WorkerParts): Promise<readonly [Worke
     maxConcurrentActivityTaskExecutions: 8,
   });
   return [billing, warehouse];
+}
+
+function sinksOf({ onForeignEvent }: WorkerParts): InjectedSinks<InvoiceSinks> {
+  return {
+    invoices: {
+      foreignEvent: { fn: ({ workflowId }) => onForeignEvent?.(workflowId), callDuringReplay: false },
+    },
+  };
 }

@@ -96,6 +96,7 @@ async function serve(options: PollOptions, signal: AbortSignal, onReady: () => v
       }),
       billing: options.billing,
       warehouse: options.warehouse,
+      onForeignEvent: (workflowId) => tellOfForeignEvent(workflowId, options.alerts),
     });
     const running = runAll(workers);
     running.catch(() => {}); // Awaited below; a failure before that must not count as unhandled.
@@ -132,6 +133,14 @@ function tellOfPayload(
     key: 'temporal/undecryptable',
     title: 'What stands in Temporal cannot be read with the keys that are set',
     detail: `${whose} waits: ${message} Set the key it was written with, beside the new one, in BILLSYNC_ENCRYPTION_KEY.`,
+  });
+}
+
+function tellOfForeignEvent(workflowId: string, alerts: Alerts): void {
+  alerts.raise({
+    key: 'temporal/foreign-event',
+    title: 'An event reached the workflow of another invoice and was not obeyed',
+    detail: `It was sent to ${workflowId}. Ours go where they belong, so it may be a copy that somebody made in Temporal: close its port to others.`,
   });
 }
 

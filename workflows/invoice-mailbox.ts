@@ -1,12 +1,13 @@
 /** What was said to an invoice workflow and not yet dealt with. Handlers only put it here: one that waits loses work. */
 
-import { getExternalWorkflowHandle, log, patched, setHandler } from '@temporalio/workflow';
+import { getExternalWorkflowHandle, log, patched, proxySinks, setHandler } from '@temporalio/workflow';
 import type { InvoiceEvent } from '../contract/invoice-event.js';
 import { isEventType } from '../contract/names.js';
 import {
   type BackfillReply,
   backfillReplySignal,
   type InvoiceInput,
+  type InvoiceSinks,
   type InvoiceStatus,
   invoiceEventSignal,
   type LookUpRequest,
@@ -14,6 +15,8 @@ import {
   retrySignal,
   statusQuery,
 } from './messages.js';
+
+const { invoices } = proxySinks<InvoiceSinks>();
 
 export interface Requests {
   readonly isLookUpWanted: boolean;
@@ -85,12 +88,14 @@ export class InvoiceMailbox {
   }
 
   /**
-   * Anything that reached us as a signal but is no event of this invoice is dropped: throwing would stall the run. Of an
-   * event that only a newer endpoint knows the type of, the service is asked what it came to.
+   * Anything that reached us as a signal but is no event of this invoice is dropped: throwing would stall the run. Nobody
+   * of ours sends one, so it may be a copy of what another invoice was told, and somebody is told. Of an event that only a newer endpoint knows the type of, the service is asked what it came to.
    */
   private post(event: unknown): void {
-    if (!isEventOf(this.invoiceId, event)) log.warn('a signal that is no event of this invoice was dropped');
-    else if (isEventType(event.eventType)) this.events.push(event);
+    if (!isEventOf(this.invoiceId, event)) {
+      log.warn('a signal that is no event of this invoice was dropped');
+      invoices.foreignEvent();
+    } else if (isEventType(event.eventType)) this.events.push(event);
     else if (patched('ask-about-unknown-event')) this.lookUp(undefined);
   }
 

@@ -1,6 +1,6 @@
 /** What can be said to a workflow and asked of it, and the inputs they start with. */
 
-import { defineQuery, defineSignal } from '@temporalio/workflow';
+import { defineQuery, defineSignal, type Sinks } from '@temporalio/workflow';
 import type { FileTag } from '../billing/billing-service.js';
 import type { InvoiceEvent } from '../contract/invoice-event.js';
 import type { EnvironmentName, InvoiceState } from '../contract/names.js';
@@ -81,3 +81,11 @@ export const retrySignal = defineSignal<[RetryRequest]>('retry');
 export const lookUpSignal = defineSignal<[LookUpRequest]>('lookUp');
 export const backfillReplySignal = defineSignal<[BackfillReply]>('backfillReply');
 export const statusQuery = defineQuery<InvoiceStatus>('status');
+
+/** What a worker is told beside the history (worker/create-workers.ts). */
+export interface InvoiceSinks extends Sinks {
+  readonly invoices: {
+    /** An event of another invoice was sent to this workflow. */
+    foreignEvent(): void;
+  };
+}

@@ -7,6 +7,7 @@ import { invoiceWorkflowId } from '../../contract/names.js';
 import { applySchedule, scheduleId, showSchedule } from '../../temporal/schedule.js';
 import { eventually } from '../support/eventually.js';
 import { anInvoiceRoute } from '../support/temporal/quick-route.js';
+import { foreignEvents } from '../support/temporal/temporal.js';
 import { anEvent, PARTNER_ID } from './invoice-builders.js';
 import type { InvoiceUnderTest } from './invoice-scenes.js';
 import { aWorld } from './scripted-world.js';
@@ -127,4 +128,20 @@ describe.concurrent('in clear text', () => {
     expect(await showSchedule(fixture.client, settings)).toMatchObject({ every: '3600 s', isPaused: false });
     await clear.schedule.getHandle(scheduleId('production')).delete();
   });
+});
+
+test('an event of another invoice is not obeyed though it is encrypted, and the worker is told of it once', async () => {
+  const world = aWorld();
+  await scenes.play(world, async (underTest) => {
+    await underTest.send(anEvent('invoice_created'));
+    await underTest.until('draft');
+    const { workflowId } = underTest.handle();
+    // As somebody sends it who copied the ciphertext from the history of another workflow.
+    await underTest.handle().signal('invoiceEvent', anEvent('invoice_voided'));
+    await eventually(async () => foreignEvents.includes(workflowId));
+    await underTest.send(anEvent('invoice_finalized'));
+    expect(await underTest.result()).toMatchObject({ state: 'loaded' });
+    expect(foreignEvents.filter((id) => id === workflowId)).toHaveLength(1);
+  });
+  expect(world.calls).not.toContain('voidInvoice');
 });

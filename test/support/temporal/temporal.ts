@@ -14,6 +14,9 @@ import './temporal-context.js';
 export const TEST_KEYS = [{ id: 'test', key: new Uint8Array(32).fill(7) }];
 export const NAMESPACE = 'default';
 
+/** Workflows of this process that were sent an event of another invoice. */
+export const foreignEvents: string[] = [];
+
 export interface TemporalForTests {
   readonly client: Client;
   readonly connection: Connection;
@@ -55,6 +58,7 @@ export async function startWorkers(
     bundle: { codePath: inject('workflowBundlePath') },
     dataConverter: createDataConverter(TEST_KEYS, { clearText: 'replace' }),
     ...activities,
+    onForeignEvent: (workflowId) => foreignEvents.push(workflowId),
   });
   const runs = workers.map((worker) => worker.run());
   return {
