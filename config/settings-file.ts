@@ -54,7 +54,8 @@ export function readSettingsFile(path: string, problems: SettingsProblem[]): Set
     return empty;
   }
   const { parseDocument } = laterRequire('yaml') as typeof import('yaml');
-  const document = parseDocument(source, { schema: 'failsafe', prettyErrors: true });
+  // Its warnings go to stderr and quote the source.
+  const document = parseDocument(source, { schema: 'failsafe', prettyErrors: true, logLevel: 'error' });
   const [syntaxError] = document.errors;
   if (syntaxError !== undefined) {
     const where = syntaxError.linePos?.[0];
@@ -63,7 +64,16 @@ export function readSettingsFile(path: string, problems: SettingsProblem[]): Set
     problems.push({ setting: path, message: `is not valid YAML${line} (${syntaxError.code})` });
     return empty;
   }
-  const content: unknown = document.toJS();
+  let content: unknown;
+  try {
+    content = document.toJS();
+  } catch {
+    // The error quotes the name, and a password that begins with * is one.
+    const message =
+      'has an alias (*name) without an anchor, or too many; put a value that begins with * in quotes';
+    problems.push({ setting: path, message });
+    return empty;
+  }
   if (content === null || content === '') return empty;
   if (typeof content !== 'object' || Array.isArray(content)) {
     problems.push({ setting: path, message: 'must be a mapping of settings, e.g. environment: test' });
@@ -85,7 +95,7 @@ function readMapping(file: SettingsFile, content: object, problems: SettingsProb
     if (variable === undefined) {
       const near = didYouMean(key, keys.keys());
       const hint = near === null ? '' : `; did you mean ${near}?`;
-      problems.push({ setting: `${key} in ${file.path}`, message: `is not a setting${hint}` });
+      problems.push({ setting: `${shownKey(key)} in ${file.path}`, message: `is not a setting${hint}` });
       continue;
     }
     const text = textOf(value);
@@ -96,6 +106,11 @@ function readMapping(file: SettingsFile, content: object, problems: SettingsProb
     }
   }
   return { ...file, texts, webhookPaths };
+}
+
+/** What is no name is not quoted: a colon in the wrong place makes a secret part of the key. */
+function shownKey(key: string): string {
+  return /^[\w.-]{1,60}$/.test(key) ? key : 'a key that is no name';
 }
 
 /** Key in the file → variable; secrets have a second key that names a file. */

@@ -125,6 +125,18 @@ describe('loadSettings', () => {
     expect(problems[0]).not.toMatch(/hunter2/);
   });
 
+  test.each([
+    ['a password that begins like an alias', 'environment: test\nclient_secret: *hunter2\n', /an alias/],
+    ['a key that holds the secret', 'environment: test\n"client_secret: hunter2": y\n', /no name/],
+    ['aliases that multiply', `a: &a [${'x,'.repeat(20)}x]\n${multiplied(9)}`, /an alias|not a setting/],
+  ])('refuses %s without quoting it', (_name, text, reason) => {
+    const cwd = folder();
+    writeFileSync(join(cwd, 'billsync.yaml'), text);
+    const problems = problemsOf(() => loadSettings({ cwd, env: {} })).join('\n');
+    expect(problems).toMatch(reason);
+    expect(problems).not.toMatch(/hunter2/);
+  });
+
   test('takes two passwords and two keys during a rotation, and headers line by line', () => {
     const key = Buffer.alloc(32, 7).toString('base64');
     const settings = loadSettings({
@@ -247,3 +259,12 @@ describe('a comma in the credentials of the webhook', () => {
     expect(webhook.credentials.basicAuth).toEqual([{ user: 'hook', password: 'a,b:c' }]);
   });
 });
+
+/** Each line holds the one before ten times: a few hundred bytes that are gigabytes once they are written out. */
+function multiplied(levels: number): string {
+  const names = 'abcdefghijk';
+  return Array.from(
+    { length: levels },
+    (_, nth) => `${names[nth + 1]}: &${names[nth + 1]} [${`*${names[nth]},`.repeat(9)}*${names[nth]}]\n`,
+  ).join('');
+}

@@ -16,18 +16,23 @@ export const quickCases = 200;
 
 /** Stands in every secret, in the middle of whatever is wrong with it. */
 const SECRET = 'sEcReT-4711';
+const SECRET_OF_FILE = 'FiLe-sEcReT';
 
 export async function open(): Promise<FuzzRun> {
   const folder = await makeMemoryFolder('fuzz-settings-');
   const path = join(folder, 'billsync.yaml');
   return {
     play(dice) {
-      writeFileSync(path, dice.chance(0.5) ? aFile(dice) : '');
+      // Damage may carry a secret of the file to where none is expected.
+      const isDamaged = dice.chance(0.15);
+      writeFileSync(path, dice.chance(0.5) ? aFile(dice, isDamaged) : '');
+      const secrets = isDamaged ? [SECRET] : [SECRET, SECRET_OF_FILE];
       try {
         loadSettings({ env: anEnvironment(dice), cwd: folder });
       } catch (error) {
         if (!(error instanceof SettingsError)) throw error;
-        if (error.message.includes(SECRET)) throw new Error(`A secret is quoted: ${error.message}`);
+        if (secrets.some((secret) => error.message.includes(secret)))
+          throw new Error(`A secret is quoted: ${error.message}`);
       }
     },
     close: () => rm(folder, { recursive: true }),
@@ -68,13 +73,13 @@ function likely(dice: Dice): string {
   ]);
 }
 
-function aFile(dice: Dice): Uint8Array {
+function aFile(dice: Dice, isDamaged: boolean): Uint8Array {
   const lines = Array.from({ length: dice.between(0, 6) }, () => {
     const { fileKey, secret } = dice.pick(SETTING_DEFINITIONS);
     const key = dice.chance(0.1) ? dice.pick(['webhook_paths', 'nosuch', '__proto__']) : fileKey;
     const value = dice.chance(0.5) ? likely(dice) : hostileJson(dice, 2);
-    return `${key}: ${secret ? JSON.stringify(`${SECRET}${value}`) : value}`;
+    return `${key}: ${secret ? JSON.stringify(`${SECRET_OF_FILE}${value}`) : value}`;
   });
   const bytes = Buffer.from(lines.join('\n'));
-  return dice.chance(0.3) ? damaged(dice, bytes) : bytes;
+  return isDamaged ? damaged(dice, bytes) : bytes;
 }
