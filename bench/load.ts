@@ -3,7 +3,7 @@
  * peer. Everything runs in processes of its own, in turn, round by round; ratios are taken within a round.
  */
 
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,7 @@ import { builtProgram } from '../scripts/built-program.js';
 import { installDlt } from './support/install-dlt.js';
 import { makeCsv } from './support/make-csv.js';
 import { type Rounds, ratio, ratioTable, type Sample } from './support/ratios.js';
+import { inTurn, missedOf, type Promised } from './support/rounds.js';
 import { runMeasured } from './support/run-measured.js';
 import { scanFile } from './support/scan-file.js';
 
@@ -25,13 +26,6 @@ interface Bench {
   readonly folder: string;
   readonly rows: number;
   readonly rounds: number;
-}
-
-/** A ratio that the project promises. */
-interface Promised {
-  readonly what: string;
-  readonly found: number;
-  readonly atMost: number;
 }
 
 const PARTS: Readonly<Record<string, (bench: Bench) => Promise<readonly Promised[]>>> = {
@@ -57,13 +51,7 @@ export async function main([
       const part = PARTS[name];
       if (part === undefined) throw new Error(`There is no part ${name}: ${Object.keys(PARTS).join(', ')}.`);
       const promises = await part({ csvPath, folder, rows: Number(rows), rounds: Number(rounds) });
-      for (const { what, found, atMost } of promises) {
-        const holds = found <= atMost;
-        process.stdout.write(
-          `${holds ? 'holds ' : 'MISSED'} ${what}: ${found.toFixed(2)}, promised ${atMost}\n`,
-        );
-        if (!holds) missed.push(what);
-      }
+      missed.push(...missedOf(promises));
       process.stdout.write('\n');
     }
   } finally {
@@ -163,24 +151,6 @@ async function peer(bench: Bench): Promise<readonly Promised[]> {
     found: ratio(rounds, { side: ours, floor, of: 'ms' }),
     atMost: 0.5,
   }));
-}
-
-type Sides = Readonly<Record<string, (folder: string) => Promise<Sample>>>;
-
-/** Round by round, so that whatever else the machine does meets all sides alike. Each side gets an empty folder. */
-async function inTurn({ folder, rounds }: Bench, sides: Sides): Promise<Rounds> {
-  const samples = new Map<string, Sample[]>(Object.keys(sides).map((side) => [side, []]));
-  for (let round = 0; round < rounds; round += 1) {
-    for (const [side, run] of Object.entries(sides)) {
-      const place = join(folder, 'side');
-      await mkdir(place, { recursive: true });
-      const sample = await run(place);
-      await rm(place, { recursive: true, force: true });
-      samples.get(side)?.push(sample);
-      process.stderr.write(`round ${round + 1} of ${rounds}: ${side}: ${Math.round(sample.ms)} ms\n`);
-    }
-  }
-  return samples;
 }
 
 async function loadOnce(

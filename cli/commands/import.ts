@@ -16,6 +16,7 @@ import { type CopyBegun, takeCopy } from '../../warehouse/import/take-copy.js';
 import type { Rejection, Warehouse } from '../../warehouse/warehouse.js';
 import { CliError, EXIT } from '../errors.js';
 import { counted, type Output } from '../terminal/output.js';
+import { paceOf } from '../terminal/pace.js';
 import { printable } from '../terminal/terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
 import { withWriter } from '../writer.js';
@@ -97,7 +98,8 @@ async function importAll(
 ): Promise<readonly Imported[]> {
   const [first] = requests;
   const progress = output.progress('Importing');
-  const onDone = (done: number): void => progress.update(done, requests.length, 'files');
+  const pace = paceOf('files');
+  const onDone = (done: number): void => progress.update(done, requests.length, pace(done, requests.length));
   let begun: CopyBegun | undefined;
   try {
     return await withWriter(settings, {
@@ -152,7 +154,7 @@ async function importHere(here: Here): Promise<readonly Imported[]> {
   const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now: () => new Date(), onDone };
   const asking = service === null ? deps : { ...deps, lookUp: (id: string) => lookUp(service, id) };
   try {
-    const results = await importFiles(asking, requests, [begun]);
+    const results = await importFiles(asking, requests, begun);
     if (requests.some(({ dryRun }) => dryRun !== true)) await warehouse.publish();
     return results;
   } finally {

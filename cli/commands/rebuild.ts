@@ -6,6 +6,7 @@ import type { Made, Rebuilt } from '../../warehouse/opening.js';
 import { commandLog } from '../ask-temporal.js';
 import { EXIT } from '../errors.js';
 import { counted, type Output } from '../terminal/output.js';
+import { paceOf } from '../terminal/pace.js';
 import { printable } from '../terminal/terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
 
@@ -32,13 +33,14 @@ export function rebuildCommand(): Command {
     const { RebuildLossError } = await import('../../warehouse/errors.js');
     const archive = await openArchive(settings);
     const progress = output.progress('Rebuilding');
+    const pace = paceOf('loads');
     const options = {
       settings,
       archive,
       log: commandLog(settings),
       acceptLoss: flags.acceptLoss === true,
       onProgress: ({ loadsDone, loadsOf }: { readonly loadsDone: number; readonly loadsOf: number }) =>
-        progress.update(loadsDone, loadsOf, 'loads'),
+        progress.update(loadsDone, loadsOf, pace(loadsDone, loadsOf)),
     };
     try {
       if (flags.dryRun === true) tellRehearsed(output, await rehearseRebuild(options));

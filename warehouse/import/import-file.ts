@@ -1,17 +1,17 @@
 /** Takes a CSV that a person exported by hand: the same scan, the same proof, the same load as a downloaded one. */
 
-import { createReadStream } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { basename } from 'node:path';
-import { parse } from 'csv-parse';
+import { parse } from 'csv-parse/sync';
 import type { Archive } from '../../archive/archive.js';
 import { CSV_HEADERS } from '../../contract/columns.js';
 import type { ArchivedFile } from '../../contract/csv-file.js';
+import { readForm } from '../../contract/csv-form.js';
 import type { InvoiceHeader } from '../../contract/invoice-event.js';
 import type { WebhookStatus } from '../../contract/names.js';
 import { printable } from '../../contract/printable.js';
 import type { Quarantine } from '../../contract/quarantine.js';
 import { uuidOrNull } from '../../contract/uuid-or-null.js';
-import { readFormOf } from '../csv/read-form.js';
 import { refusedByCells, refusedByScan } from '../load/refusal.js';
 import type { CheckOutcome, LoadOutcome, Rejection, Warehouse } from '../warehouse.js';
 import { holdRefused, type RefusedFile, releaseRefused } from './refused-files.js';
@@ -33,10 +33,12 @@ export interface ImportDeps {
   readonly dataDir: string;
   readonly now: () => Date;
   /** Asks the service for the header, when one is configured; null: it does not know the invoice. */
-  readonly lookUp?: (invoiceId: string) => Promise<{
-    readonly status: WebhookStatus | null;
-    readonly header: Partial<InvoiceHeader>;
-  } | null>;
+  readonly lookUp?: (invoiceId: string) => Promise<Details | null>;
+}
+
+interface Details {
+  readonly status: WebhookStatus | null;
+  readonly header: Partial<InvoiceHeader>;
 }
 
 export interface Imported {
@@ -57,36 +59,69 @@ export interface NamedCopy {
   readonly named: string | null;
 }
 
+/** What is known of a file before it is loaded, or only checked. */
+export interface ArchivedCopy extends NamedCopy {
+  /** null: the service was not asked, or does not know the invoice. */
+  readonly details: Details | null;
+}
+
 export async function importFile(deps: ImportDeps, request: ImportRequest): Promise<Imported> {
   const begun = takeCopy(deps.dataDir, request.path);
   try {
-    return await importCopy(deps, request, await nameCopy(request, await begun.taken));
+    const copy = await begun.taken;
+    return await loadCopy(deps, request, await archiveCopy(deps, request, nameCopy(request, copy)));
   } finally {
     await begun.discard();
   }
 }
 
 /** Reads which invoice a file is of, unless the person said. */
-export async function nameCopy(request: ImportRequest, copy: Copy): Promise<NamedCopy> {
-  const named = request.invoiceId ?? (await invoiceOf(copy.path));
+export function nameCopy(request: ImportRequest, copy: Copy): NamedCopy {
+  const named = request.invoiceId ?? invoiceOf(copy.path);
   return { copy, named, invoiceId: uuidOrNull(named ?? undefined) };
 }
 
-/** What is archived of it is moved away; the caller discards the rest. */
-export async function importCopy(
+/** Asks the service, and puts the file into the archive, unless it is only checked: it is moved away then. */
+export async function archiveCopy(
+  { lookUp, archive, now }: ImportDeps,
+  { path, dryRun = false }: ImportRequest,
+  named: NamedCopy,
+): Promise<ArchivedCopy> {
+  const { copy, invoiceId } = named;
+  if (invoiceId === null) return { ...named, details: null };
+  const details = (await lookUp?.(invoiceId)) ?? null;
+  if (dryRun) return { ...named, details };
+  await archive.putFile(copy.path, copy.file);
+  const { sha256, sizeBytes } = copy.file;
+  const at = now().toISOString();
+  await archive.putFact({
+    kind: 'file',
+    at,
+    invoiceId,
+    sha256,
+    sizeBytes,
+    source: 'file',
+    from: basename(path),
+  });
+  return { ...named, details };
+}
+
+export async function loadCopy(
   deps: ImportDeps,
-  request: ImportRequest,
-  { copy: { path, file }, invoiceId, named }: NamedCopy,
+  { dryRun = false }: ImportRequest,
+  { copy: { path, file }, invoiceId, named, details }: ArchivedCopy,
 ): Promise<Imported> {
+  const { warehouse } = deps;
   const { sha256, sizeBytes, scan } = file;
   const told = { invoiceId, sha256, sizeBytes, records: scan.records };
   if (invoiceId === null) return { ...told, outcome: await refusedUnnamed(file, path, named) };
-  const details = (await deps.lookUp?.(invoiceId)) ?? null;
-  if (request.dryRun === true) {
-    return { ...told, outcome: await deps.warehouse.judge({ invoiceId, file, csvPath: path, details }) };
-  }
-  if (details !== null) await deps.warehouse.recordDetails({ invoiceId, ...details });
-  const outcome = await archiveAndLoad(deps, { copy: path, invoiceId, from: basename(request.path) }, file);
+  if (dryRun) return { ...told, outcome: await warehouse.judge({ invoiceId, file, csvPath: path, details }) };
+  if (details !== null) await warehouse.recordDetails({ invoiceId, ...details });
+  else await warehouse.ingestArchive();
+  const outcome = await warehouse.load({
+    ...{ invoiceId, sha256, source: 'file' },
+    ...{ announcedSha256: null, eventId: null, workflowRunId: null },
+  });
   await holdOrRelease(deps, { invoiceId, sha256, sizeBytes, eventId: null }, outcome);
   return { ...told, outcome };
 }
@@ -103,60 +138,34 @@ async function holdOrRelease(
   }
 }
 
-async function archiveAndLoad(
-  { warehouse, archive, now }: ImportDeps,
-  { copy, invoiceId, from }: { readonly copy: string; readonly invoiceId: string; readonly from: string },
-  file: ArchivedFile,
-): Promise<LoadOutcome> {
-  await archive.putFile(copy, file);
-  const { sha256, sizeBytes } = file;
-  await archive.putFact({
-    kind: 'file',
-    at: now().toISOString(),
-    invoiceId,
-    sha256,
-    sizeBytes,
-    source: 'file',
-    from,
-  });
-  await warehouse.ingestArchive();
-  return warehouse.load({
-    invoiceId,
-    sha256,
-    source: 'file',
-    announcedSha256: null,
-    eventId: null,
-    workflowRunId: null,
-  });
-}
-
 /** Of a file that is looked at for the invoice it names; a first row that goes on behind it names none. */
 const FIRST_ROW_BYTES = 256 << 10;
 
 /** The Invoice ID of the first row, whatever else is wrong with the file; null when there is none to read. */
-export async function invoiceOf(csvPath: string): Promise<string | null> {
-  const input = createReadStream(csvPath, { end: FIRST_ROW_BYTES - 1 });
-  const parser = input.pipe(
-    parse({
+export function invoiceOf(csvPath: string): string | null {
+  try {
+    const [header, first] = parse(readHead(csvPath), {
       bom: true,
-      from: 2,
       to: 2,
       relax_column_count: true,
       relax_quotes: true,
       skip_empty_lines: true,
-    }),
-  );
-  try {
-    for await (const record of parser as AsyncIterable<string[]>) {
-      const place = CSV_HEADERS.indexOf('Invoice ID');
-      return record[readFormOf(csvPath)?.places[place] ?? place] ?? null;
-    }
-    return null;
+    }) as readonly (readonly string[])[];
+    const place = CSV_HEADERS.indexOf('Invoice ID');
+    return first?.[readForm(header ?? [])?.places[place] ?? place] ?? null;
   } catch {
     // Unreadable is what the scan says better.
     return null;
+  }
+}
+
+function readHead(path: string): Buffer {
+  const file = openSync(path, 'r');
+  try {
+    const buffer = Buffer.alloc(Math.min(FIRST_ROW_BYTES, fstatSync(file).size));
+    return buffer.subarray(0, readSync(file, buffer));
   } finally {
-    input.destroy();
+    closeSync(file);
   }
 }
 

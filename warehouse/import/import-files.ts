@@ -8,76 +8,76 @@
 import { statSync } from 'node:fs';
 import { createTurns } from '../../ops/turns.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
+import { inWaves } from '../load/waves.js';
 import {
+  archiveCopy,
   type ImportDeps,
   type Imported,
   type ImportRequest,
-  importCopy,
   invoiceOf,
+  loadCopy,
   nameCopy,
 } from './import-file.js';
-import { type CopyBegun, THREAD_FROM_BYTES, takeCopy } from './take-copy.js';
+import { type Copy, type CopyBegun, THREAD_FROM_BYTES, takeCopy } from './take-copy.js';
 
 export interface ImportManyDeps extends ImportDeps {
   /** Files done, refused ones too. */
   readonly onDone?: (done: number) => void;
 }
 
-/** Files at work at once: as many as two batches, so that one is read while the other is loaded. */
-const AT_ONCE = 400;
-/** Of large ones: one is read by a thread of its own while the other is loaded. */
+/** Large files that are read at once, each by a thread of its own. */
 const LARGE_AT_ONCE = 2;
 /** Questions to the service. */
 const LOOK_UPS_AT_ONCE = 8;
 
 /**
- * @param begun copies that were begun before there was a warehouse, by number of request; discarded here when it gets to them
+ * @param begun the first file's copy, when it was begun before there was a warehouse; discarded here
  * @returns in the order of the requests
  * @throws what went wrong first; what is at work by then is done before
  */
 export async function importFiles(
   asked: ImportManyDeps,
   requests: readonly ImportRequest[],
-  begun: readonly (CopyBegun | undefined)[] = [],
+  begun?: CopyBegun,
 ): Promise<readonly Imported[]> {
   const deps = askingInTurn(asked);
+  const [invoices, largeInTurn] = [new KeyedMutex(), createTurns(LARGE_AT_ONCE)];
   const results: Imported[] = [];
-  const running = { all: 0, large: 0, done: 0 };
-  let oneEnded: () => void = () => undefined;
-  let failure: { readonly error: unknown } | null = null;
-  const queue = new InOrder(deps);
-  const isFull = (isLarge: boolean): boolean =>
-    running.all >= AT_ONCE || (isLarge && running.large >= LARGE_AT_ONCE);
-
-  const run = async (index: number, request: ImportRequest, isLarge: boolean): Promise<void> => {
-    running.all += 1;
-    running.large += isLarge ? 1 : 0;
-    try {
-      results[index] = await queue.import(request, begun[index] ?? takeCopy(deps.dataDir, request.path));
-      running.done += 1;
-      deps.onDone?.(running.done);
-    } catch (error) {
-      failure ??= { error };
-    }
-    running.all -= 1;
-    running.large -= isLarge ? 1 : 0;
-    oneEnded();
+  const copies: (CopyBegun | undefined)[] = [begun];
+  const copyOf = (index: number, path: string): Promise<Copy> => {
+    const copy = copies[index] ?? takeCopy(deps.dataDir, path);
+    copies[index] = copy;
+    return copy.taken;
   };
-  const end = (): Promise<void> =>
-    new Promise((resolve) => {
-      oneEnded = resolve;
+  const discard = async (index: number): Promise<void> => {
+    await copies[index]?.discard();
+    delete copies[index];
+  };
+  let done = 0;
+  try {
+    await inWaves(requests.entries(), {
+      sizeOf: ([, { path }]) => sizeOf(path),
+      async prepare([index, request]) {
+        const read = (): Promise<Copy> => copyOf(index, request.path);
+        const copy = await (sizeOf(request.path) < THREAD_FROM_BYTES ? read() : largeInTurn(read));
+        return archiveCopy(deps, request, nameCopy(request, copy));
+      },
+      async finish([index, request], archived) {
+        const key = archived.invoiceId ?? request.path;
+        results[index] = await invoices.run(key, () => loadCopy(deps, request, archived));
+        await discard(index);
+        done += 1;
+        deps.onDone?.(done);
+      },
     });
-
-  for (const [index, request] of requests.entries()) {
-    const size = statSync(request.path, { throwIfNoEntry: false })?.size ?? 0;
-    const isLarge = size >= THREAD_FROM_BYTES;
-    while (isFull(isLarge)) await end();
-    if (failure !== null) break;
-    void run(index, request, isLarge);
+  } finally {
+    for (const index of copies.keys()) await discard(index);
   }
-  while (running.all > 0) await end();
-  if (failure !== null) throw (failure as { readonly error: unknown }).error;
   return results;
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Has each file imported elsewhere, so many at once, and those of an invoice one after the other. */
@@ -86,8 +86,7 @@ export async function inOrderOfInvoices<T>(
   atOnce: number,
   ask: (request: ImportRequest) => Promise<T>,
 ): Promise<readonly T[]> {
-  const keys: string[] = [];
-  for (const { invoiceId, path } of requests) keys.push(invoiceId ?? (await invoiceOf(path)) ?? path);
+  const keys = requests.map(({ invoiceId, path }) => invoiceId ?? invoiceOf(path) ?? path);
   const [inTurn, invoices] = [createTurns(atOnce), new KeyedMutex()];
   return Promise.all(
     requests.map((request, index) =>
@@ -101,28 +100,4 @@ function askingInTurn(deps: ImportManyDeps): ImportManyDeps {
   if (lookUp === undefined) return deps;
   const inTurn = createTurns(LOOK_UPS_AT_ONCE);
   return { ...deps, lookUp: (invoiceId) => inTurn(() => lookUp(invoiceId)) };
-}
-
-/** One file after the other finds out whose it is; then only those of an invoice wait for each other. */
-class InOrder {
-  readonly #deps: ImportDeps;
-  readonly #naming = createTurns(1);
-  readonly #invoices = new KeyedMutex();
-
-  constructor(deps: ImportDeps) {
-    this.#deps = deps;
-  }
-
-  async import(request: ImportRequest, begun: CopyBegun): Promise<Imported> {
-    try {
-      const { imported } = await this.#naming(async () => {
-        const named = await nameCopy(request, await begun.taken);
-        const key = named.invoiceId ?? request.path;
-        return { imported: this.#invoices.run(key, () => importCopy(this.#deps, request, named)) };
-      });
-      return await imported;
-    } finally {
-      await begun.discard();
-    }
-  }
 }

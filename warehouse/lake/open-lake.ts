@@ -14,6 +14,7 @@ import { claimDataFolder } from '../data-folder.js';
 import type { Database } from '../duckdb/database.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
 import { WarehouseLockedError } from '../errors.js';
+import { findUnrepeated } from '../ledger/ingest.js';
 import { LoadAttempts } from '../load/load-attempts.js';
 import { loadBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
@@ -146,7 +147,9 @@ async function catchUpLake(
     locks: new KeyedMutex(),
     onProgress: (done) => onCatchUp?.({ ...progress, ...done }),
   });
-  const { events, facts, missingLoads } = ingested;
+  const { events, facts } = ingested;
+  const unrepeated = await findUnrepeated(ledger, archive);
+  const missingLoads = unrepeated ?? [];
   const { repeated, failed } = await repeatLoads(
     {
       ways: {
@@ -162,6 +165,7 @@ async function catchUpLake(
     const invoiceIds = failed.flatMap(({ fact }) => uuidOrNull(fact.invoiceId) ?? []);
     await ledger.onInvoices(invoiceIds, (transaction) => noteFailed(transaction, failed));
   }
+  if (unrepeated !== null) await ledger.all('forget-unrepeated');
   // The archive told us of these itself.
   for (const { loadId } of missingLoads) await ledger.all('mark-recorded', { load_id: loadId });
   const highest = missingLoads.reduce((most, { loadId }) => Math.max(most, loadId), 1);

@@ -75,17 +75,22 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
 
   // Facts carry no id: read from the beginning, those of which the ledgers have the line already are passed over.
   let known: Map<string, number> | null = null;
+  let before = cursors.get('facts') ?? '';
   const told = readOn(
     (cursor) => archive.factsAfter(cursor, onUnreadable),
     cursors.get('facts') ?? null,
     async () => {
       readAgain.push('facts');
+      before = '';
       known = new Map(countsOf(await readHeldRecords(database)));
     },
   );
   for await (const batch of batches(told)) {
     const entries = batch.map(({ fact, cursor }) => ({ line: fact, cursor }));
     const lines = batch.map(({ fact }) => fact);
+    const missing = await findMissing(database, lines);
+    if (missing.length > 0) await database.all('note-unrepeated', { position: before });
+    missingLoads.push(...missing);
     const counts = known;
     const there = new Set(counts === null ? [] : lines.filter((fact) => takeOne(counts, fact)));
     const taken = await takeEntries(options, entries, {
@@ -101,13 +106,38 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
     setAside.push(...taken.setAside);
     facts += lines.length;
     changes += lines.filter((fact) => fact.kind !== 'load' && fact.kind !== 'discard').length;
-    missingLoads.push(...(await findMissing(database, lines)));
+    before = entries.at(-1)?.cursor ?? before;
     options.onProgress?.({ events, facts });
   }
   if (unreadable.length > 0) {
     setAside.push(...(await database.transaction((session) => noteSetAside(session, unreadable, now))));
   }
   return { events, facts, changes: changes + events, missingLoads, setAside, readAgain };
+}
+
+/** Loads that are missing since the first that anybody found so and did not come to repeat; null: none is known to be. */
+export async function findUnrepeated(
+  database: Ledgers,
+  archive: Archive,
+): Promise<readonly LoadFact[] | null> {
+  const rows = await database.all('read-cursors');
+  const since = rows.find(({ stream }) => stream === 'loads')?.position;
+  if (typeof since !== 'string') return null;
+  const missing: LoadFact[] = [];
+  const told = readOn(
+    (cursor) => archive.factsAfter(cursor),
+    since === '' ? null : since,
+    () => undefined,
+  );
+  for await (const batch of batches(told)) {
+    missing.push(
+      ...(await findMissing(
+        database,
+        batch.map(({ fact }) => fact),
+      )),
+    );
+  }
+  return missing;
 }
 
 /** A place that the archive never gave says nothing: everything is read. */

@@ -4,7 +4,7 @@ import type { Archive, Fact } from '../../archive/archive.js';
 import type { Logger } from '../../ops/log.js';
 import type { Database } from '../duckdb/database.js';
 import type { Row, Statements } from '../duckdb/statements.js';
-import { type Ingested, ingest, type LoadFact } from '../ledger/ingest.js';
+import { findUnrepeated, type Ingested, ingest, type LoadFact } from '../ledger/ingest.js';
 import { insertFacts } from '../ledger/insert-ledger-lines.js';
 import { refreshInvoices } from '../ledger/invoice-states.js';
 import type { FileLoad } from '../load/file-load.js';
@@ -46,15 +46,18 @@ export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
     alone: (file: FileLoad) => loadFile(database, file),
     together: (files: readonly FileLoad[]) => loadBatch(database, files),
   };
-  const { repeated, failed } = await repeatLoads(
-    { ways, archive, log },
-    ingested.missingLoads,
-    (loadsDone, loadsOf) => onProgress?.({ ...progress, loadsDone, loadsOf }),
+  const unrepeated = await findUnrepeated(database, archive);
+  const missingLoads = unrepeated ?? [];
+  const { repeated, failed } = await repeatLoads({ ways, archive, log }, missingLoads, (loadsDone, loadsOf) =>
+    onProgress?.({ ...progress, loadsDone, loadsOf }),
   );
-  await database.transaction((session) => noteFailed(session, failed));
+  await database.transaction(async (session) => {
+    await noteFailed(session, failed);
+    if (unrepeated !== null) await session.all('forget-unrepeated');
+  });
   await tellArchive(await database.all('loads-since'), archive, log);
   const { load_id: highest } = await database.use((session) => session.first('highest-load'));
-  const told = ingested.missingLoads.map((fact) => fact.loadId);
+  const told = missingLoads.map((fact) => fact.loadId);
   return {
     lastLoadId: told.reduce((highestTold, loadId) => Math.max(highestTold, loadId), Number(highest)),
     events: ingested.events,

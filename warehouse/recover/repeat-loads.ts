@@ -10,6 +10,7 @@ import type { LoadFact } from '../ledger/ingest.js';
 import { isRecordError } from '../ledger/set-aside.js';
 import type { FileLoad } from '../load/file-load.js';
 import { BatchingLoader, type LoadWays } from '../load/load-batch.js';
+import { inWaves } from '../load/waves.js';
 import type { FileLoadOutcome } from '../warehouse.js';
 
 export interface RepeatContext {
@@ -24,8 +25,6 @@ export interface FailedLoad {
   readonly why: string;
 }
 
-/** Loads at work at once: as many as two batches, so that files are read while others are loaded. */
-const AT_ONCE = 400;
 /** Files read and hashed at once. */
 const READ_AT_ONCE = 16;
 /** Large files loaded at once; more connections gain nothing. */
@@ -42,37 +41,50 @@ export async function repeatLoads(
   const byId = new Map(facts.map((fact) => [fact.loadId, fact]));
   log.info({ loads: byId.size }, 'loading again what the archive tells of');
   const failed: FailedLoad[] = [];
-  const queue = [...byId.values()].sort((a, b) => a.loadId - b.loadId).values();
+  const queue = [...byId.values()].sort((a, b) => a.loadId - b.loadId);
   const invoices = new KeyedMutex();
-  const [read, aloneInTurn] = [createTurns(READ_AT_ONCE), createTurns(ALONE_AT_ONCE)];
+  const [readInTurn, aloneInTurn] = [createTurns(READ_AT_ONCE), createTurns(ALONE_AT_ONCE)];
   const loader = new BatchingLoader<FileLoad>({
     ...ways,
     alone: (load) => aloneInTurn(() => ways.alone(load)),
   });
-  let done = 0;
-  const repeat = async (fact: LoadFact): Promise<void> => {
-    const why = await repeatLoad(fact, {
-      read: () => read(() => readAgain(archive, fact)),
-      load: (load) => loader.load(load),
-    }).catch((error: unknown) => {
-      if (!isOfLoad(error)) throw error;
-      return firstLine(error.message);
-    });
-    if (why === null) return;
+  const fail = (fact: LoadFact, why: string): void => {
     failed.push({ fact, why });
     const { invoiceId, loadId, sha256 } = fact;
     log.error({ invoiceId, loadId, sha256 }, `a load could not be repeated: ${why}`);
   };
-  const work = async (): Promise<void> => {
-    for (const fact of queue) {
-      await invoices.run(fact.invoiceId.toLowerCase(), () => repeat(fact));
+  let done = 0;
+  await inWaves(queue, {
+    sizeOf: ({ shipments = 0 }) => shipments * BYTES_A_ROW,
+    prepare: (fact) => readInTurn(() => whyNot(() => readAgain(archive, fact))),
+    async finish(fact, found) {
+      const load = (file: FileLoad): Promise<FileLoadOutcome> => loader.load(file);
+      const why =
+        typeof found === 'string'
+          ? found
+          : await invoices.run(fact.invoiceId.toLowerCase(), () =>
+              whyNot(() => repeatLoad(fact, found, load)),
+            );
+      if (why !== null) fail(fact, why);
       done += 1;
       onDone(done, byId.size);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+    },
+  });
   failed.sort((a, b) => a.fact.loadId - b.fact.loadId);
   return { repeated: byId.size - failed.length, failed };
+}
+
+/** About what a row of a CSV takes. */
+const BYTES_A_ROW = 150;
+
+/** What went wrong with this one load, in a line. @throws what keeps every other from being repeated as well */
+async function whyNot<T>(work: () => Promise<T>): Promise<T | string> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isOfLoad(error)) throw error;
+    return firstLine(error.message);
+  }
 }
 
 /** What is wrong with this one load, as opposed to what keeps every other from being repeated as well. */
@@ -95,15 +107,12 @@ async function readAgain(
   return csvPath === null ? 'its file in the archive is damaged' : { file, csvPath };
 }
 
-interface Repeating {
-  readonly read: () => ReturnType<typeof readAgain>;
-  readonly load: (file: FileLoad) => Promise<FileLoadOutcome>;
-}
-
 /** null when it is there again, else why it is not: it is left out, and verify reports it as drift. */
-async function repeatLoad(fact: LoadFact, { read, load }: Repeating): Promise<string | null> {
-  const found = await read();
-  if (typeof found === 'string') return found;
+async function repeatLoad(
+  fact: LoadFact,
+  found: Pick<FileLoad, 'file' | 'csvPath'>,
+  load: (file: FileLoad) => Promise<FileLoadOutcome>,
+): Promise<string | null> {
   const outcome = await load({
     ...found,
     invoiceId: fact.invoiceId.toLowerCase(),

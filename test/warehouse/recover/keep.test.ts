@@ -57,6 +57,32 @@ async function everything(path: string): Promise<unknown> {
   return answers;
 }
 
+test('a start that dies while it repeats what the archive tells of is made good by the next', async () => {
+  const ids = [1, 2, 3].map((n) => `55555555-5555-4555-8555-00000000000${n}`);
+  for (const invoiceId of ids) await loadCsv(t, aCsv([{}], invoiceId), { invoiceId });
+  const before = await everything((await t.warehouse.publish()).path);
+  await t.warehouse.close();
+  for (const ending of ['', '.wal']) rmSync(join(t.dataDir, `warehouse.duckdb${ending}`), { force: true });
+  const { reread } = t.archive;
+  let calls = 0;
+  Object.assign(t.archive, {
+    reread: async (sha256: string) => {
+      calls += 1;
+      if (calls === 2) throw Object.assign(new Error('the disk is gone'), { code: 'EIO' });
+      return reread(sha256);
+    },
+  });
+  await expect(t.reopen()).rejects.toThrow('the disk is gone');
+  Object.assign(t.archive, { reread });
+  await t.reopen();
+  expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+  expect(await everything((await t.warehouse.publish()).path)).toEqual(before);
+  // What is repeated is not asked for again.
+  await t.warehouse.close();
+  Object.assign(t.archive, { reread: () => Promise.reject(new Error('nothing is left to repeat')) });
+  await t.reopen();
+});
+
 /** A story with versions, a void, attention, details, test events and duplicates. */
 async function tellStory(): Promise<void> {
   const second = '22222222-2222-4222-8222-222222222222';

@@ -1,0 +1,75 @@
+/**
+ * What an import and a rebuild of many small invoices cost beside the least that anybody needs who keeps and loads such
+ * files. Each side runs in a process of its own, in turn; ratios of processor time are taken within a round, since that
+ * hardly changes with what else the machine does.
+ */
+
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { makeCsv } from './support/make-csv.js';
+import { median, type Rounds, ratio, ratioTable, type Sample } from './support/ratios.js';
+import { inTurn, missedOf } from './support/rounds.js';
+import { runMeasured } from './support/run-measured.js';
+
+export const summary = 'import and rebuild of small invoices against their floors [files] [rows] [rounds]';
+
+const PROGRAM = fileURLToPath(new URL('./support/small-once.ts', import.meta.url));
+
+/** @throws Error a promised ratio was missed */
+export async function main([files = '500', rows = '20', rounds = '3']: readonly string[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'billsync-small-'));
+  try {
+    const csvFolder = join(folder, 'files');
+    await mkdir(csvFolder);
+    for (let number = 0; number < Number(files); number += 1) {
+      const digits = `${number}`.padStart(12, '0');
+      await makeCsv(join(csvFolder, `${digits}.csv`), Number(rows), `7f3a0000-1111-4222-8333-${digits}`);
+    }
+    const missed: string[] = [];
+    for (const [work, atMost] of [
+      ['import', 8],
+      ['rebuild', 5],
+    ] as const) {
+      const floor = `${work} floor`;
+      const sides = Object.fromEntries(
+        [floor, work].map((side) => [
+          side,
+          (place: string) => runOnce(side, { csvFolder, folder: place, rows: Number(files) * Number(rows) }),
+        ]),
+      );
+      const found = await inTurn({ folder, rounds: Number(rounds) }, sides);
+      show(`${work} of ${files} files of ${rows} rows`, found, { floor, files: Number(files) });
+      const times = ratio(found, { side: work, floor, of: 'cpuMs' });
+      missed.push(...missedOf([{ what: `processor time of ${work} to the floor`, found: times, atMost }]));
+    }
+    if (missed.length > 0) throw new Error(`Missed: ${missed.join('; ')}.`);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function runOnce(
+  side: string,
+  { csvFolder, folder, rows }: { readonly csvFolder: string; readonly folder: string; readonly rows: number },
+): Promise<Sample> {
+  const command = [process.execPath, '--import', 'tsx', PROGRAM, side, csvFolder, folder] as const;
+  const { stdout } = await runMeasured(command);
+  const answer = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Sample & { readonly rows: number };
+  if (answer.rows !== rows) throw new Error(`${answer.rows} of ${rows} rows were loaded`);
+  return answer;
+}
+
+function show(
+  title: string,
+  rounds: Rounds,
+  { floor, files }: { readonly floor: string; readonly files: number },
+): void {
+  const each = [...rounds].map(([side, samples]) => {
+    const of = (key: 'ms' | 'cpuMs'): number =>
+      median(samples.map((sample) => sample[key] ?? Number.NaN)) / files;
+    return `${side}: ${of('cpuMs').toFixed(2)} ms of processor time a file, ${(1000 / of('ms')).toFixed(0)} files a second`;
+  });
+  process.stdout.write(`${title}\n\n${ratioTable(rounds, floor)}\n\n${each.join('\n')}\n`);
+}
