@@ -55,6 +55,10 @@ const LONGEST_PAUSE_SECONDS = 300;
 /** Pauses up to this are waited out instead of becoming errors. */
 const WAITED_OUT_MS = 3_000;
 
+/**
+ * @param options base address, CA, client certificate, proxy and the guard of addresses; one per account
+ * @returns requests that fail with the classes of `billing/errors.ts` and no others
+ */
 export function createHttp(options: ConnectionOptions): Http {
   const dispatchers = createDispatchers(options);
   /** Host → until when (monotonic milliseconds) it is left alone, and the status that asked for it. */

@@ -25,6 +25,11 @@ export function commandLog(settings: Settings) {
   return createLogger({ ...settings, log: { ...settings.log, level: 'error' } }, 'command');
 }
 
+/**
+ * Asks the invoice's workflow to try again, starting one when none is open.
+ *
+ * @throws TemporalUnreachableError nothing was asked
+ */
 export async function retryOne(settings: Settings, address: InvoiceAddress): Promise<void> {
   const { retryInvoice } = await import('../temporal/invoice-client.js');
   await withTemporal(settings, (client) => retryInvoice(client, settings, address));

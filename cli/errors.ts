@@ -27,6 +27,7 @@ export interface DescribedError {
   readonly hint: string | null;
 }
 
+/** What to print and which code to end with, for whatever was thrown; anything unknown is a bug of ours (70). */
 export function describeError(error: unknown): DescribedError {
   if (error instanceof CliError) {
     return { exitCode: error.exitCode, what: error.message, subject: error.subject, hint: error.hint };

@@ -29,10 +29,12 @@ export const EVENTS = {
 export type EventType = keyof typeof EVENTS;
 export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
 
+/** Whether the word is an event type of the wire (spec 6), to the letter. */
 export function isEventType(word: unknown): word is EventType {
   return typeof word === 'string' && Object.hasOwn(EVENTS, word);
 }
 
+/** Whether the word is a status of webhook payloads (spec 3), to the letter. */
 export function isWebhookStatus(word: unknown): word is WebhookStatus {
   return typeof word === 'string' && Object.hasOwn(RANK_OF_STATUS, word);
 }

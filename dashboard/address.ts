@@ -24,6 +24,7 @@ export function pageNumber(query: Query): number {
   return Number.isSafeInteger(number) && number >= 1 && number <= 100_000 ? number : 1;
 }
 
+/** The filters that an address names, as text and not checked; an empty value is no filter, except of zones. */
 export function filtersOf(query: Query): ReportFilters {
   return {
     from: one(query, 'from'),

@@ -37,6 +37,12 @@ export interface PageContext {
   readonly temporalUi: string | null;
 }
 
+/**
+ * Asks the published file, a bounded number of pages at once, each within the context's time limit.
+ *
+ * @throws NotPublishedError nothing is published yet
+ * @throws ReportInterruptedError the time limit has passed
+ */
 export function ask<T>(context: PageContext, work: (ask: Ask) => Promise<T>): Promise<T> {
   const published = { path: context.publishedPath, timeLimitMs: context.timeLimitMs };
   return context.inTurn(() => askPublished(published, work));
@@ -116,6 +122,7 @@ export function framed(
   return renderPage(view, around, values);
 }
 
+/** @param html a whole page; its values are escaped already */
 export function sendPage(reply: FastifyReply, html: string): FastifyReply {
   return reply.type('text/html; charset=utf-8').send(html);
 }
@@ -126,6 +133,7 @@ export async function asOfNow(asking: Ask): Promise<string | null> {
   return row ? asOfText(row.published_at, row.sequence) : null;
 }
 
+/** From when the numbers of a report are, and of which publication, as one line of text. */
 export function asOfHead({ asOf, publication }: ReportHead): string {
   return asOfText(asOf, publication);
 }

@@ -60,6 +60,7 @@ export async function listenAt(
   return (app.server.address() as AddressInfo).port;
 }
 
+/** Serves `/livez` (always 200), `/readyz` (503 while a component is unhealthy; details for trusted callers only) and `/metrics`. */
 export function registerProbes(
   app: FastifyInstance,
   { admin, health, metrics }: Pick<ProbesOptions, 'admin' | 'health' | 'metrics'>,

@@ -67,6 +67,7 @@ export function renderPage(view: ViewName, frame: Frame, values: Readonly<Record
   return eta.render('./layout', { ...around, body, split: SPLIT, sections: SECTIONS, style: STYLE_ADDRESS });
 }
 
+/** @returns HTML of one template without the page around it; values are escaped */
 export function renderPart(view: ViewName, values: Readonly<Record<string, unknown>>): string {
   return eta.render(`./${view}`, {
     ...values,

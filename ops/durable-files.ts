@@ -178,6 +178,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
+/** Whether anything is at the path. @throws Error it cannot be told (no permission) */
 export function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -14,6 +14,7 @@ export interface Health {
   report(): { readonly isReady: boolean; readonly components: Readonly<Record<string, ComponentHealth>> };
 }
 
+/** A health without components is healthy; one unhealthy component makes the process so. */
 export function createHealth(now: () => Date = () => new Date()): Health {
   const components = new Map<string, ComponentHealth>();
   return {

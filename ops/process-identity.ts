@@ -10,6 +10,7 @@ export interface ProcessIdentity {
   readonly started: string | null;
 }
 
+/** This process, so that another can later tell whether the pid still means it. */
 export function ownIdentity(): ProcessIdentity {
   return { pid: process.pid, started: startOf(process.pid) };
 }

@@ -26,6 +26,11 @@ const UNWELL_AFTER = 2;
 const STANDS_STILL_AFTER_MS = 20_000;
 const PATIENCE_FACTOR = 10;
 
+/**
+ * Two failures in a row, or work that does not end, make the component unhealthy and raise its alert; a success resolves both.
+ *
+ * @param options.standsStillAfterMs milliseconds
+ */
 export function watchTask(options: TaskWatchOptions): TaskWatch {
   const { component, health, alerts, standsStillAfterMs = STANDS_STILL_AFTER_MS } = options;
   let failures = 0;

@@ -4,6 +4,7 @@ import { type DuckDBResultReader, DuckDBTypeId } from '@duckdb/node-api';
 import type { ReportDefinition } from './catalogue.js';
 import type { ColumnType, ReportCell, ReportColumn, ReportRow } from './report-result.js';
 
+/** Name, type, unit and alignment of each column, in the order of the answer; `scale` is digits after the point. */
 export function readColumns(
   reader: DuckDBResultReader,
   report: Pick<ReportDefinition, 'units' | 'details'>,

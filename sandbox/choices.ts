@@ -41,6 +41,7 @@ export interface InvoiceFieldsOptions {
   readonly wirePrefix: string;
 }
 
+/** The payload of an event (spec 2.6), its ids under the given prefix; amounts keep their digits. */
 export function invoiceFields({ invoice, partnerTenantId, wirePrefix }: InvoiceFieldsOptions): object {
   const stated = invoice.stated;
   const { invoiceId, tenantId } = namesUnder(wirePrefix);
@@ -80,6 +81,7 @@ export function detailsHead(options: InvoiceFieldsOptions): object {
   return { ...invoiceFields(options), status: options.invoice.status };
 }
 
+/** A line of the invoice details, whose shape is not shown (spec 4.4). */
 export function detailsLineItem({ shipment: s }: BilledShipment, currencyCode: string): object {
   return {
     shipDate: s.shipDate,
@@ -99,6 +101,7 @@ export function detailsLineItem({ shipment: s }: BilledShipment, currencyCode: s
 /** Headers of the export-csv answer (spec 4.5); storage answers with the same content type. */
 export const CSV_CONTENT_TYPE = 'text/csv; charset=utf-8';
 
+/** Headers of the answer of export-csv, which are not shown (spec 4.5). */
 export function exportCsvHeaders(invoice: Invoice): Record<string, string> {
   return {
     'content-type': CSV_CONTENT_TYPE,

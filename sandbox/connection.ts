@@ -22,6 +22,7 @@ export interface Addresses {
   readonly caFile: string;
 }
 
+/** Addresses and credentials of the account, secrets included, with the names of the ready line. */
 export function connectionOf(account: Account, { apiUrl, storageUrl, caFile }: Addresses): Connection {
   const { clientId, clientSecret, apiKey } = account.credentials;
   return {

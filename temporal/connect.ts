@@ -119,6 +119,7 @@ function connectConfig(): ReturnType<typeof loadClientConnectConfig> {
   return loadClientConnectConfig();
 }
 
+/** What a server that billsync started left in the data folder; null when there is none, or it was written half. */
 export async function readEmbeddedRecord(dataDir: string): Promise<EmbeddedRecord | null> {
   try {
     return JSON.parse(await readFile(join(dataDir, 'run', 'temporal.json'), 'utf8')) as EmbeddedRecord;
@@ -155,6 +156,7 @@ export interface TemporalLink {
   close(): Promise<void>;
 }
 
+/** A connection that is opened at the first use, kept, and opened anew after it broke. */
 export function openTemporalLink(
   settings: Pick<Settings, 'dataDir' | 'temporalConfigured' | 'encryptionKeys'>,
   options: { readonly log: Logger },

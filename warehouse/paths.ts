@@ -15,6 +15,7 @@ export interface WarehousePaths {
   readonly readableFolders: readonly string[];
 }
 
+/** Absolute paths; nothing is made. */
 export function warehousePaths(
   settings: Pick<Settings, 'dataDir' | 'warehouse' | 'archive'>,
 ): WarehousePaths {

@@ -36,6 +36,7 @@ import { type InvoiceActivities, invoiceActivities } from './options.js';
 import { DEFAULT_PACE, inMilliseconds, nthBackoff, type Pace } from './pace.js';
 import { environmentKey, invoiceStateKey } from './search-attribute-keys.js';
 
+/** One run for each invoice id (ADR 1); ends when the invoice is loaded or voided and nothing waits. */
 export async function invoice(input: InvoiceInput): Promise<InvoiceResult> {
   return new InvoiceRun(input).live();
 }

@@ -35,6 +35,7 @@ export interface ReconcileResult {
 /** Of each kind in one run; what is left over stays due. */
 const LIMIT = 1_000;
 
+/** Answers what was started and what `verify` found; never fails because of a single invoice. */
 export async function reconcile(input: ReconcileInput): Promise<ReconcileResult> {
   const { taskQueue } = workflowInfo();
   const queues = { billing: taskQueue.replace(/-warehouse$/, '-billing'), warehouse: taskQueue };

@@ -9,6 +9,7 @@ const { writeReport } = proxyActivities<ReportActivities>({
   retry: { initialInterval: '10 s', maximumInterval: '10 min' },
 });
 
+/** Answers where the report was written. */
 export async function scheduledReport(scheduled: ScheduledReport): Promise<WrittenReport> {
   return writeReport(scheduled);
 }

@@ -10,6 +10,7 @@ export interface Choices {
   readonly currencies: readonly string[];
 }
 
+/** Every partner, tenant, carrier, zone and currency that the publication has, in the order of a form. */
 export function choicesOf(context: PageContext): Promise<Choices> {
   return context.cache.present('choices', async () => {
     const rows = await ask(context, (asking) => asking('choices'));

@@ -15,6 +15,7 @@ import {
 const ROWS_ON_A_PAGE = 100;
 const VERDICTS = ['accepted', 'test', 'quarantined'];
 
+/** Serves `/events`, newest first, a page at a time. */
 export function registerEvents(app: FastifyInstance, context: PageContext): void {
   app.get('/events', async (request, reply) => {
     const html = await publishedPage(context, request.url, () => listPage(context, request.query as Query));

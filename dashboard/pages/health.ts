@@ -6,6 +6,7 @@ import type { Metrics } from '../../ops/metrics.js';
 import { ask, frame, type PageContext, sendPage } from '../page-context.js';
 import { registerProbes } from '../probes.js';
 
+/** Serves `/health` for people, and `/livez`, `/readyz` and `/metrics` for machines. */
 export function registerHealth(
   app: FastifyInstance,
   context: PageContext,

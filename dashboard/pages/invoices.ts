@@ -30,6 +30,7 @@ const SORTS: readonly (readonly [string, string])[] = [
   ['shipments', 'shipments'],
 ];
 
+/** Serves `/invoices` with its filters, and a page for each invoice. */
 export function registerInvoices(app: FastifyInstance, context: PageContext): void {
   app.get('/invoices', async (request, reply) => {
     const html = await publishedPage(context, request.url, () => listPage(context, request.query as Query));

@@ -23,6 +23,7 @@ const CHART = { width: 600, mostBars: 10 };
 const MOST_GAPS = 10;
 const UNDER_WAY_MS = 10;
 
+/** Serves `/`. */
 export function registerOverview(app: FastifyInstance, context: PageContext): void {
   const make = () => publishedPart(context);
   context.cache.offer('/', make, { isFirst: true });

@@ -5,6 +5,7 @@ import { frame, type PageContext, sendPage } from '../page-context.js';
 
 const MOST_OF_A_BODY = 64 * 1024;
 
+/** Serves `/quarantine`, read from the folder and not from the publication. */
 export function registerQuarantine(app: FastifyInstance, context: PageContext): void {
   app.get('/quarantine', async (_request, reply) => {
     const things = context.quarantine === null ? null : await context.quarantine.list();

@@ -40,6 +40,7 @@ interface Named {
   readonly Params: { readonly name: string };
 }
 
+/** Serves `/reports`, a page for each report, and its downloads in every format. */
 export async function registerReports(app: FastifyInstance, context: PageContext): Promise<void> {
   for (const report of await listReports()) {
     context.cache.offer(`/reports/${report.name}`, () => reportPage(context, report, {}));

@@ -76,6 +76,7 @@ export function weighedLabel({ weighed }: ReportHead): string {
   return amounts.join(', ');
 }
 
+/** `1234567.5` becomes `1,234,567.5`; the digits themselves stay as they are. */
 export function grouped(digits: string): string {
   const [whole = '', ...fraction] = digits.split('.');
   return [whole.replace(/\B(?=(\d{3})+(?!\d))/g, ','), ...fraction].join('.');

@@ -14,6 +14,7 @@ const TENANTS = [
   { name: '北海道マーケット', partnerTenantId: '0042', currencyCode: 'EUR', weightUnit: 'KG' },
 ] as const;
 
+/** The same tenants with the same ids for the same seed and environment. */
 export function seededTenants(seed: number, environment: Environment): readonly Tenant[] {
   return TENANTS.map((tenant, index) => ({
     tenantId: uuidFrom(seed, environment, 'tenant', index),
@@ -21,6 +22,7 @@ export function seededTenants(seed: number, environment: Environment): readonly 
   }));
 }
 
+/** The same partner with the same id for the same seed, environment and kind. */
 export function seededPartner(seed: number, environment: Environment, kind: PartnerKind): Partner {
   return {
     partnerId: uuidFrom(seed, environment, 'partner', kind),

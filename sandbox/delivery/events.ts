@@ -29,6 +29,10 @@ export interface EventParts {
   readonly skewMs: number;
 }
 
+/**
+ * @param faults null: an event without faults
+ * @returns the event and its body as it is sent, to the byte, also on a retry
+ */
 export function buildEvent(parts: EventParts, faults: Faults | null, moment: Moment): BillingEvent {
   const { eventId, invoice, testEvent } = parts;
   const isV2 = (faults?.strike('schema-v2', moment) ?? null) !== null;

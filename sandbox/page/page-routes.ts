@@ -72,6 +72,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** Serves the pages of the account below `/`. */
 export function pageRoutes(app: FastifyInstance, options: PageRoutesOptions): void {
   const base = app.prefix;
   app.removeAllContentTypeParsers();

@@ -13,6 +13,7 @@ export interface Credentials {
   readonly userId: string;
 }
 
+/** The same client id, secret and API key for the same seed and environment (spec 5). */
 export function seededCredentials(seed: number | string, environment: Environment): Credentials {
   const secret = bytesFrom(24, seed, environment, 'client secret').toString('base64');
   return {

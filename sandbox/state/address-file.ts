@@ -23,6 +23,7 @@ export class DataDirLockedError extends Error {
   }
 }
 
+/** null when no sandbox left any, or they cannot be read. */
 export function readAddresses(dataDir: string): AddressFile | null {
   const path = pathOf(dataDir);
   if (!existsSync(path)) return null;
@@ -33,10 +34,12 @@ export function readAddresses(dataDir: string): AddressFile | null {
   }
 }
 
+/** Leaves the addresses of this process in the folder, readable by its user only. */
 export function writeAddresses(dataDir: string, addresses: AddressFile): void {
   writeFileSync(pathOf(dataDir), `${JSON.stringify(addresses)}\n`, { mode: 0o600 });
 }
 
+/** Harmless when there are none. */
 export function removeAddresses(dataDir: string): void {
   rmSync(pathOf(dataDir), { force: true });
 }

@@ -13,6 +13,7 @@ export interface PresignOptions {
 const EXPIRES = 'Expires';
 const SIGNATURE = 'Signature';
 
+/** @returns a URL that is valid until `expiresAt` (spec 8: 24 hours) */
 export function presign({ storageUrl, signingSecret, key, expiresAt }: PresignOptions): string {
   const expires = String(expiresAt.getTime());
   // Digits and hex need no escaping.

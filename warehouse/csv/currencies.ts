@@ -15,6 +15,7 @@ const CODES = new Set(
   ).split(' '),
 );
 
+/** Whether the three capital letters are a code of the list above (spec 2.8). */
 export function isCurrency(code: string): boolean {
   return CODES.has(code);
 }

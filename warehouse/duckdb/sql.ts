@@ -47,6 +47,7 @@ export function migrations(): readonly Migration[] {
   return migrationsIn(new URL('../migrations/', import.meta.url));
 }
 
+/** The `NNNN-name.sql` files of a folder, in the order of their numbers. */
 export function migrationsIn(folder: URL): readonly Migration[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.sql'))

@@ -17,6 +17,7 @@ export interface HeldRecord {
 /** How many there are, by `heldRecordKey`. */
 export type Counts = ReadonlyMap<string, number>;
 
+/** Every event, load and decision that the ledgers hold, with the number of its lines. */
 export async function readHeldRecords(ledgers: Pick<Ledgers, 'all'>): Promise<readonly HeldRecord[]> {
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   return (await ledgers.all('held-records')).map((row) => ({
@@ -28,6 +29,7 @@ export async function readHeldRecords(ledgers: Pick<Ledgers, 'all'>): Promise<re
   }));
 }
 
+/** Equal for the same record in two warehouses. */
 export function heldRecordKey({ kind, subject }: Pick<HeldRecord, 'kind' | 'subject'>): string {
   return `${kind} ${subject}`;
 }
@@ -54,6 +56,7 @@ export function lackingFrom(there: Counts, held: readonly HeldRecord[]): readonl
   });
 }
 
+/** Number of lines by key. */
 export function countsOf(heldRecords: readonly HeldRecord[]): Counts {
   return new Map(heldRecords.map((holding) => [heldRecordKey(holding), holding.lines]));
 }

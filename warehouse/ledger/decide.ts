@@ -8,6 +8,11 @@ import type { Decided, Decision } from '../warehouse.js';
 import { deriveInvoice } from './derive-invoice.js';
 import type { InvoiceLines } from './invoice-lines.js';
 
+/**
+ * @param lines what the ledgers hold of the invoice; undefined: nothing
+ * @param now ISO 8601 UTC
+ * @returns the fact to archive, null when the decision is refused, and the answer for the person
+ */
 export function checkDecision(
   decision: Decision,
   lines: InvoiceLines | undefined,

@@ -41,6 +41,11 @@ export interface IngestOptions extends TakeOptions {
 
 const BATCH = 2_000;
 
+/**
+ * Takes in all events and facts behind the cursors, and moves the cursors in the same transactions.
+ *
+ * @returns how many were new, which loads the ledgers lack, and what could not be read
+ */
 export async function ingest(options: IngestOptions): Promise<Ingested> {
   const { database, archive, now } = options;
   const cursors = new Map(
@@ -155,6 +160,7 @@ async function* readOn<T>(
   }
 }
 
+/** Where a person finds the event, for the list of what was set aside. */
 export function placeOfEvent({ eventId, receivedAt }: ArchivedEvent): string {
   return `event ${eventId}, received ${receivedAt}`;
 }

@@ -6,6 +6,7 @@ import { uuidOrNull } from '../../contract/uuid-or-null.js';
 import type { Ledgers, Row } from '../duckdb/statements.js';
 import type { InvoiceStanding, InvoiceSummary } from '../warehouse.js';
 
+/** @param filter.states left out: all */
 export async function readInvoices(
   database: Pick<Ledgers, 'all'>,
   filter: { readonly states?: readonly InvoiceState[] },

@@ -25,6 +25,7 @@ export async function noteSetAside(
   return fresh;
 }
 
+/** All that is set aside and not repaired yet. */
 export async function readSetAside(database: {
   all(name: string): Promise<readonly Row[]>;
 }): Promise<readonly SetAside[]> {

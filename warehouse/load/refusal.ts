@@ -19,6 +19,7 @@ const LEAVES_RECORDS_APART: ReadonlySet<string> = new Set<ScanRule>(['field-coun
 /** A file, and whose rows it should hold; null: any invoice's. */
 export type Refused = Pick<FileLoad, 'file' | 'csvPath'> & { readonly invoiceId: string | null };
 
+/** The findings of the scan and, where records can be told apart, those of the cells; at most a hundred, by line. */
 export async function refusedByScan(refused: Refused): Promise<Rejection> {
   const { file, csvPath, invoiceId } = refused;
   const { findings, findingCount } = file.scan;

@@ -34,6 +34,7 @@ const LEAST_PAUSE_FACTOR = 10;
 const LONGEST_RETRY_MS = 30_000;
 const COMPLAIN_EVERY_MS = 60_000;
 
+/** Starts at once and publishes until it is closed; a failure is tried again and shows in the metrics. */
 export function startPublisher(warehouse: PublishedWarehouse, options: PublisherOptions): Publisher {
   const { log, quietMs = 400, longestMs = 4_000, ingestEveryMs = 1_000 } = options;
   const age = options.metrics?.gauge('publication_sequence', 'Sequence of the copy that readers see.');

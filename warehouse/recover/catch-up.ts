@@ -30,6 +30,9 @@ export interface CatchUpOptions {
   readonly onProgress?: (progress: CatchUpProgress) => void;
 }
 
+/**
+ * @returns what was taken in, and the loads that could not be repeated because the archive has no such file
+ */
 export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
   const { database, archive, log, now, onSetAside, onProgress } = options;
   const progress = { events: 0, facts: 0, loadsDone: 0, loadsOf: 0 };
@@ -85,6 +88,7 @@ export async function noteFailed(statements: Statements, failed: readonly Failed
   await refreshInvoices(statements, await insertFacts(statements, facts));
 }
 
+/** A load that could not be repeated, as `rebuild` reports it. */
 export function lossOf({ fact, why }: FailedLoad): Loss {
   return { invoiceId: fact.invoiceId.toLowerCase(), loadId: fact.loadId, sha256: fact.sha256, why };
 }

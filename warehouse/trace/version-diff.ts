@@ -46,6 +46,11 @@ export interface DiffRequest {
   readonly to?: number;
 }
 
+/**
+ * Compares two versions of an invoice, by default the last two.
+ *
+ * @returns rows by tracking number, date, carrier and service; amounts as exact text
+ */
 export async function diffVersions(request: DiffRequest): Promise<VersionDiff> {
   const invoiceId = uuidOrNull(request.invoiceId);
   const nothing = { versions: [], from: null, to: null, changes: [] };

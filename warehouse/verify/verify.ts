@@ -32,6 +32,10 @@ export interface VerifyOptions {
   readonly beingTold?: () => Promise<(load: HeldRecord) => boolean>;
 }
 
+/**
+ * @param options.full false: only loads that no earlier proof has seen (ADR 21)
+ * @returns every drift found; recorded discrepancies are listed and are none (ADR 29)
+ */
 export async function verifyWarehouse(options: VerifyOptions): Promise<Verification> {
   const { database, archive, full, step = (work) => work() } = options;
   const { beingTold = async () => () => false } = options;

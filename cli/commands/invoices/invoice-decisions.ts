@@ -21,6 +21,7 @@ type DecisionRequest =
   | { readonly kind: 'restore' }
   | { readonly kind: 'use-version'; readonly version: number };
 
+/** `billsync invoices restore ID --reason WHY`: an invoice that only an event voided counts again (ADR 27). */
 export function restoreCommand(): Command {
   const command = verb(
     'restore <invoice>',
@@ -32,6 +33,7 @@ export function restoreCommand(): Command {
   );
 }
 
+/** `billsync invoices use-version ID VERSION --reason WHY`: an earlier file counts until another is announced. */
 export function useVersionCommand(): Command {
   const command = verb(
     'use-version <invoice> <version>',

@@ -15,6 +15,7 @@ export interface InvoicePage {
   readonly discrepancies: readonly ReportRow[];
 }
 
+/** @returns lines for a terminal, without colours; text of the service is made printable */
 export function renderInvoice(page: InvoicePage): string {
   const { invoice, amounts, events, words, files, discrepancies } = page;
   const life = lifeOf(invoice, events, words);
