@@ -65,6 +65,11 @@ export interface ArchivedCopy extends NamedCopy {
   readonly details: Details | null;
 }
 
+/**
+ * Copies, scans, proves and loads a file (ADR 29); what is refused is an outcome and no error.
+ *
+ * @returns sizes in bytes, `records` without the header row
+ */
 export async function importFile(deps: ImportDeps, request: ImportRequest): Promise<Imported> {
   const begun = takeCopy(deps.dataDir, request.path);
   try {
