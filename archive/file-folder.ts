@@ -1,6 +1,6 @@
 /** Keeps verified CSVs for ever: `files/ab/<sha256>.csv`, and beside it what its scan said. */
 
-import { copyFile, open, readdir, readFile, rename, stat } from 'node:fs/promises';
+import { copyFile, open, readdir, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ArchivedFile } from '../contract/csv-file.js';
 import {
@@ -13,6 +13,7 @@ import {
   systemCode,
   temporaryName,
 } from '../ops/durable-files.js';
+import { readIfThere } from '../ops/replace-file.js';
 import { describeFile } from './describe-file.js';
 import { readDescription } from './read-record.js';
 
@@ -60,7 +61,7 @@ export async function openFileFolder(root: string): Promise<FileFolder> {
 
   async function get(sha256: string): Promise<ArchivedFile | null> {
     const csv = path(sha256);
-    const bytes = await readOrNull(scanPath(csv));
+    const bytes = await readIfThere(scanPath(csv));
     if (bytes === null || !exists(csv)) return null;
     const reading = readDescription(bytes);
     if (reading.ok && reading.value.sha256 === sha256) return reading.value;
@@ -90,15 +91,6 @@ export async function shardsIn(root: string): Promise<readonly string[]> {
     .filter((entry) => entry.isDirectory() && /^[0-9a-f]{2}$/.test(entry.name))
     .map(({ name }) => name)
     .sort();
-}
-
-async function readOrNull(path: string): Promise<Buffer | null> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null;
-    throw error;
-  }
 }
 
 const scanPath = (csv: string): string => csv.replace(/\.csv$/, '.json');

@@ -160,7 +160,11 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
   },
 
   define('BILLSYNC_ALERT_FILE', 'alerts', null, 'alerts are appended there as JSON lines'),
-  secret('BILLSYNC_ALERT_WEBHOOK_URL', 'alerts', 'alerts are posted there in the common chat shape'),
+  secret(
+    'BILLSYNC_ALERT_WEBHOOK_URL',
+    'alerts',
+    'alerts are posted there: Slack, Microsoft Teams, or any chat that takes {"text": …}',
+  ),
   define('BILLSYNC_ALERT_QUIET_WINDOW', 'alerts', '1h', 'the same alert is not repeated within'),
 
   define('LOG_LEVEL', 'log', 'info', 'trace, debug, info, warn, error or silent'),

@@ -1,18 +1,19 @@
 /**
- * Tells a person what needs one: to the log, a file, or a chat's webhook; once per quiet window, and when it is over.
+ * Tells a person what needs one, in the log and in every channel that is set up (alert-channels/); once per quiet window, and when it is over.
  *
  * An alert must never be the reason why something else fails: nothing here throws or makes its caller wait.
  */
 
 import { readFileSync } from 'node:fs';
-import { appendFile, mkdir, rename, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { request } from 'undici';
 import { z } from 'zod';
 import type { Settings } from '../config/settings.js';
+import type { Notice } from './alert-channels/channel.js';
+import { openChannels } from './alert-channels/channels.js';
 import { durationMs } from './duration.js';
 import type { Logger } from './log.js';
 import type { Metrics } from './metrics.js';
+import { replaceFile } from './replace-file.js';
 
 export interface Alert {
   /** What is wrong with what, stable: `quarantine/unknown-event-type`, `attention/<invoiceId>`. */
@@ -39,15 +40,6 @@ interface Said {
   unsaid: number;
 }
 
-interface Notice {
-  readonly at: string;
-  readonly state: 'raised' | 'resolved';
-  readonly key: string;
-  readonly title: string;
-  readonly detail: string;
-  readonly repeated: number;
-}
-
 const SEND_TIMEOUT_MS = 10_000;
 const TRIES = 3;
 /** The newest are remembered across restarts. */
@@ -71,6 +63,7 @@ export function createAlerts(deps: {
   const { settings, log, now = () => new Date(), retryAfterMs = 2_000 } = deps;
   const quietMs = durationMs(settings.alerts.quietWindow);
   const { memory } = deps;
+  const channels = openChannels({ settings, post });
   const said = new Map<string, Said>(memory === undefined ? [] : recalled(memory));
   let tail: Promise<void> = Promise.resolve();
   const raised = deps.metrics?.counter('alerts_total', 'Alerts that were said, by state.', ['state']);
@@ -110,26 +103,18 @@ export function createAlerts(deps: {
   }
 
   async function deliver(notice: Notice): Promise<void> {
-    const { file, webhookUrl } = settings.alerts;
-    const failures: unknown[] = [];
-    if (file !== null) {
-      await appendFile(file, `${JSON.stringify(notice)}\n`, { mode: 0o600 }).catch((error: unknown) =>
-        failures.push(error),
-      );
-    }
-    if (webhookUrl !== null) {
-      await post(webhookUrl, notice).catch((error: unknown) => failures.push(error));
-    }
-    if (failures.length > 0) throw new AggregateError(failures, 'An alert did not reach every sink.');
+    const ends = await Promise.allSettled(channels.map((tell) => tell(notice)));
+    const failures = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
+    if (failures.length > 0) throw new AggregateError(failures, 'An alert did not reach every channel.');
   }
 
-  async function post(url: string, notice: Notice): Promise<void> {
+  async function post(url: string, message: object): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const { statusCode, body } = await request(url, {
           method: 'POST',
           headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ text: chatText(settings.environment, notice) }),
+          body: JSON.stringify(message),
           signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
         });
         await body.dump();
@@ -153,12 +138,6 @@ export function createAlerts(deps: {
   return { raise, resolve, close: () => tail };
 }
 
-function chatText(environment: string, { state, title, detail, repeated }: Notice): string {
-  const head = `[billsync ${environment}] ${state === 'resolved' ? 'Resolved: ' : ''}${title}`;
-  const again = repeated > 0 ? ` (${repeated} more since the last notice)` : '';
-  return state === 'resolved' || detail === '' ? head + again : `${head}${again}\n${detail}`;
-}
-
 /** What an earlier life of the process had said; nothing of what makes no sense. */
 function recalled(path: string): [string, Said][] {
   try {
@@ -179,8 +158,6 @@ const Remembered = z.object({
 });
 
 async function remember(path: string, said: ReadonlyMap<string, Said>): Promise<void> {
-  const draft = `${path}.${process.pid}.tmp`;
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  await writeFile(draft, `${JSON.stringify([...said.values()].slice(-MOST_REMEMBERED))}\n`, { mode: 0o600 });
-  await rename(draft, path);
+  const lines = [...said.values()].slice(-MOST_REMEMBERED);
+  replaceFile(path, `${JSON.stringify(lines)}\n`);
 }

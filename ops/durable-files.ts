@@ -86,6 +86,21 @@ export async function linkDurably(from: string, to: string): Promise<boolean> {
   return isNew;
 }
 
+/**
+ * Makes a file (0600) with all of its bytes unless there is one: of those who start at once one wins, none reads a half.
+ *
+ * @returns false when there was one
+ */
+export async function createDurably(path: string, bytes: Uint8Array | string): Promise<boolean> {
+  const part = temporaryName(dirname(path));
+  try {
+    await writeSynced(part, bytes);
+    return await linkDurably(part, path);
+  } finally {
+    await removeIfThere(part);
+  }
+}
+
 /** Replaces a file as a whole: readers see the old or the new bytes, never a mixture. */
 export async function replaceDurably(path: string, bytes: Uint8Array | string): Promise<void> {
   const part = temporaryName(dirname(path));

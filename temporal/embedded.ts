@@ -9,11 +9,12 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { makeFolders } from '../ops/make-folders.js';
 import { isAlive, isStillRunning, ownIdentity } from '../ops/process-identity.js';
+import { replaceFile } from '../ops/replace-file.js';
 import { type EmbeddedRecord, pause, readEmbeddedRecord } from './connect.js';
 import { temporalExecutable } from './server-executable.js';
 import {
@@ -119,7 +120,7 @@ async function takeHold(take: Take): Promise<Hold> {
     if (isSameAddress(wanted, known.address) && (await answers(known.address))) {
       if (isOwned(known)) return { record: known, isOurs: false };
       const record = { ...known, ...ownedByUs() };
-      await writeRecord(dataDir, record);
+      writeRecord(dataDir, record);
       log.info({ pid: known.pid, address: known.address }, 'adopted the embedded Temporal server');
       return { record, isOurs: true };
     }
@@ -129,7 +130,7 @@ async function takeHold(take: Take): Promise<Hold> {
   const executable = await temporalExecutable(take.onProgress ? { onProgress: take.onProgress } : {});
   const child = await launchServer(take, { executable, address, signal: take.signal });
   const record = { address, pid: child.pid ?? 0, namespace: NAMESPACE, ...ownedByUs() };
-  await writeRecord(dataDir, record);
+  writeRecord(dataDir, record);
   log.info({ pid: record.pid, address }, 'embedded Temporal server is ready');
   return { record, isOurs: true, child };
 }
@@ -172,11 +173,8 @@ function ownedByUs(): Pick<EmbeddedRecord, 'ownerPid' | 'ownerStarted'> {
   return { ownerPid: pid, ownerStarted: started };
 }
 
-async function writeRecord(dataDir: string, record: EmbeddedRecord): Promise<void> {
-  await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
-  const temporary = `${recordPath(dataDir)}.${process.pid}.tmp`;
-  await writeFile(temporary, `${JSON.stringify(record)}\n`, { mode: 0o600 });
-  await rename(temporary, recordPath(dataDir));
+function writeRecord(dataDir: string, record: EmbeddedRecord): void {
+  replaceFile(recordPath(dataDir), `${JSON.stringify(record)}\n`);
 }
 
 function recordPath(dataDir: string): string {

@@ -1,10 +1,11 @@
 /** Decides which keys encrypt Temporal's payloads: the configured ones, or one made for the data folder. */
 
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Settings } from '../config/settings.js';
 import { BillsyncError, EXIT } from '../contract/errors.js';
+import { createDurably, makeFolder } from '../ops/durable-files.js';
+import { readIfThere } from '../ops/replace-file.js';
 import type { EncryptionKey } from './codec.js';
 
 /** Temporal runs elsewhere and no key is configured: a key made here would be unknown to the other machines. */
@@ -41,14 +42,12 @@ export async function encryptionKeys(
 }
 
 async function readKeys(path: string): Promise<readonly EncryptionKey[] | null> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-  const lines = text.split('\n').filter((line) => line !== '');
+  const text = await readIfThere(path);
+  if (text === null) return null;
+  const lines = text
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '');
   return lines.map((line) => {
     const colon = line.indexOf(':');
     return { id: line.slice(0, colon), key: Buffer.from(line.slice(colon + 1), 'base64') };
@@ -58,20 +57,6 @@ async function readKeys(path: string): Promise<readonly EncryptionKey[] | null> 
 /** Linked into place whole, so of several processes that start at once one wins and all read the same key. */
 async function createKey(path: string): Promise<void> {
   const line = `local-${randomBytes(4).toString('hex')}:${randomBytes(32).toString('base64')}\n`;
-  const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
-  await mkdir(join(path, '..'), { recursive: true, mode: 0o700 });
-  const file = await open(temporary, 'wx', 0o600);
-  try {
-    await file.writeFile(line);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  try {
-    await link(temporary, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    await rm(temporary, { force: true });
-  }
+  await makeFolder(dirname(path));
+  await createDurably(path, line);
 }

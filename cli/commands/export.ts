@@ -12,10 +12,13 @@ import { contextOf, verb } from '../verb.js';
 
 interface ExportFlags {
   readonly output: string;
-  readonly format: 'parquet' | 'csv';
+  readonly format: (typeof FORMATS)[number];
   readonly yes?: boolean;
   readonly dryRun?: boolean;
 }
+
+/** Each has its statements, `sql/export-shipments-<format>.sql` and `sql/export-invoices-<format>.sql`. */
+const FORMATS = ['parquet', 'csv'] as const;
 
 export function exportCommand(): Command {
   return verb(
@@ -24,7 +27,7 @@ export function exportCommand(): Command {
     'billsync export --output ./for-finance --format parquet',
   )
     .requiredOption('--output <dir>', 'folder to make; shipments/ and invoices/ come to lie in it')
-    .addOption(new Option('--format <format>', 'of the files').choices(['parquet', 'csv']).default('parquet'))
+    .addOption(new Option('--format <format>', 'of the files').choices(FORMATS).default(FORMATS[0]))
     .option('--dry-run', 'say what would be written')
     .option('--yes', 'replace a folder that is there')
     .action(async (flags: ExportFlags, command: Command) => {
@@ -61,7 +64,7 @@ async function checkTarget(target: string, flags: ExportFlags): Promise<void> {
 interface Export {
   readonly database: string;
   readonly target: string;
-  readonly format: 'parquet' | 'csv';
+  readonly format: (typeof FORMATS)[number];
 }
 
 /** Written beside the target and renamed, so that nobody reads half an export. */

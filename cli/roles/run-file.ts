@@ -1,9 +1,9 @@
 /** What a role leaves in the data folder while it runs, so that other commands on this machine find it. */
 
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.js';
-import { withName } from '../../config/system-error.js';
+import { replaceFile } from '../../ops/replace-file.js';
 
 export interface RunFile {
   readonly pid: number;
@@ -21,11 +21,8 @@ export function writeRunFile(
   addresses: RunFile['addresses'],
 ): { remove(): void } {
   const path = runFilePath(settings, role);
-  mkdirSync(join(settings.dataDir, 'run'), { recursive: true, mode: 0o700 });
   const file: RunFile = { pid: process.pid, role, since: new Date().toISOString(), addresses };
-  const draft = `${path}.${process.pid}.tmp`;
-  withName(draft, () => writeFileSync(draft, `${JSON.stringify(file)}\n`, { mode: 0o600 }));
-  renameSync(draft, path);
+  replaceFile(path, `${JSON.stringify(file)}\n`);
   return {
     remove() {
       if (readRunFile(settings, role)?.pid === process.pid) rmSync(path, { force: true });

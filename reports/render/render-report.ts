@@ -6,10 +6,6 @@ import { renderCsv } from './csv-text.js';
 import { renderJson, renderNdjson } from './json-text.js';
 import { renderTable, type TableOptions } from './table-text.js';
 
-export const REPORT_FORMATS = ['table', 'json', 'ndjson', 'csv', 'parquet', 'xlsx', 'html', 'about'] as const;
-/** `about` is the head of the forms that have none: what was asked, of which publication, how much of it is proved. */
-export type ReportFormat = (typeof REPORT_FORMATS)[number];
-
 export interface RenderedReport {
   readonly body: string | Uint8Array;
   readonly contentType: string;
@@ -19,43 +15,51 @@ export interface RenderedReport {
   readonly isBinary: boolean;
 }
 
-/** The heavy forms are imported when they are asked for, so that a table is there at once. */
+interface Format extends Omit<RenderedReport, 'body'> {
+  readonly render: (
+    result: ReportResult,
+    options: TableOptions,
+  ) => RenderedReport['body'] | Promise<RenderedReport['body']>;
+}
+
+/**
+ * Every form, by the name a person asks for it. A new one is a file beside this one and a line here. The heavy ones are
+ * imported when they are asked for, so that a table is there at once.
+ */
+const FORMATS = {
+  table: text('text/plain; charset=utf-8', 'txt', renderTable),
+  json: text('application/json', 'json', renderJson),
+  ndjson: text('application/x-ndjson', 'ndjson', renderNdjson),
+  csv: text('text/csv; charset=utf-8; header=present', 'csv', renderCsv),
+  parquet: binary('application/vnd.apache.parquet', 'parquet', async (result) =>
+    (await import('./parquet-file.js')).renderParquet(result),
+  ),
+  xlsx: binary('application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'xlsx', async (result) =>
+    (await import('./xlsx-file.js')).renderXlsx(result),
+  ),
+  html: text('text/html; charset=utf-8', 'html', async (result) =>
+    (await import('./html-page.js')).renderHtml(result),
+  ),
+  about: text('application/json', 'about.json', renderAbout),
+} satisfies Readonly<Record<string, Format>>;
+
+/** `about` is the head of the forms that have none: what was asked, of which publication, how much of it is proved. */
+export type ReportFormat = keyof typeof FORMATS;
+export const REPORT_FORMATS = Object.keys(FORMATS) as readonly ReportFormat[];
+
 export async function renderReport(
   result: ReportResult,
   format: ReportFormat,
   options: TableOptions = {},
 ): Promise<RenderedReport> {
-  switch (format) {
-    case 'table':
-      return text(renderTable(result, options), 'text/plain; charset=utf-8', 'txt');
-    case 'json':
-      return text(renderJson(result), 'application/json', 'json');
-    case 'ndjson':
-      return text(renderNdjson(result), 'application/x-ndjson', 'ndjson');
-    case 'csv':
-      return text(renderCsv(result), 'text/csv; charset=utf-8; header=present', 'csv');
-    case 'about':
-      return text(renderAbout(result), 'application/json', 'about.json');
-    case 'parquet': {
-      const { renderParquet } = await import('./parquet-file.js');
-      return bytes(await renderParquet(result), 'application/vnd.apache.parquet', 'parquet');
-    }
-    case 'xlsx': {
-      const { renderXlsx } = await import('./xlsx-file.js');
-      const type = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
-      return bytes(await renderXlsx(result), type, 'xlsx');
-    }
-    case 'html': {
-      const { renderHtml } = await import('./html-page.js');
-      return text(renderHtml(result), 'text/html; charset=utf-8', 'html');
-    }
-  }
+  const { render, ...form }: Format = FORMATS[format];
+  return { ...form, body: await render(result, options) };
 }
 
-function text(body: string, contentType: string, extension: string): RenderedReport {
-  return { body, contentType, extension, isBinary: false };
+function text(contentType: string, extension: string, render: Format['render']): Format {
+  return { contentType, extension, render, isBinary: false };
 }
 
-function bytes(body: Uint8Array, contentType: string, extension: string): RenderedReport {
-  return { body, contentType, extension, isBinary: true };
+function binary(contentType: string, extension: string, render: Format['render']): Format {
+  return { contentType, extension, render, isBinary: true };
 }

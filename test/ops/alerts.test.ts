@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { openChannels } from '../../ops/alert-channels/channels.js';
 import { createAlerts } from '../../ops/alerts.js';
 import { durationMs } from '../../ops/duration.js';
 import { createLogger } from '../../ops/log.js';
@@ -53,6 +54,49 @@ async function alertsWith(sinks: { webhookUrl?: string; file?: string; memory?: 
   };
   return { alerts, logged, wait };
 }
+
+/** What a chat of that address is sent. */
+async function sentTo(webhookUrl: string): Promise<object[]> {
+  const settings = { ...testSettings('/nowhere'), alerts: { file: null, webhookUrl, quietWindow: '1h' } };
+  const sent: object[] = [];
+  const channels = openChannels({ settings, post: async (_url, body) => void sent.push(body) });
+  const notice = { at: '2026-03-01T00:00:00.000Z', key: 'a', title: 'Sad.', detail: 'Why.' };
+  for (const tell of channels) await tell({ ...notice, state: 'raised', repeated: 2 });
+  return sent;
+}
+
+describe('the shape of a message', () => {
+  test('is text for Slack and those who took its shape', async () => {
+    expect(await sentTo('https://hooks.slack.com/services/T0/B0/secret')).toEqual([
+      { text: '[billsync test] Sad. (2 more since the last notice)\nWhy.' },
+    ]);
+  });
+
+  test.each([
+    'https://prod-1.westeurope.logic.azure.com:443/workflows/1/triggers/manual/paths/invoke?sig=s',
+    'https://default1.ab.environment.api.powerplatform.com/powerautomate/automations/direct/workflows/1',
+    'https://example.webhook.office.com/webhookb2/1/IncomingWebhook/2',
+  ])('is one Adaptive Card for Microsoft Teams (%s)', async (url) => {
+    const [{ type, attachments }] = (await sentTo(url)) as [{ type: string; attachments: object[] }];
+    expect(type).toBe('message');
+    expect(attachments).toMatchObject([
+      {
+        contentType: 'application/vnd.microsoft.card.adaptive',
+        content: {
+          ...{ type: 'AdaptiveCard', version: '1.4' },
+          body: [
+            { type: 'TextBlock', text: '[billsync test] Sad. (2 more since the last notice)', wrap: true },
+            { type: 'TextBlock', text: 'Why.', wrap: true },
+          ],
+        },
+      },
+    ]);
+  });
+
+  test('is text for a host that only ends like one of theirs', async () => {
+    expect(await sentTo('https://webhook.office.com.example.org/x')).toEqual([{ text: expect.any(String) }]);
+  });
+});
 
 describe('alerts', () => {
   test('a restart neither repeats what is said already nor forgets to say that it is over', async () => {

@@ -1,0 +1,34 @@
+/** What every way to tell a person has in common; `channels.ts` lists them. */
+
+import type { Settings } from '../../config/settings.js';
+
+/** What is told, secrets taken out. */
+export interface Notice {
+  /** ISO 8601 UTC. */
+  readonly at: string;
+  readonly state: 'raised' | 'resolved';
+  readonly key: string;
+  readonly title: string;
+  readonly detail: string;
+  /** How often it was raised since the last notice of it. */
+  readonly repeated: number;
+}
+
+/** @throws whatever kept the notice from being delivered; it is logged */
+export type AlertChannel = (notice: Notice) => Promise<void>;
+
+export interface ChannelOptions {
+  readonly settings: Pick<Settings, 'alerts' | 'environment'>;
+  /** Posts JSON; tried again a few times before it gives up. */
+  readonly post: (url: string, body: object) => Promise<void>;
+}
+
+/** null when the settings do not ask for this channel. */
+export type OpenChannel = (options: ChannelOptions) => AlertChannel | null;
+
+/** A notice as one message of a chat. */
+export function messageOf(environment: string, { state, title, detail, repeated }: Notice): string {
+  const head = `[billsync ${environment}] ${state === 'resolved' ? 'Resolved: ' : ''}${title}`;
+  const again = repeated > 0 ? ` (${repeated} more since the last notice)` : '';
+  return state === 'resolved' || detail === '' ? head + again : `${head}${again}\n${detail}`;
+}
