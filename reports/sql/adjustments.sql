@@ -8,9 +8,9 @@
 --   line). adjusted is the sum of the other lines above zero, credited that of the lines below zero. changed names
 --   what any of those other lines has differently from the first charge: weight (or its unit), zone (in one spelling)
 --   or service. disputed is what you claimed back (--disputes FILE; carriers in any case; several claims for one
---   number are added); outstanding is disputed less what was credited, and zero if more was credited. If several
---   tenants were billed for a number, each has its own row, and the dispute stands in that of the tenant billed first
---   (then by carrier and tenant).
+--   number are added); outstanding is disputed less what was credited, zero if more was credited, and empty where
+--   nothing is in dispute. If several tenants were billed for a number, each has its own row, and the dispute stands
+--   in that of the tenant billed first (then by carrier and tenant).
 -- order: currency; highest adjusted plus credited (as a positive amount) first; carrier; tracking_number; tenant
 -- cannot say: whether an adjustment is right; nor which credit answers which dispute of one number.
 -- units: first_charge money, adjusted money, credited money, disputed money, outstanding money
@@ -99,7 +99,7 @@ select
         ''
     ) as changed,
     d.amount as disputed,
-    greatest(d.amount + n.credited, 0) as outstanding,
+    case when d.amount is not null then greatest(d.amount + n.credited, 0) end as outstanding,
     n.last_invoice_date
 from numbers as n
 left join disputed as d

@@ -10,8 +10,8 @@
 --   usual_total is the median of the tenant's invoices before it (by invoice date, then number) of the same level and
 --   currency; difference is total less usual_total, and difference_percent that in percent of usual_total.
 --   open_amount is total less what was paid (--payments FILE, as in "payables"). days_past_due counts from the due
---   date to the publication. cash_until_due adds up what is open with a due date up to and including this one, in
---   that currency: the cash needed by then.
+--   date to the publication; it is zero before it and empty without one. cash_until_due adds up what is open with a
+--   due date up to and including this one, in that currency: the cash needed by then.
 -- order: currency; due_date (none last); invoice_number
 -- cannot say: why a total is unusual; a tenant may have shipped more. What was paid, only a file of payments can say.
 -- units: total money, usual_total money, difference money, difference_percent %, open_amount money, cash_until_due
@@ -68,7 +68,7 @@ select
     change_percent(n.total, u.usual_total) as difference_percent,
     abs(n.total - u.usual_total) * 100 >= u.usual_total * $unusual_percent as is_unusual,
     n.open_amount,
-    greatest(n.days_past_due, 0) as days_past_due,
+    if(n.days_past_due < 0, 0, n.days_past_due) as days_past_due,
     case
         when n.invoice_due_date is not null
             then sum(n.open_amount) over (

@@ -4,9 +4,9 @@
 -- formerly: aging
 -- params: $stuck_after_days integer = 7: an invoice counts as stuck after so many days in one state
 -- means: lists invoices that are neither loaded nor voided. days_in_state counts whole days (24 hours each) up to the
---   publication; days_past_due those from the due date to the day of the publication, and is zero before it. A draft
---   waits for approval at the service, a finalized invoice for its file, and needs_attention for a person: reason
---   says why.
+--   publication; days_past_due those from the due date to the day of the publication, zero before it and empty
+--   without one. A draft waits for approval at the service, a finalized invoice for its file, and needs_attention for
+--   a person: reason says why.
 -- order: longest days_in_state first; state; invoice_number
 -- cannot say: whether a draft was forgotten or is being discussed; nor anything about payment (see "payables").
 -- units: stated_total money, days_in_state days, days_past_due days
@@ -32,7 +32,8 @@ select
     invoice_due_date as due_date,
     state_since,
     date_diff('hour', state_since, published_at) // 24 as days_in_state,
-    greatest(cast(published_at as date) - invoice_due_date, 0) as days_past_due,
+    case when invoice_due_date is not null then greatest(cast(published_at as date) - invoice_due_date, 0) end
+        as days_past_due,
     case
         when date_diff('hour', state_since, published_at) // 24 < 1 then 'today'
         when date_diff('hour', state_since, published_at) // 24 < 7 then '1 to 6 days'
