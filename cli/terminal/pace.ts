@@ -1,6 +1,6 @@
 /** How fast long work goes and how long it will take: a few words behind the numbers of a progress line. */
 
-export type Pace = (done: number, of: number) => string;
+type Pace = (done: number, of: number) => string;
 
 /** Nothing is said of the first seconds, which are mostly the start. */
 const SAYS_FROM_MS = 2_000;
