@@ -81,6 +81,12 @@ describe('references', () => {
     ).toEqual([]);
   });
 
+  test('every page of docs/ is listed in docs/README.md', () => {
+    const listed = linksIn(read('docs/README.md')).map(({ target }) => `docs/${target}`);
+    const pages = files.map(({ path }) => path).filter((path) => /^docs\/(?!adr\/|README).*\.md$/.test(path));
+    expect(pages.filter((path) => !listed.includes(path))).toEqual([]);
+  });
+
   test('a file that a document names in code exists', () => {
     const paths = /`([a-z]+\/(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:ts|sql|md|eta|jsonc?|yml))`/g;
     const missing = files
