@@ -11,7 +11,7 @@ export type Finding =
   | 'unknown'
   /** Something is to be done, or only the invoice's own workflow can find out what. */
   | 'work'
-  /** The service states another total or count than we ever heard: its file is worth fetching again. */
+  /** The service states another total or count than any on record, so its file is fetched again. */
   | 'file-in-doubt';
 
 /** null when the service has to be asked. A void is final; what is under way or parked is its workflow's affair. */
@@ -32,7 +32,7 @@ export function checkLedger(standing: InvoiceStanding | null): Finding | null {
 /** @param details null: the service answers 404 */
 export function checkDetails(standing: InvoiceStanding | null, details: InvoiceDetails | null): Finding {
   if (standing === null) return details === null ? 'unknown' : 'work';
-  // What is loaded stays loaded until somebody says that it is void: a 404 says nothing of the kind.
+  // A loaded invoice stays loaded until an event or the details void it; a 404 does not.
   if (details === null) return 'loaded';
   if (details.unknownStatus !== null) return 'work';
   if (details.status !== null && details.status !== 'finalized') return 'work';

@@ -21,7 +21,7 @@ export type ExportCsvResult =
       readonly sizeBytes: number;
       readonly tag?: FileTag;
     }
-  /** It is the one that `unless` tells of; nothing was sent. */
+  /** The export equals the file named by `unless`; nothing was downloaded. */
   | { readonly outcome: 'not-modified' }
   | { readonly outcome: 'not-found' };
 

@@ -9,14 +9,14 @@ import { translated } from './failures.js';
 /** An invoice, or several, that the usual cadence or the numbering says there should be. */
 export interface Gap {
   readonly kind: 'period' | 'overdue' | 'number';
-  /** How many invoices are missing, as far as the cadence tells. */
+  /** How many invoices are missing, by the tenant's usual billing interval. */
   readonly missing: number;
   /** What a person reads: who, how often, and since or between what. */
   readonly finding: string;
 }
 
 export interface FindGapsRequest {
-  /** Findings that the last run told of: they are not news. */
+  /** Findings that the last run already reported. */
   readonly known: readonly string[];
 }
 

@@ -33,7 +33,7 @@ export function findOverdue({ warehouse, settings, service }: WarehouseDependenc
   return ({ until, limit }: FindOverdueRequest): Promise<FindOverdueResult> =>
     translated(async () => {
       const { environment, recheckLoadedDays: recheckDays, confirmVoids } = settings;
-      // Of an invoice that only a refused delivery told of nobody said whose it is: ours, as the token or the settings say.
+      // A refused delivery does not name its partner: the invoice belongs to the one of the token or the settings.
       const partnerId = settings.partnerId ?? service.partnerIds()[0] ?? null;
       const of = { partnerId, confirmVoids, neverRetried: NEVER_RETRIED };
       const due = await warehouse.due({ until, limit, recheckDays, ...of });

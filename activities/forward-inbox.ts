@@ -1,4 +1,4 @@
-/** Forwards acknowledged deliveries that nobody forwards, and tells when there are such. */
+/** Forwards acknowledged deliveries that no endpoint process has forwarded, and raises an alert if there are any. */
 
 import { getClient } from '@temporalio/activity';
 import { sendInvoiceEvent } from '../temporal/invoice-client.js';

@@ -1,4 +1,4 @@
-/** Looks whether a workflow still runs: a batch of a backfill waits for its turn only as long as somebody can give it. */
+/** Whether a workflow still runs: a batch of a backfill waits for its turn only while its parent can give it one. */
 
 import { getClient } from '@temporalio/activity';
 import { WorkflowNotFoundError } from '@temporalio/client';

@@ -1,4 +1,4 @@
-/** Keeps on the invoice what goes wrong while work on it goes on, and tells a person when time alone may not mend it. */
+/** Records a failure on the invoice while it is being retried, and raises an alert when retrying alone may not help. */
 
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';

@@ -1,4 +1,4 @@
-/** Records that an invoice cannot go on without a person, with why, and tells one. */
+/** Records that an invoice needs a person, with the reason, and raises an alert. */
 
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';

@@ -15,7 +15,7 @@ export interface StartLookUpsRequest {
   readonly environment: EnvironmentName;
   readonly partnerId: string;
   readonly invoices: readonly InvoiceToLookUp[];
-  /** The workflow that is told what became of each. */
+  /** The workflow to signal with the outcome of each. */
   readonly replyTo: string;
   readonly billingQueue: string;
   readonly pace?: Partial<Pace>;

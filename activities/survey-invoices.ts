@@ -61,7 +61,7 @@ export function surveyInvoices({ service }: Pick<BillingDependencies, 'service'>
     });
 }
 
-/** What an earlier attempt told with its last heartbeat. */
+/** Details of the last heartbeat of an earlier attempt. */
 function found(): (Finding | null)[] | null {
   const details: unknown = activityInfo().heartbeatDetails;
   return Array.isArray(details) ? [...details] : null;

@@ -1,4 +1,4 @@
-/** Proves the warehouse against the archive, and tells when they differ. */
+/** Proves the warehouse against the archive, and raises an alert when they differ. */
 
 import { heartbeat } from '@temporalio/activity';
 import type { Verification } from '../warehouse/warehouse.js';

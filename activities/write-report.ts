@@ -1,4 +1,4 @@
-/** Writes a scheduled report into its folder and tells people that it is there, or why it is not. */
+/** Writes a scheduled report into its folder and announces it, or why it could not be written. */
 
 import type { Alerts } from '../ops/alerts.js';
 import { translated } from './failures.js';

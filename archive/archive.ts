@@ -115,7 +115,7 @@ export interface UnreadableRecord {
   readonly why: string;
 }
 
-/** Is told what was passed over; nobody is told of a line that a crash tore, since nothing was promised of it. */
+/** Called for each record that was skipped as damaged; not for a line torn by a crash, which was never confirmed to anybody. */
 export type OnUnreadable = (record: UnreadableRecord) => void;
 
 /** What lies in the archive as a file. */
@@ -142,7 +142,7 @@ export interface Archive {
    * delivery is `new` again, given once more by `events`, and from then on the only event of its id.
    */
   putEvent(event: ArchivedEvent): Promise<'new' | 'known'>;
-  /** null also when it was damaged; `events` tells. */
+  /** null also when the record is damaged; `events` reports those. */
   event(eventId: string): Promise<ArchivedEvent | null>;
   /**
    * Events in order of `receivedAt`, then eventId. With `after`, only what was archived since the call that
@@ -179,7 +179,7 @@ export interface Archive {
   files(): AsyncIterable<ArchivedFile>;
 
   putFact(fact: Fact): Promise<void>;
-  /** All facts in order of `at`, then of writing; `onUnreadable` hears of what was damaged and left out. */
+  /** All facts in order of `at`, then of writing; `onUnreadable` is called for each damaged one that is left out. */
   facts(onUnreadable?: OnUnreadable): AsyncIterable<Fact>;
   /**
    * Facts that were archived since the call that yielded that cursor (null: all), in order of writing; ask again

@@ -84,7 +84,7 @@ export async function openFileFolder(root: string): Promise<FileFolder> {
   return { put, replace, get, path, list };
 }
 
-/** The folders of ours; what else lies there, as a file manager's `.DS_Store` does, is nobody's business here. */
+/** The folders of ours; what else lies there, as a file manager's `.DS_Store` does, is ignored. */
 export async function shardsIn(root: string): Promise<readonly string[]> {
   const entries = await readdir(root, { withFileTypes: true });
   return entries

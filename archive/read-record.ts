@@ -139,7 +139,7 @@ function read<T>(schemaOf: (json: unknown) => z.ZodType, bytes: Uint8Array | str
   return { ok: true, value: value.json as T };
 }
 
-/** Why it is none when it is no JSON. */
+/** The reason given for a record that is not JSON. */
 function parsed(bytes: Uint8Array | string): { readonly json: unknown } | string {
   let text: string;
   try {

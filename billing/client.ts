@@ -233,7 +233,7 @@ class Client implements BillingService {
     );
   }
 
-  /** Waits for a place at the host; whoever watches hears of it, or would think that nobody is at work. */
+  /** Waits for a free connection to the host, and reports progress meanwhile so that the heartbeat goes on. */
   async #inTurn<T>(host: string, { signal, onProgress }: Watcher, body: () => Promise<T>): Promise<T> {
     const waiting = setInterval(() => onProgress?.({ bytesDone: 0, bytesTotal: null }), 1_000);
     try {

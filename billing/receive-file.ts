@@ -124,7 +124,7 @@ function wireOf(stream: HttpStream, { watch, request }: Omit<Copying, 'part'>) {
   const mostOnTheWire = request.expectedBytes ?? request.limits.maxUnannouncedBytes;
   async function* bytes(): AsyncGenerator<Uint8Array> {
     for await (const chunk of bytesOf(stream.body, request)) {
-      // Gzip that no header tells of, see decode-body.ts.
+      // Gzip without a Content-Encoding header, see decode-body.ts.
       if (watch.bytesDone === 0) isEncoded ||= chunk[0] === 0x1f;
       watch.bytesDone += chunk.length;
       // An encoding adds a few bytes to what does not shrink.

@@ -1,4 +1,4 @@
-/** Ends a transfer that does not get on, and tells of one that does: time is bounded by progress, whatever the size. */
+/** Ends a transfer that makes no progress and reports one that does: the time limit follows from progress, not from size. */
 
 import type { DownloadProgress } from './billing-service.js';
 import { DeadlineExceededError } from './errors.js';
@@ -10,7 +10,7 @@ export interface TransferLimits {
   /** Fewer bytes than this within the window mean that the server drips. */
   readonly leastBytesPerSecond: number;
   readonly throughputWindowMs: number;
-  /** Of a file whose size nobody announced. */
+  /** For a file of unknown size. */
   readonly maxUnannouncedBytes: number;
 }
 
@@ -38,7 +38,7 @@ export interface TransferWatch {
   stop(): void;
 }
 
-/** Tells of progress once a second even when none is made: whoever watches must not think that nobody is at work. */
+/** Reports once a second, with or without progress, so that the activity's heartbeat does not run out. */
 export function watchTransfer({ url, expectedBytes, limits, onProgress }: WatchedTransfer): TransferWatch {
   const controller = new AbortController();
   const startedAtMs = performance.now();

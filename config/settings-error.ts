@@ -9,7 +9,7 @@ export interface SettingsProblem {
   readonly message: string;
 }
 
-/** The message of a problem that only somebody's answer can mend. */
+/** The message for a required setting that is missing. */
 export const NOT_SET = 'is not set';
 
 export class SettingsError extends BillsyncError {

@@ -329,7 +329,7 @@ export class CsvScanner {
       told.record = this.#record;
       told.field = this.#field;
     }
-    // A file may be wrong in every byte: what nobody will read is not put into words.
+    // A file may be wrong in every byte: beyond the limit, findings are counted but not formulated.
     if (this.#findings.length >= MAX_FINDINGS) this.#findingCount++;
     else this.#add(rule, { value: value() });
   }

@@ -57,7 +57,7 @@ export type ParsedDelivery =
       readonly event: InvoiceEvent | null;
       readonly envelope: string;
     }
-  /** Well formed, and of a kind that this version does not know. */
+  /** Well formed, but of an event type or schema version that this version does not know. */
   | {
       readonly kind: 'unsupported';
       readonly code: 'unknown-event-type' | 'unknown-schema-version';

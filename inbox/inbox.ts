@@ -51,7 +51,7 @@ export interface Inbox {
   /** Forgets the body and remembers the id; `as` remembers it as another kind (a foreign partner found late). */
   trim(entry: InboxEntry, as?: DeliveryKind): Promise<void>;
   has(entry: Pick<InboxEntry, 'kind' | 'eventId'>): Promise<'pending' | 'done' | 'no'>;
-  /** Is told of each delivery accepted in this process. */
+  /** Called for each delivery accepted in this process. */
   onAccepted(listener: (entry: InboxEntry) => void): () => void;
   /** Writes and removes a file, to know whether the next delivery could be kept. */
   probe(): Promise<void>;
@@ -174,7 +174,7 @@ function decodeOrName(key: string, bytes: Uint8Array, path: string): { entry: In
   const { noted } = decodeEntry(key, bytes);
   if (noted !== null) return noted;
   const named = namedBy(key) ?? { kind: 'refused', eventId: key };
-  // When it was received nobody else can tell now.
+  // The instant of receipt is known nowhere else.
   const receivedAt = (statSync(path, { throwIfNoEntry: false })?.mtime ?? new Date()).toISOString();
   return { entry: { ...named, receivedAt, invoiceId: null, code: null }, sequence: 0 };
 }

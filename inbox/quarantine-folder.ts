@@ -24,7 +24,7 @@ import {
 export interface QuarantineOptions {
   readonly maxThings?: number;
   readonly maxBytes?: number;
-  /** Is told what was dropped to stay within bounds. */
+  /** Called for each entry that was dropped to stay within the limits. */
   readonly onDropped?: (thing: QuarantinedThing) => void;
 }
 
@@ -189,7 +189,7 @@ async function sweep(root: string): Promise<void> {
   }
 }
 
-/** A body whose description never came: its writer died between the two, and nobody was answered. */
+/** A body without its description: the process was killed between the two writes, before it answered. */
 async function isOldOrphan(root: string, id: string): Promise<boolean> {
   if ((await readOrNull(join(root, `${id}.json`))) !== null) return false;
   try {

@@ -2,7 +2,7 @@
 
 import { BillsyncError, EXIT, type ExitCode } from '../contract/errors.js';
 
-/** Nothing can be told of what the file holds. */
+/** The file's contents cannot be read. */
 export abstract class UnreadableFileError extends BillsyncError {
   override readonly exitCode: ExitCode = EXIT.nothingMatched;
   readonly path: string;

@@ -14,7 +14,7 @@ import { asOtherVersion, NotPublishedError } from './errors.js';
 /** One reader with its own session; reports share nothing but the file. */
 export interface PublishedFile {
   readonly path: string;
-  /** false: it shows what lies elsewhere, and that may change while it is open. */
+  /** false over a lake: the file has views on Parquet files that may change while it is open. */
   readonly isWhole: boolean;
   /** Runs one prepared statement; values are bound by name, never written into the text. */
   query(sql: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
@@ -74,7 +74,7 @@ export type Connect = () => Promise<DuckDBConnection>;
 
 const elsewhere = new Map<string, Connect>();
 
-/** For a file that shows what lies elsewhere: this process reads the file at `path` by such a connection. */
+/** For a lake's published file, whose views need an attached catalog: reads of `path` use connections made by this. */
 export function readElsewhere(path: string, connect: Connect): void {
   elsewhere.set(path, connect);
 }

@@ -35,6 +35,6 @@ function refusedCall(details: string): Call {
     cancelWithStatus: () => {},
     getPeer: () => 'closed',
     getAuthContext: () => null,
-    // What is missing are private fields of gRPC's class; nobody but itself asks for them.
+    // Only private fields of gRPC's class are missing, which only gRPC itself reads.
   } as unknown as Call;
 }

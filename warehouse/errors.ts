@@ -10,7 +10,7 @@ export abstract class WarehouseError extends BillsyncError {}
 export class WarehouseLockedError extends WarehouseError {
   readonly code = 'warehouse-locked';
   override readonly exitCode = EXIT.locked;
-  /** null when only DuckDB's own lock told us. */
+  /** null when only DuckDB's own lock revealed it, which names no process. */
   readonly owner: { readonly pid: number; readonly role: string } | null;
 
   /** @param who when there is more to say of the owner than that it is another process */

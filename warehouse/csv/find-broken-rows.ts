@@ -19,7 +19,7 @@ export interface BrokenRows {
   /** The first 100, in order of the file. */
   readonly findings: readonly CsvFinding[];
   readonly findingCount: number;
-  /** There were a hundred, and nobody looked for more. */
+  /** The search ended at a hundred findings; there may be more. */
   readonly isCutOff: boolean;
   /** Records that were read, without the header. */
   readonly records: number;
@@ -124,7 +124,7 @@ const DECIMALS: ReadonlySet<number> = new Set(
   CSV_COLUMNS.flatMap(({ rule }, index) => (rule === 'amount' || rule === 'weight' ? [index] : [])),
 );
 
-/** A cell is told with the line it begins on, as the byte scan does. */
+/** A cell is reported with the line on which it begins, as in the byte scan. */
 function lineBreaksIn(cells: readonly string[]): number {
   return cells.reduce((count, cell) => count + cell.split('\n').length - 1, 0);
 }

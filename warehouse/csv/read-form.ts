@@ -4,7 +4,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { type Info, parse } from 'csv-parse/sync';
 import { type CsvForm, readForm } from '../../contract/csv-form.js';
 
-/** A header that goes on behind this is none. */
+/** Longest header row in bytes; a longer first line is no header. */
 const HEADER_BYTES = 64 << 10;
 
 /** null when its first line is no header that could be tolerated. @throws the system's error (`ENOENT`, …) */
@@ -17,7 +17,7 @@ export function readFormOf(csvPath: string): CsvForm | null {
     if (first === undefined || (!isWhole && first.info.bytes >= head.length)) return null;
     return readForm(first.record);
   } catch {
-    // What cannot be read is told by the byte scan.
+    // The byte scan reports what cannot be read.
     return null;
   }
 }

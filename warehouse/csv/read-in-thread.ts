@@ -11,7 +11,7 @@ import { startThread } from '../../ops/start-thread.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
 import { type Read, type Reading, readNow } from './readings.js';
 
-/** The reading was ended: nobody knows what it would have come to. */
+/** Reading was stopped by its limits of time or memory; the file's contents remain unknown. */
 export interface ReadingStopped {
   /** `it took longer than 60 s`, for a sentence. */
   readonly stopped: string;

@@ -31,7 +31,7 @@ export class GroupCommit<T, R> {
     this.#limits = { most: 200, weigh: () => 0, heaviest: 0, isSplit: true, ...limits };
   }
 
-  /** @throws what `commit` throws for this one alone: nobody fails for another's sake */
+  /** @throws what `commit` throws for this member alone; a failing member does not fail the rest of its group */
   do(asked: T): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       this.#waiting.push({ asked, resolve, reject });

@@ -20,7 +20,7 @@ export function checkNames(statement: string, names: ReadonlySet<string>, params
   throw new TypeError(`The statement ${parts.join(' and ')}: ${statement.trim().slice(0, 200)}`);
 }
 
-/** What asks named statements: a connection of DuckDB, or a ledger that lies elsewhere. */
+/** Runs statements by name: on a DuckDB connection, or on a lake's ledger in PostgreSQL. */
 export interface Statements {
   /** Rows of the statement of that name; decimals, big integers and instants as text. */
   all(name: string, params?: Params): Promise<readonly Row[]>;

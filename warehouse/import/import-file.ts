@@ -174,7 +174,7 @@ function readHead(path: string): Buffer {
   }
 }
 
-/** All that is wrong with a file whose invoice nobody can tell. */
+/** Every finding in a file that names no invoice. */
 async function refusedUnnamed(file: ArchivedFile, csvPath: string, named: string | null): Promise<Rejection> {
   const refused = { file, csvPath, invoiceId: null };
   const found = await (file.scan.findingCount > 0 ? refusedByScan(refused) : refusedByCells(refused));

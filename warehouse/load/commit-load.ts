@@ -101,7 +101,7 @@ function checkOne(
   }
 }
 
-/** Of load ids, for statements that pass over what lies elsewhere. */
+/** First and last of the load ids: a statement with this range reads only the row groups that may hold them. */
 export function spanOf(loads: readonly Pick<FileLoad, 'loadId'>[]): { first: number; last: number } {
   const ids = loads.map(({ loadId }) => loadId);
   return { first: Math.min(...ids), last: Math.max(...ids) };
