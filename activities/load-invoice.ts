@@ -8,6 +8,8 @@ import { translated } from './failures.js';
 import { attentionKey } from './park-invoice.js';
 import { alertingNoRoom } from './room-alert.js';
 import { tellAnnouncement } from './tell-announcement.js';
+import { tellTotals } from './tell-totals.js';
+import { voidedAfterLoadKey } from './void-invoice.js';
 
 export type LoadInvoiceResult =
   | { readonly outcome: 'loaded' | 'already_loaded'; readonly shipments: number }
@@ -21,7 +23,7 @@ const HEARTBEAT_MS = 5_000;
  * Cancellation is deliberately not listened to: a commit in progress ends first, and the void that cancelled comes
  * after it. A load that has not begun to commit sees the void inside its transaction.
  */
-export function loadInvoice({ warehouse, archive, quarantine, alerts, now }: WarehouseDependencies) {
+export function loadInvoice({ warehouse, archive, quarantine, alerts, log, now }: WarehouseDependencies) {
   return (request: LoadRequest): Promise<LoadInvoiceResult> =>
     translated(async () => {
       const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
@@ -33,6 +35,11 @@ export function loadInvoice({ warehouse, archive, quarantine, alerts, now }: War
           await holdRefused(quarantine, refused, { ...outcome, at: now().toISOString() });
         }
         const result = summary(outcome);
+        if (outcome.outcome === 'loaded') {
+          const { version, shipments, billingCost, currencyCode } = outcome;
+          const { invoiceId, sha256 } = request;
+          log.info({ invoiceId, version, shipments, billingCost, currencyCode, sha256 }, 'invoice loaded');
+        }
         if ('shipments' in outcome) await settle(request.invoiceId, outcome.discrepancies);
         return result;
       } finally {
@@ -42,7 +49,9 @@ export function loadInvoice({ warehouse, archive, quarantine, alerts, now }: War
 
   async function settle(invoiceId: string, discrepancies: readonly Discrepancy[]): Promise<void> {
     alerts.resolve(attentionKey(invoiceId));
+    alerts.resolve(voidedAfterLoadKey(invoiceId));
     tellAnnouncement(alerts, invoiceId, discrepancies);
+    tellTotals(alerts, invoiceId, discrepancies);
     await releaseRefused(quarantine, invoiceId);
   }
 }

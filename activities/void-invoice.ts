@@ -4,11 +4,23 @@ import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 import { attentionKey } from './park-invoice.js';
 
+/** Of the alert; loading the invoice again takes it back. */
+export function voidedAfterLoadKey(invoiceId: string): string {
+  return `voided-after-load/${invoiceId}`;
+}
+
 export function voidInvoice({ warehouse, alerts }: WarehouseDependencies) {
   return ({ invoiceId }: { readonly invoiceId: string }): Promise<{ readonly hadRows: boolean }> =>
     translated(async () => {
       const { hadRows } = await warehouse.voidInvoice(invoiceId);
       alerts.resolve(attentionKey(invoiceId));
+      if (hadRows) {
+        alerts.raise({
+          key: voidedAfterLoadKey(invoiceId),
+          title: `Invoice ${invoiceId} was voided after it was loaded`,
+          detail: `Its shipments left every total. Who was given figures with them has to be told; \`billsync invoices show ${invoiceId}\` says since when it counted.`,
+        });
+      }
       return { hadRows };
     });
 }

@@ -113,13 +113,20 @@ export async function publishedPage(
 
 /** @param lead HTML that stands above what the page shows */
 export function framed(
-  { environment }: PageContext,
+  { environment, health }: PageContext,
   { value, isFormer }: Shown<PublishedPage>,
   lead = '',
 ): string {
   const { title, section, view, values, asOf } = value;
-  const around: Frame = { title, section, environment, asOf, isFormer, lead };
+  const around: Frame = { title, section, environment, asOf, isFormer, lead, unwell: unwellIn(health) };
   return renderPage(view, around, values);
+}
+
+/** What stands above every page, as it is when it is sent. */
+function unwellIn(health: Health): Frame['unwell'] {
+  return Object.entries(health.report().components)
+    .filter(([, { isHealthy }]) => !isHealthy)
+    .map(([name, { detail, since }]) => ({ name, detail, since }));
 }
 
 /** @param html a whole page; its values are escaped already */

@@ -12,6 +12,7 @@ import { createTurns } from '../ops/turns.js';
 import { createAdminGuard } from './admin-guard.js';
 import { createPageCache } from './page-cache.js';
 import { frame, type PageContext, sendPage } from './page-context.js';
+import { registerAlerts } from './pages/alerts.js';
 import { registerEvents } from './pages/events.js';
 import { registerHealth } from './pages/health.js';
 import { registerInvoices } from './pages/invoices.js';
@@ -97,6 +98,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   registerInvoices(app, context);
   registerEvents(app, context);
   registerQuarantine(app, context);
+  registerAlerts(app, context);
   await registerReports(app, context);
   app.get(STYLE_ADDRESS, (_request, reply) =>
     reply

@@ -19,6 +19,7 @@ export type ViewName =
   | 'reports'
   | 'report'
   | 'report-form'
+  | 'alerts'
   | 'health'
   | 'message';
 
@@ -33,6 +34,8 @@ export interface Frame {
   readonly isFormer: boolean;
   /** HTML that stands above the body. */
   readonly lead?: string;
+  /** Components that are not well. */
+  readonly unwell: readonly { readonly name: string; readonly detail: string; readonly since: string }[];
 }
 
 /** Where the part of a page begins that has to be waited for. */
@@ -58,13 +61,21 @@ const SECTIONS: readonly (readonly [string, string])[] = [
   ['/quarantine', 'Quarantine'],
   ['/reports/gaps', 'Gaps'],
   ['/reports', 'Reports'],
+  ['/alerts', 'Alerts'],
   ['/health', 'Health'],
 ];
 
 export function renderPage(view: ViewName, frame: Frame, values: Readonly<Record<string, unknown>>): string {
   const body = renderPart(view, values);
   const around = { lead: '', ...frame };
-  return eta.render('./layout', { ...around, body, split: SPLIT, sections: SECTIONS, style: STYLE_ADDRESS });
+  return eta.render('./layout', {
+    ...around,
+    body,
+    split: SPLIT,
+    instant,
+    sections: SECTIONS,
+    style: STYLE_ADDRESS,
+  });
 }
 
 /** @returns HTML of one template without the page around it; values are escaped */

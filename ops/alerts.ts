@@ -5,6 +5,8 @@
  */
 
 import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { request } from 'undici';
 import { z } from 'zod';
 import type { Settings } from '../config/settings.js';
@@ -35,7 +37,10 @@ export interface Alerts {
 
 interface Said {
   readonly alert: Alert;
+  /** When it was said last. */
   readonly atMs: number;
+  /** When it began; missing in what an older version remembered. */
+  readonly sinceMs?: number;
   /** How often it was raised since and not said. */
   unsaid: number;
 }
@@ -75,7 +80,7 @@ export function createAlerts(deps: {
       before.unsaid += 1;
       return;
     }
-    said.set(alert.key, { alert, atMs, unsaid: 0 });
+    said.set(alert.key, { alert, atMs, sinceMs: before?.sinceMs ?? atMs, unsaid: 0 });
     say('raised', alert, before?.unsaid ?? 0);
   }
 
@@ -151,9 +156,36 @@ function recalled(path: string): [string, Said][] {
   }
 }
 
+/** An alert that was raised and is not over. */
+export interface OpenAlert {
+  readonly key: string;
+  readonly title: string;
+  /** What was tried, what to do. */
+  readonly detail: string;
+  /** ISO 8601 UTC. */
+  readonly since: string;
+  /** Which process said it. */
+  readonly role: string;
+}
+
+/** What the processes of a data folder have said and not taken back, newest first. @param folder `run` of the data folder */
+export async function openAlerts(folder: string): Promise<readonly OpenAlert[]> {
+  const names = await readdir(folder).catch(() => []);
+  const found = names.flatMap((name) => {
+    const role = /^alerts-(.+)\.json$/.exec(name)?.[1];
+    if (role === undefined) return [];
+    return recalled(join(folder, name)).map(([key, { alert, atMs, sinceMs = atMs }]) => ({
+      ...{ key, title: alert.title, detail: alert.detail ?? '', role },
+      since: new Date(sinceMs).toISOString(),
+    }));
+  });
+  return found.sort((one, other) => (one.since < other.since ? 1 : -1));
+}
+
 const Remembered = z.object({
   alert: z.object({ key: z.string(), title: z.string(), detail: z.string().optional() }),
   atMs: z.number(),
+  sinceMs: z.number().optional(),
   unsaid: z.number(),
 });
 

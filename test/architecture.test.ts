@@ -113,6 +113,7 @@ const WAREHOUSE_DOORS: readonly string[] = [
   'import/import-files',
   'import/refused-files',
   'import/take-copy',
+  'trace/rehearse-decision',
   'lake/check-lake',
   'lake/lake-reader',
   'lake/lake-source',

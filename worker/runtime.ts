@@ -26,7 +26,16 @@ export function temporalLogger(log: Logger): DefaultLogger {
     const { error, taskToken: _, ...fields } = meta ?? {};
     const line = { ...fields, ...(error === undefined ? {} : { err: error }) };
     if (level === 'ERROR') log.error(line, message);
-    else if (level === 'WARN') log.warn(line, message);
+    else if (level === 'WARN' && error !== undefined) {
+      // An attempt that failed is one line; it is tried again, and its stack is for who looks closer.
+      log.warn({ ...fields, reason: reasonOf(error) }, message);
+      log.debug(line, message);
+    } else if (level === 'WARN') log.warn(line, message);
     else log.debug(line, message);
   });
+}
+
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.split('\n', 1)[0] ?? '';
 }

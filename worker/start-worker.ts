@@ -30,6 +30,7 @@ import { publishedPath } from './published-path.js';
 import { readGaps } from './read-gaps.js';
 import { installRuntime } from './runtime.js';
 import { watchDisk } from './watch-disk.js';
+import { watchedService } from './watch-service.js';
 import { watchedWarehouse } from './watched-warehouse.js';
 import { writeReport } from './write-report.js';
 
@@ -107,7 +108,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     health.set('warehouse', { isHealthy: true });
     const publisher = startPublisher(watchedWarehouse(warehouse, { health, alerts }), { log, metrics });
     closers.push(() => publisher.close());
-    const service = createBillingService({ settings, archive, log });
+    const service = watchedService(createBillingService({ settings, archive, log }), { health });
     closers.push(() => service.close());
 
     const queues = options.queues ?? taskQueues(settings.environment);

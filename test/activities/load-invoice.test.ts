@@ -17,11 +17,13 @@ test('tells of a file that another hash and size were announced for, by whatever
   const { warehouse, archive } = t;
   const quarantine = await openQuarantine(join(t.dataDir, 'quarantine'));
   const raised = new Map<string, Alert>();
+  const logged: unknown[] = [];
+  const log = { info: (...line: unknown[]) => void logged.push(line) };
   const alerts = {
     raise: (alert: Alert) => void raised.set(alert.key, alert),
     resolve: (key: string) => void raised.delete(key),
   };
-  const deps = { warehouse, archive, quarantine, alerts, now: () => new Date() };
+  const deps = { warehouse, archive, quarantine, alerts, log, now: () => new Date() };
   const activity = loadInvoice(deps as unknown as WarehouseDependencies);
   const load = async (bytes: Buffer): Promise<LoadInvoiceResult> => {
     const { sha256 } = await archiveCsv(t, bytes);
@@ -33,6 +35,7 @@ test('tells of a file that another hash and size were announced for, by whatever
     anEvent('invoice_finalized', { fileHashSha256: 'a'.repeat(64), fileSizeBytes: 10 }),
   ]);
   expect(await load(aCsv())).toMatchObject({ outcome: 'loaded' });
+  expect(logged).toMatchObject([[{ invoiceId: INVOICE, version: 1, shipments: 1 }, 'invoice loaded']]);
   const { detail } = raised.get(`announcement/${INVOICE}`) ?? {};
   expect(detail).toContain(`hash ${'a'.repeat(64)} announced`);
   expect(detail).toContain(`size 10 announced, ${aCsv().length} came`);

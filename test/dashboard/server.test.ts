@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AdminPasswordMissingError } from '../../dashboard/admin-guard.js';
 import { AdminPortTakenError } from '../../dashboard/probes.js';
 import type { RunningDashboard } from '../../dashboard/server.js';
+import { createAlerts } from '../../ops/alerts.js';
 import { createHealth } from '../../ops/health.js';
 import { createTurns } from '../../ops/turns.js';
 import { listReports } from '../../reports/catalogue.js';
@@ -19,7 +20,7 @@ import {
   reportsFixture,
 } from '../support/reports/reports-fixture.js';
 import { seededInvoices } from '../support/reports/seeded-invoices.js';
-import { dashboardOver } from './support.js';
+import { dashboardOver, SILENT } from './support.js';
 
 let fixture: ReportsFixture;
 let dashboard: RunningDashboard;
@@ -43,6 +44,45 @@ afterAll(async () => {
 
 const get = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(dashboard.url + path, { headers, redirect: 'manual' });
+
+describe('what is not well', () => {
+  test('stands above every page, with the component, since when and why', async () => {
+    const health = createHealth(() => new Date('2026-03-01T08:00:00Z'));
+    const over = await dashboardOver(fixture.path, { health });
+    try {
+      const read = async (path: string) => (await fetch(over.url + path)).text();
+      expect(await read('/invoices')).not.toContain('class="unwell"');
+      health.set('temporal', { isHealthy: false, detail: '10.0.0.1:7233 does not answer' });
+      for (const path of ['/', '/invoices', '/reports', '/alerts', '/quarantine', '/nowhere']) {
+        expect(await read(path)).toMatch(
+          /class="unwell".*<strong>temporal<\/strong> since 2026-03-01 08:00.*10\.0\.0\.1:7233 does not answer/,
+        );
+      }
+    } finally {
+      await over.close();
+    }
+  });
+
+  test('is listed with what to do and the invoice by number and tenant', async () => {
+    expect(await (await get('/alerts')).text()).toContain('No alert is open.');
+    const memory = join(fixture.folder, 'run', 'alerts-worker.json');
+    const alerts = createAlerts({
+      settings: { alerts: { file: null, webhookUrl: null, quietWindow: '1h' }, environment: 'test' },
+      ...{ log: SILENT, scrub: (text: string) => text, memory },
+      now: () => new Date('2026-03-01T08:00:00Z'),
+    });
+    alerts.raise({ key: `totals/${parked.id}`, title: 'Its totals differ', detail: 'Ask the service.' });
+    alerts.raise({ key: 'disk/full', title: 'The disk is nearly full', detail: 'Make room.' });
+    await alerts.close();
+    const page = await (await get('/alerts')).text();
+    expect(page).toMatch(/2026-03-01 08:00.*Its totals differ.*Ask the service\./);
+    expect(page).toContain(`<a href="/invoices/${parked.id}">INV-STUCK</a>, ${parked.tenant}`);
+    alerts.resolve('disk/full');
+    await alerts.close();
+    expect(await (await get('/alerts')).text()).not.toContain('nearly full');
+    await rm(memory);
+  });
+});
 
 describe('every page', () => {
   test('forbids scripts, frames and whatever is elsewhere', async () => {

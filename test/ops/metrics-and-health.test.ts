@@ -23,7 +23,7 @@ describe('health', () => {
   test('is ready while every component is healthy, and knows since when not', () => {
     let minute = 0;
     const health = createHealth(() => new Date(Date.UTC(2026, 2, 1, 0, minute)));
-    expect(health.report()).toEqual({ isReady: true, components: {} });
+    expect(health.report()).toEqual({ isReady: true, isWell: true, components: {} });
     health.set('temporal', { isHealthy: true });
     health.set('inbox', { isHealthy: false, detail: 'full' });
     minute = 5;

@@ -1,0 +1,63 @@
+/** The billing service as a component of health: its last good answer, its token, and what went wrong since when. */
+
+import { expect, test } from 'vitest';
+import type { BillingService } from '../../billing/billing-service.js';
+import { CredentialsRefusedError, NotExportedError, UnreachableError } from '../../billing/errors.js';
+import { createHealth } from '../../ops/health.js';
+import { watchedService } from '../../worker/watch-service.js';
+
+function aService() {
+  let at = Date.parse('2026-03-01T08:00:00Z');
+  const now = () => new Date(at);
+  const health = createHealth(now);
+  let answer: () => Promise<unknown> = async () => ({});
+  const calls = { fetchToken: async () => ({ secondsLeft: 600 }), regenerateUrl: () => answer() };
+  const service = watchedService(calls as unknown as BillingService, { health, now });
+  const component = () => health.report().components['billing service'];
+  return {
+    ...{ service, health, component },
+    pass: (minutes: number) => {
+      at += minutes * 60_000;
+    },
+    willFail(error: Error) {
+      answer = async () => Promise.reject(error);
+    },
+    willAnswer() {
+      answer = async () => ({});
+    },
+  };
+}
+
+test('says when the service answered last and until when the token is good', async () => {
+  const { service, component } = aService();
+  expect(component()).toMatchObject({ isHealthy: true, detail: 'it has not answered yet' });
+  await service.fetchToken();
+  await service.regenerateUrl('x');
+  expect(component()).toMatchObject({
+    isHealthy: true,
+    detail: 'last good answer 2026-03-01 08:00 UTC (regenerate); token good until 2026-03-01 08:10 UTC',
+  });
+});
+
+test('says what went wrong since when, is no reason to be unready, and recovers by the next answer', async () => {
+  const { service, component, health, pass, willFail, willAnswer } = aService();
+  await service.regenerateUrl('x');
+  pass(5);
+  willFail(new UnreachableError('api.example', 'ECONNREFUSED', null));
+  await expect(service.regenerateUrl('x')).rejects.toThrow();
+  pass(5);
+  willFail(new CredentialsRefusedError('the API key', 401, { code: null, description: null }));
+  await expect(service.regenerateUrl('x')).rejects.toThrow();
+  expect(component()).toMatchObject({ isHealthy: false, since: '2026-03-01T08:05:00.000Z' });
+  expect(component()?.detail).toMatch(
+    /^last error 2026-03-01 08:10 UTC: The billing service refused the API key.*; last good answer 2026-03-01 08:00 UTC/,
+  );
+  expect(health.report()).toMatchObject({ isReady: true, isWell: false });
+  // An answer about one invoice is an answer.
+  willFail(new NotExportedError('x'));
+  await expect(service.regenerateUrl('x')).rejects.toThrow();
+  expect(component()).toMatchObject({ isHealthy: true });
+  willAnswer();
+  await service.regenerateUrl('x');
+  expect(health.report().isWell).toBe(true);
+});

@@ -1,0 +1,100 @@
+/** Says in health how the billing service is to us: when it last answered, until when our token is good, what went wrong since. */
+
+import type { BillingService } from '../billing/billing-service.js';
+import { CredentialsRefusedError } from '../billing/errors.js';
+import type { Health } from '../ops/health.js';
+
+/** Calls of the service itself; a download asks its storage. */
+const CALLS = ['fetchToken', 'ping', 'regenerateUrl', 'lookUpInvoice', 'exportCsv'] as const;
+type Call = (typeof CALLS)[number];
+
+/** What says that the service, or our right to call it, is in trouble: not what it says of one invoice. */
+const TROUBLE: ReadonlySet<string> = new Set([
+  ...['unreachable', 'deadline-exceeded', 'credentials-refused', 'server-fault', 'overloaded', 'redirect'],
+  ...['unexpected-answer', 'forbidden', 'address-refused', 'not-configured'],
+]);
+
+const COMPONENT = 'billing service';
+
+/** @returns the same service, each call of which is noted in health before its answer or error goes on */
+export function watchedService(
+  service: BillingService,
+  { health, now = () => new Date() }: { readonly health: Health; readonly now?: () => Date },
+): BillingService {
+  const seen = { answered: null as string | null, tokenUntil: null as string | null };
+  const tell = (trouble: string | null): void => {
+    const facts = [
+      trouble,
+      seen.answered === null ? 'it has not answered yet' : `last good answer ${seen.answered}`,
+      seen.tokenUntil === null ? null : `token good until ${seen.tokenUntil}`,
+    ];
+    const detail = facts.filter((fact) => fact !== null).join('; ');
+    health.set(COMPONENT, { isHealthy: trouble === null, detail, isOutside: true });
+  };
+
+  function answered(call: Call, answer: unknown): void {
+    const at = now();
+    if (call === 'fetchToken') {
+      const { secondsLeft } = answer as Awaited<ReturnType<BillingService['fetchToken']>>;
+      seen.tokenUntil = secondsLeft === null ? null : minute(new Date(at.getTime() + secondsLeft * 1_000));
+      // One that is still at hand was not asked for just now.
+      if (seen.answered !== null || isUnwell()) return;
+    }
+    seen.answered = `${minute(at)} (${NAMES[call]})`;
+    tell(null);
+  }
+
+  function failed(error: unknown): void {
+    const { code, message } = error as { code?: unknown; message?: unknown };
+    if (typeof code !== 'string' || !TROUBLE.has(code)) {
+      answeredAnyway(code);
+      return;
+    }
+    if (error instanceof CredentialsRefusedError) seen.tokenUntil = null;
+    tell(`last error ${minute(now())}: ${String(message)}`);
+  }
+
+  /** A refusal of one invoice is an answer. */
+  function answeredAnyway(code: unknown): void {
+    if (['not-exported', 'unknown-invoice', 'not-ready', 'not-modified', 'refused'].includes(String(code))) {
+      seen.answered = minute(now());
+      tell(null);
+    }
+  }
+
+  const isUnwell = (): boolean => health.report().components[COMPONENT]?.isHealthy === false;
+
+  tell(null);
+  return new Proxy(service, {
+    get(target, name) {
+      const value = Reflect.get(target, name) as unknown;
+      if (typeof value !== 'function') return value;
+      const call = CALLS.find((each) => each === name);
+      const method = value.bind(target) as (...input: unknown[]) => unknown;
+      if (call === undefined) return method;
+      return async (...input: unknown[]) => {
+        try {
+          const answer = await method(...input);
+          answered(call, answer);
+          return answer;
+        } catch (error) {
+          failed(error);
+          throw error;
+        }
+      };
+    },
+  });
+}
+
+const NAMES: Readonly<Record<Call, string>> = {
+  fetchToken: 'token',
+  ping: 'ping',
+  regenerateUrl: 'regenerate',
+  lookUpInvoice: 'details',
+  exportCsv: 'export',
+};
+
+/** 2026-03-01 08:00 UTC */
+function minute(at: Date): string {
+  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
