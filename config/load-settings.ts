@@ -206,6 +206,7 @@ function buildSettings({ origins, file, sources, problems }: Building): Settings
       paths: webhookPaths(file, problems),
     },
     admin: {
+      pageLimit: must('BILLSYNC_PAGE_LIMIT', '20s', values.readDuration),
       host: text('BILLSYNC_ADMIN_HOST') ?? '127.0.0.1',
       port: must('BILLSYNC_ADMIN_PORT', 0, values.readPort),
       basicAuth: read('BILLSYNC_ADMIN_BASIC_AUTH', values.readOneBasicAuth),

@@ -104,6 +104,12 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
 
   define('BILLSYNC_ADMIN_HOST', 'admin', '127.0.0.1', 'address of health, metrics and the dashboard'),
   define('BILLSYNC_ADMIN_PORT', 'admin', '9090', 'port of health, metrics and the dashboard'),
+  define(
+    'BILLSYNC_PAGE_LIMIT',
+    'admin',
+    '20s',
+    'how long the dashboard may work at one page; a report that takes longer is stopped',
+  ),
   secret('BILLSYNC_ADMIN_BASIC_AUTH', 'admin', '`user:password`; needed when the host is not loopback'),
   define(
     'BILLSYNC_TEMPORAL_UI',

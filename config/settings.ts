@@ -57,6 +57,8 @@ export interface Settings {
     readonly paths: readonly { readonly path: string; readonly credentials: WebhookCredentials }[];
   };
   readonly admin: {
+    /** A duration; 20s unless told. */
+    readonly pageLimit?: string;
     readonly host: string;
     readonly port: number;
     /** `user:password` for the dashboard; needed when the host is not loopback. */

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Settings } from '../config/settings.js';
 import type { Quarantine } from '../contract/quarantine.js';
+import { durationMs } from '../ops/duration.js';
 import type { Health } from '../ops/health.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
@@ -35,7 +36,7 @@ export interface DashboardOptions {
   /** Takes the settings' secrets out of pages. */
   readonly scrub?: Scrub;
   readonly quarantine?: Pick<Quarantine, 'list' | 'show'>;
-  /** After this a page's queries are interrupted; 20 000 unless told. */
+  /** After this a page's queries are interrupted; what the settings say unless told. */
   readonly timeLimitMs?: number;
   /** How long a reader waits for a page of a new publication before the former one is shown; 700 unless told. */
   readonly patienceMs?: number;
@@ -51,7 +52,6 @@ export interface RunningDashboard {
   close(): Promise<void>;
 }
 
-const DEFAULT_TIME_LIMIT_MS = 20_000;
 const FIRST_WORDS_MS = 300;
 const PREPARED_WITHIN_MS = 1_000;
 /** So long answers that are under way may take when it is closed. */
@@ -82,7 +82,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   const context: PageContext = {
     environment: settings.environment,
     publishedPath: options.publishedPath,
-    timeLimitMs: options.timeLimitMs ?? DEFAULT_TIME_LIMIT_MS,
+    timeLimitMs: options.timeLimitMs ?? durationMs(settings.admin.pageLimit ?? '20s'),
     cache: createPageCache(options.publishedPath, {
       ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
     }),

@@ -85,7 +85,7 @@ export class ReportInterruptedError extends BillsyncError {
   readonly timeLimitMs: number;
   constructor(report: string, timeLimitMs: number) {
     super(
-      `Report ${report} was stopped at its limit of ${timeLimitMs / 1000} s. Narrow it (from, to, tenant) or raise the limit.`,
+      `Report ${report} was stopped at its limit of ${timeLimitMs / 1000} s. Narrow it (from, to, tenant), or raise the limit: --limit on the command line, BILLSYNC_PAGE_LIMIT for the dashboard.`,
     );
     this.report = report;
     this.timeLimitMs = timeLimitMs;

@@ -1,6 +1,7 @@
 /** Opens the published file for reading only, in a session that can reach nothing else (hazard 17). */
 
 import { readFile, stat } from 'node:fs/promises';
+import { totalmem } from 'node:os';
 import {
   type DuckDBConnection,
   DuckDBInstance,
@@ -113,6 +114,17 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   }
 }
 
+/** What needs more is spilled to a folder beside the file, made when it is needed: a large report is slower and does not fail. */
+const MEMORY_LIMIT_MB = 1_500;
+let spillFolders = 0;
+
+/** Less where there is less: DuckDB's own share of what this process may have. */
+function memoryLimitMb(): number {
+  const constrained = process.constrainedMemory();
+  const had = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  return Math.min(MEMORY_LIMIT_MB, Math.floor((had / 1_000_000) * 0.8));
+}
+
 async function connectTo(
   path: string,
 ): Promise<{ readonly connection: DuckDBConnection; readonly close: () => void }> {
@@ -123,6 +135,9 @@ async function connectTo(
   }
   const instance = await DuckDBInstance.create(path, {
     access_mode: 'READ_ONLY',
+    memory_limit: `${memoryLimitMb()}MB`,
+    // Before nothing more may be reached. Of its own: two that spill to one folder would read each other's.
+    temp_directory: `${path}.${process.pid}-${++spillFolders}.spill`,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     enable_external_access: 'false',

@@ -1,6 +1,6 @@
 /** How a report is found, limited and refused, and that none needs to be told anything to run. */
 
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -172,6 +172,25 @@ describe('runReport', () => {
     const asked = runReport({ databasePath: fixture.path, name: 'outliers', timeLimitMs: 1 });
     await expect(asked).rejects.toThrow(ReportInterruptedError);
     await expect(asked).rejects.toThrow('was stopped at its limit of 0.001 s');
+    await expect(asked).rejects.toThrow('--limit on the command line, BILLSYNC_PAGE_LIMIT for the dashboard');
+  });
+
+  test('spills what does not fit into its memory to a folder of its own, and leaves none', async () => {
+    const folders = await Promise.all(
+      [1, 2].map(async () => {
+        const file = await openPublishedFile(fixture.path);
+        const [row] = (
+          await file.query(
+            "select current_setting('temp_directory') as folder, current_setting('memory_limit') as memory",
+          )
+        ).getRowObjectsJson();
+        file.close();
+        return row;
+      }),
+    );
+    expect(folders[0]?.folder).not.toBe(folders[1]?.folder);
+    for (const row of folders) expect(row?.memory).toMatch(/^(\d+\.\d MiB|1\.3 GiB)$/);
+    expect((await readdir(fixture.folder)).filter((name) => name.includes('spill'))).toEqual([]);
   });
 
   test('leaves the file byte for byte as it is', async () => {

@@ -82,14 +82,16 @@ export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<
   }
 }
 
-/** Copies that a dead process did not finish. */
+/** Copies that a dead process did not finish, and what its reports spilled. */
 async function sweepDrafts(publishedPath: string): Promise<void> {
   const folder = dirname(publishedPath);
-  const name = new RegExp(`^${basename(publishedPath).replaceAll('.', '\\.')}\\.(\\d+)\\.tmp$`);
+  const name = new RegExp(
+    `^${basename(publishedPath).replaceAll('.', '\\.')}\\.(\\d+)(?:\\.tmp|-\\d+\\.spill)$`,
+  );
   for (const entry of await readdir(folder)) {
     const pid = Number(name.exec(entry)?.[1] ?? Number.NaN);
     if (Number.isInteger(pid) && (pid === process.pid || !isRunning(pid))) {
-      await rm(join(folder, entry), { force: true });
+      await rm(join(folder, entry), { force: true, recursive: true });
     }
   }
 }
