@@ -9,11 +9,32 @@ const MOTO = {
   packages: ['moto[s3]==5.2.5', 'flask==3.1.3', 'flask-cors==6.0.5', 'werkzeug==3.1.9'],
 };
 
+/**
+ * Of conditional puts S3 lets exactly one win; moto looks and then writes, each request in a thread of its own, so two that
+ * come at once may both be told that they were first. Here they go one after the other.
+ */
+const SCRIPT = `
+import threading
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication
+from moto.server import main
+
+turn = threading.Lock()
+answer = DomainDispatcherApplication.__call__
+
+def in_turn(app, environ, start_response):
+    if "HTTP_IF_NONE_MATCH" not in environ:
+        return answer(app, environ, start_response)
+    with turn:
+        return answer(app, environ, start_response)
+
+DomainDispatcherApplication.__call__ = in_turn
+main(["-H", "127.0.0.1", "-p", "0"])
+`;
+
 /** @throws Error python3 with pip is missing, or the packages cannot be had */
 export async function startS3Server(): Promise<{ url: string; stop(): Promise<void> }> {
   const installed = await installS3Server();
-  const script = 'import sys; from moto.server import main; main(["-H", "127.0.0.1", "-p", "0"])';
-  const child = spawn('python3', ['-c', script], {
+  const child = spawn('python3', ['-c', SCRIPT], {
     env: { ...process.env, PYTHONPATH: installed },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

@@ -27,6 +27,10 @@ const twice = ['Acme', 'Beta'].map((tenant) =>
 );
 /** Contrast is looked at cell by cell, which takes longest: on every page that is no report, and on a report of each kind. */
 const CONTRAST_OF = ['tenants', 'cost', 'bridge', 'data-quality', 'gaps'].map((name) => `/reports/${name}`);
+/** A file differs from its page, which is looked at in every report, by how it is put together: one report for each kind of chart. */
+const FILE_OF_EACH_KIND = new Set(
+  new Map(reports.map(({ name, charts }) => [charts.map(({ kind }) => kind).join(), name])).values(),
+);
 const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 390, height: 800 };
 const PAGES = [
@@ -217,7 +221,7 @@ describe('a report as HTML file', () => {
       expect(await page.locator(`${ROWS} tbody tr`).count()).toBe(result.rows.length);
       expect(await overhang(page)).toBe(0);
       // The colours are those of the pages in the dashboard.
-      expect(await barriers(page, CONTRAST_APART)).toEqual([]);
+      if (FILE_OF_EACH_KIND.has(name)) expect(await barriers(page, CONTRAST_APART)).toEqual([]);
       expect([strangers, logged]).toEqual([[], []]);
     },
   );
