@@ -1,7 +1,8 @@
 /** A real warehouse over a real archive in a folder of its own, and builders for what goes into it. */
 
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -54,11 +55,34 @@ export function makeDataDir(under = tmpdir()): string {
   return mkdtempSync(join(under, 'billsync-warehouse-'));
 }
 
+let empty: Promise<Buffer> | undefined;
+
+/** The file that a first start makes, once for each process: its schema was most of what many a test cost. */
+async function emptyWarehouse(): Promise<Buffer> {
+  const dataDir = makeDataDir();
+  const settings = settingsFor(dataDir);
+  const archive = await openFolderArchive(join(dataDir, 'archive'));
+  const warehouse = await openWarehouse({ log: silent, now: tickingClock(), settings, archive });
+  await warehouse.close();
+  await archive.close();
+  const bytes = await readFile(join(dataDir, 'warehouse.duckdb'));
+  rmSync(dataDir, { recursive: true, force: true });
+  return bytes;
+}
+
+/** In a folder where nothing lies yet the warehouse is one that was started once. */
+async function startFromEmpty({ dataDir, warehouse }: OpenWarehouseOptions['settings']): Promise<void> {
+  if (warehouse.kind !== 'duckdb' || readdirSync(dataDir).length > 0) return;
+  empty ??= emptyWarehouse();
+  await writeFile(warehouse.path, await empty, { mode: 0o600 });
+}
+
 export async function aWarehouse(
   overrides: Partial<Omit<OpenWarehouseOptions, 'archive'>> = {},
 ): Promise<TestWarehouse> {
   const dataDir = overrides.settings?.dataDir ?? makeDataDir();
   const settings = overrides.settings ?? settingsFor(dataDir);
+  await startFromEmpty(settings);
   const archive = await openFolderArchive(join(dataDir, 'archive'));
   const open = (): Promise<Warehouse> =>
     openWarehouse({ log: silent, now: tickingClock(), ...overrides, settings, archive });
