@@ -1,11 +1,11 @@
 /** A check that cannot fail proves nothing: each of the nine invariants is broken on purpose here, and has to say so. */
 
-import { appendFile, mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { Client } from '@temporalio/client';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openInbox } from '../../../inbox/inbox.js';
 import {
   aCsv,
@@ -22,14 +22,16 @@ const VOIDED = '22222222-2222-4222-8222-222222222222';
 const CSV = aCsv([{ 'Billing Cost': '9.16' }, { 'Billing Cost': '-0.0001', Carrier: 'FedEx' }]);
 const SECRET = 'plänted+secret/=value';
 
-let at: TestWarehouse;
+/** Made once; each test breaks a copy of its own. */
+let made: TestWarehouse;
 let truth: Truth;
+let folder: string;
+let dataDir: string;
 let logFolder: string;
 
-beforeEach(async () => {
-  at = await aWarehouse();
-  logFolder = await mkdtemp(join(tmpdir(), 'invariants-logs-'));
-  await writeFile(join(logFolder, 'worker.log'), 'all is well\n');
+beforeAll(async () => {
+  made = await aWarehouse();
+  const at = made;
   await loadCsv(at, CSV);
   await loadCsv(at, aCsv([{}], VOIDED), { invoiceId: VOIDED });
   await at.warehouse.voidInvoice(VOIDED);
@@ -53,10 +55,16 @@ beforeEach(async () => {
   };
 });
 
-afterEach(async () => {
-  await at.close();
-  await rm(logFolder, { recursive: true });
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'invariants-'));
+  [dataDir, logFolder] = [join(folder, 'data'), join(folder, 'logs')];
+  await cp(made.dataDir, dataDir, { recursive: true, preserveTimestamps: true });
+  await mkdir(logFolder);
+  await writeFile(join(logFolder, 'worker.log'), 'all is well\n');
 });
+
+afterEach(() => rm(folder, { recursive: true }));
+afterAll(() => made.close());
 
 describe('checkInvariants', () => {
   test('finds nothing when all nine hold', async () => {
@@ -69,7 +77,7 @@ describe('checkInvariants', () => {
   });
 
   test('I1: an event that the inbox forgot before the archive had it', async () => {
-    await rm(join(at.dataDir, 'archive', 'events'), { recursive: true });
+    await rm(join(dataDir, 'archive', 'events'), { recursive: true });
     expect(await broken()).toEqual(['I1']);
   });
 
@@ -88,12 +96,12 @@ describe('checkInvariants', () => {
 
   test('I2: a file that is not in the archive any more', async () => {
     const hash = sha256(CSV);
-    await rm(join(at.dataDir, 'archive', 'files', hash.slice(0, 2), `${hash}.csv`));
+    await rm(join(dataDir, 'archive', 'files', hash.slice(0, 2), `${hash}.csv`));
     expect(await broken()).toEqual(['I2', 'I5']);
   });
 
   test('I2: a warehouse that cannot be read', async () => {
-    await writeFile(join(at.dataDir, 'warehouse.duckdb'), 'no database');
+    await writeFile(join(dataDir, 'warehouse.duckdb'), 'no database');
     expect(await broken()).toEqual(['I2']);
   });
 
@@ -124,7 +132,7 @@ describe('checkInvariants', () => {
   });
 
   test('I5: no published file', async () => {
-    await rm(join(at.dataDir, 'reports.duckdb'));
+    await rm(join(dataDir, 'reports.duckdb'));
     expect(await broken()).toEqual(['I5']);
   });
 
@@ -141,9 +149,9 @@ describe('checkInvariants', () => {
   });
 
   test('I6: a secret in the data folder, but not what waits in the inbox', async () => {
-    await writeFile(join(at.dataDir, 'inbox', 'pending', 'waits'), SECRET);
+    await writeFile(join(dataDir, 'inbox', 'pending', 'waits'), SECRET);
     expect(await broken({ secrets: [SECRET] })).toEqual([]);
-    await writeFile(join(at.dataDir, 'run.json'), SECRET);
+    await writeFile(join(dataDir, 'run.json'), SECRET);
     expect(await broken({ secrets: [SECRET] })).toEqual(['I6']);
   });
 
@@ -173,7 +181,7 @@ describe('checkInvariants', () => {
   });
 
   test('I8: a temporary file of eleven minutes, but not of nine', async () => {
-    const part = join(at.dataDir, 'tmp', 'download.part');
+    const part = join(dataDir, 'tmp', 'download.part');
     await mkdir(dirname(part), { recursive: true });
     await writeFile(part, '');
     await utimes(part, minutesAgo(9), minutesAgo(9));
@@ -189,7 +197,7 @@ describe('checkInvariants', () => {
 });
 
 function check(over: Partial<InvariantOptions> = {}) {
-  return checkInvariants({ dataDir: at.dataDir, logFolder, truth, client: null, ...over });
+  return checkInvariants({ dataDir, logFolder, truth, client: null, ...over });
 }
 
 /** The names of what is broken, each once. */
@@ -198,7 +206,7 @@ async function broken(over: Partial<InvariantOptions> = {}): Promise<readonly st
 }
 
 async function change(file: 'warehouse' | 'reports', sql: string): Promise<void> {
-  const instance = await DuckDBInstance.create(join(at.dataDir, `${file}.duckdb`));
+  const instance = await DuckDBInstance.create(join(dataDir, `${file}.duckdb`));
   const connection = await instance.connect();
   await connection.run(sql);
   connection.closeSync();
