@@ -1,39 +1,22 @@
 /** Bounds how much goes on at once at one host, so that a burst of invoices does not become a burst of requests. */
 
+import { createTurns, type InTurn } from '../ops/turns.js';
+
 /** Runs `body` once a place is free, in order of asking. @throws the signal's reason when it aborts while waiting */
 export type Limiter = <T>(key: string, signal: AbortSignal | undefined, body: () => Promise<T>) => Promise<T>;
 
 export function createLimiter(maxPerKey: number): Limiter {
-  const places = new Map<string, { taken: number; readonly waiting: (() => void)[] }>();
+  const places = new Map<string, { users: number; readonly inTurn: InTurn }>();
 
   return async (key, signal, body) => {
-    const place = places.get(key) ?? { taken: 0, waiting: [] };
+    const place = places.get(key) ?? { users: 0, inTurn: createTurns(maxPerKey) };
     places.set(key, place);
-    signal?.throwIfAborted();
-    if (place.taken >= maxPerKey) await turn(place.waiting, signal);
-    else place.taken++;
+    place.users += 1;
     try {
-      return await body();
+      return await place.inTurn(body, signal);
     } finally {
-      // A place goes straight to the next in line; nobody can slip in between.
-      const next = place.waiting.shift();
-      if (next !== undefined) next();
-      else if (--place.taken === 0) places.delete(key);
+      place.users -= 1;
+      if (place.users === 0) places.delete(key);
     }
   };
-}
-
-function turn(waiting: (() => void)[], signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const called = (): void => {
-      signal?.removeEventListener('abort', aborted);
-      resolve();
-    };
-    const aborted = (): void => {
-      waiting.splice(waiting.indexOf(called), 1);
-      reject(signal?.reason);
-    };
-    waiting.push(called);
-    signal?.addEventListener('abort', aborted, { once: true });
-  });
 }

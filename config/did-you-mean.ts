@@ -14,7 +14,8 @@ export function didYouMean(word: string, candidates: Iterable<string>): string |
   return best;
 }
 
-function editDistance(a: string, b: string): number {
+/** Edits that lead from one word to the other; two neighbours that changed places are one. */
+export function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i += 1) {

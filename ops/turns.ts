@@ -1,13 +1,15 @@
 /** Lets only a few pieces of work run at once; the others wait in order. */
 
-export type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
+/** @throws the signal's reason when it aborts while the work waits */
+export type InTurn = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 /** Work must not wait for other work in turn inside itself: all turns could then be held by waiters. */
 export function createTurns(atOnce: number): InTurn {
   const waiting: (() => void)[] = [];
   let running = 0;
-  return async (work) => {
-    if (running >= atOnce) await new Promise<void>((resolve) => waiting.push(resolve));
+  return async (work, signal) => {
+    signal?.throwIfAborted();
+    if (running >= atOnce) await turnIn(waiting, signal);
     else running += 1;
     try {
       return await work();
@@ -18,4 +20,19 @@ export function createTurns(atOnce: number): InTurn {
       else running -= 1;
     }
   };
+}
+
+function turnIn(waiting: (() => void)[], signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const called = (): void => {
+      signal?.removeEventListener('abort', aborted);
+      resolve();
+    };
+    const aborted = (): void => {
+      waiting.splice(waiting.indexOf(called), 1);
+      reject(signal?.reason);
+    };
+    waiting.push(called);
+    signal?.addEventListener('abort', aborted, { once: true });
+  });
 }

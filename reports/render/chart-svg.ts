@@ -10,6 +10,7 @@ import type { ReportColumn, ReportResult, ReportRow } from '../report-result.js'
 import { GRID_LINE, INK, PALETTE } from './chart-look.js';
 import { type Drawing, MOST_BARS, optionOf } from './chart-options.js';
 import { groupBy, type Point, pointsOf } from './chart-points.js';
+import { escapeAttribute } from './escape-html.js';
 import { columnLabel, grouped } from './labels.js';
 
 use([
@@ -118,7 +119,10 @@ function toSvg(
     return inPageColours(
       chart
         .renderToSVGString()
-        .replace(/<svg width="\d+" height="\d+"/, `<svg role="img" aria-label="${escapeXml(title)}"`)
+        .replace(
+          /<svg width="\d+" height="\d+"/,
+          () => `<svg role="img" aria-label="${escapeAttribute(title)}"`,
+        )
         .replace(/<style[^>]*>[\s\S]*?<\/style>/g, '')
         .replace(/ class="[^"]*"/g, '')
         // A page with a strict content policy ignores style attributes; the same words as attributes are taken.
@@ -174,8 +178,4 @@ function columnsOf(result: ReportResult, names: string | undefined): ReportColum
 
 function text(cell: unknown): string {
   return cell === null || cell === undefined ? '' : visible(String(cell));
-}
-
-function escapeXml(value: string): string {
-  return value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }
