@@ -213,7 +213,7 @@ function buildSettings({ origins, file, sources, problems }: Building): Settings
       temporalUi: read('BILLSYNC_TEMPORAL_UI', values.readHttpUrl),
     },
     overdueAfter: must('BILLSYNC_OVERDUE_AFTER', [], values.readDurations),
-    reconcileEvery: must('BILLSYNC_RECONCILE_EVERY', '1h', values.readDuration),
+    reconcileEvery: must('BILLSYNC_RECONCILE_EVERY', '1h', values.readInterval),
     confirmVoids: must('BILLSYNC_CONFIRM_VOIDS', true, values.readBoolean),
     recheckLoadedDays: must('BILLSYNC_RECHECK_LOADED', 60, values.readDays),
     encryptionKeys: must('BILLSYNC_ENCRYPTION_KEY', [], values.readEncryptionKeys),

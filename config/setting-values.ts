@@ -6,6 +6,7 @@ import { CSV_TOLERANCES, type CsvTolerance } from '../contract/csv-file.js';
 import type { EnvironmentName } from '../contract/names.js';
 import { ENVIRONMENTS } from '../contract/names.js';
 import { printable } from '../contract/printable.js';
+import { durationMs } from './duration.js';
 import type { Settings, WebhookCredentials } from './settings.js';
 
 type BasicAuth = WebhookCredentials['basicAuth'][number];
@@ -70,16 +71,28 @@ export function readClientId(text: string): string {
 }
 
 /** `500ms`, `30s`, `15m`, `1h`, `2 days`, as Temporal's durations are written. */
+/** Temporal keeps time in 64 bits and JavaScript in less: a workflow told to wait for ever would fail at every task. */
+const LONGEST_DAYS = 3_650;
+
 export function readDuration(text: string): string {
   const trimmed = text.trim();
-  if (!/^\d+(\.\d+)?\s*(ms|s|sec|m|min|h|hours?|d|days?|w|weeks?)$/i.test(trimmed)) {
+  try {
+    if (durationMs(trimmed) <= durationMs(`${LONGEST_DAYS}d`)) return trimmed;
+  } catch {
     throw new Error(`must be a duration such as 30s, 15m, 1h or 7d, not "${text}"`);
   }
-  return trimmed;
+  throw new Error(`must be at most ${LONGEST_DAYS}d, not "${text}"`);
+}
+
+/** For what is done again after that time: without a pause it would be done without end. */
+export function readInterval(text: string): string {
+  const interval = readDuration(text);
+  if (durationMs(interval) < 1_000) throw new Error(`must be at least 1s, not "${text}"`);
+  return interval;
 }
 
 export function readDurations(text: string): readonly string[] {
-  const durations = readList(text).map(readDuration);
+  const durations = readList(text).map(readInterval);
   if (durations.length === 0) throw new Error('must name at least one duration, e.g. 1h,6h,24h');
   return durations;
 }
@@ -215,7 +228,7 @@ export function readArchive(text: string, cwd: string): Settings['archive'] {
 }
 
 export function readMemoryLimit(text: string): string {
-  if (!/^\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i.test(text)) {
+  if (!/^(?=.*[1-9])\d{1,6}(\.\d{1,3})?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i.test(text)) {
     throw new Error(`must be a size such as 1GB, not "${text}"`);
   }
   return text;

@@ -4,6 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { durationMs } from '../../config/duration.js';
 import { loadEffectiveSettings, loadSettings, requireService } from '../../config/load-settings.js';
 import { SettingsError } from '../../config/settings-error.js';
 import { settingsFileTemplate } from '../../config/settings-file.js';
@@ -136,6 +137,28 @@ describe('loadSettings', () => {
     expect(problems).toMatch(reason);
     expect(problems).not.toMatch(/hunter2/);
   });
+
+  test.each([
+    ['BILLSYNC_OVERDUE_AFTER', ['999999999999999999d', '3651d', '0s', '1ms', '1h,0s']],
+    ['BILLSYNC_RECONCILE_EVERY', ['999999999999999999999h', '0s', '1ms', '1 fortnight']],
+    ['BILLSYNC_ALERT_QUIET_WINDOW', ['99999999d']],
+    ['BILLSYNC_WAREHOUSE_MEMORY_LIMIT', ['99999999999999999TB', '0GB', '0.0GB']],
+  ])('refuses extremes of %s', (variable, texts) => {
+    for (const text of texts) {
+      expect(problemsOf(() => loadSettings({ cwd: folder(), env: { [variable]: text } }))).toHaveLength(1);
+    }
+  });
+
+  test.each(['1w', '2 weeks', '90 min', '30sec', '1.5 hours', '3 days'])(
+    'takes %s wherever a duration stands, and alerts read it as well',
+    (text) => {
+      const settings = loadSettings({
+        cwd: folder(),
+        env: { BILLSYNC_ALERT_QUIET_WINDOW: text, BILLSYNC_RECONCILE_EVERY: text },
+      });
+      expect(durationMs(settings.alerts.quietWindow)).toBeGreaterThan(1_000);
+    },
+  );
 
   test('takes two passwords and two keys during a rotation, and headers line by line', () => {
     const key = Buffer.alloc(32, 7).toString('base64');

@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { durationMs } from '../../config/duration.js';
 import { openChannels } from '../../ops/alert-channels/channels.js';
 import { createAlerts } from '../../ops/alerts.js';
-import { durationMs } from '../../ops/duration.js';
 import { createLogger } from '../../ops/log.js';
 import { createScrub } from '../../ops/scrub.js';
 import { testSettings } from '../webhook/a-delivery.js';
@@ -173,5 +173,6 @@ test('durations are numbers with a unit', () => {
   expect(['250ms', '90s', '1.5m', '1h', '7 d'].map(durationMs)).toEqual([
     250, 90_000, 90_000, 3_600_000, 604_800_000,
   ]);
-  expect(() => durationMs('1 hour')).toThrow('Not a duration: 1 hour');
+  expect(durationMs('1 hour')).toBe(3_600_000);
+  expect(() => durationMs('1 fortnight')).toThrow('Not a duration: 1 fortnight');
 });
