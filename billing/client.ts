@@ -26,6 +26,7 @@ import {
   HostNotAllowedError,
   NotExportedError,
   NotModifiedError,
+  RefusedError,
   SizeMismatchError,
   UnexpectedAnswerError,
   UnknownInvoiceError,
@@ -160,9 +161,20 @@ class Client implements BillingService {
     return this.#remember(file, { invoiceId, source, from: withoutQuery(url) });
   }
 
-  async exportCsv(
+  async exportCsv(invoiceId: string, options: FetchExportOptions = {}): Promise<ExportedFile> {
+    try {
+      return await this.#export(invoiceId, options);
+    } catch (error) {
+      // It may be the condition that the service does not take (405, 412): then all of the file is worth asking for.
+      if (options.unless === undefined || !(error instanceof RefusedError)) throw error;
+      const { unless: _, ...plain } = options;
+      return this.#export(invoiceId, plain);
+    }
+  }
+
+  async #export(
     invoiceId: string,
-    { signal, onProgress, unless }: FetchExportOptions = {},
+    { signal, onProgress, unless }: FetchExportOptions,
   ): Promise<ExportedFile> {
     let tag: FileTag | null = null;
     const path = `${invoicePath(invoiceId)}/export-csv`;

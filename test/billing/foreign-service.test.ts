@@ -94,6 +94,18 @@ describe('against a foreign service', () => {
     expect(await readdir(join(folder, 'tmp'))).toEqual([]);
   });
 
+  test('fetches an export whole where the service takes no condition', async () => {
+    const { invoiceId } = await service.createInvoice();
+    await service.finalize(invoiceId);
+    service.play('export', (ask) => {
+      if (ask.request.headers['if-none-match'] === undefined) ask.asUsual();
+      else ask.response.writeHead(405).end();
+    });
+    const unless = { etag: '"v1"', lastModified: null };
+    expect(await billing.exportCsv(invoiceId, { unless })).toMatchObject({ scan: { records: 3 } });
+    service.play('export', null);
+  });
+
   test('keeps working while tokens die every three seconds', async () => {
     const before = service.tokensGiven();
     const until = Date.now() + 4_000;

@@ -109,6 +109,57 @@ const QUIRKS: Readonly<Record<string, () => Quirk>> = {
     once(
       inTurn((ask) => answer(503, { 'retry-after': new Date(Date.now() + 900).toUTCString() })(ask), asUsual),
     ),
+  'regenerate writes its numbers and dates in other forms': () =>
+    once(
+      location(({ presignedUrl, fileHashSha256, fileSizeBytes }) => ({
+        result: [
+          {
+            PresignedURL: presignedUrl,
+            Presigned_Url_Expires_At: '2099-01-01T05:30:00+0530',
+            file_hash_sha256: `  ${fileHashSha256}  `,
+            FileSizeBytes: `${fileSizeBytes}.0`,
+          },
+        ],
+      })),
+    ),
+  'regenerate does not say until when': () =>
+    once(location(({ presignedUrlExpiresAt: _, ...fields }) => ({ ...fields, errors: null }))),
+  'regenerate says it twice': () =>
+    once(
+      location((fields) => JSON.stringify(fields).replace('{', `{"fileSizeBytes":${fields.fileSizeBytes},`)),
+    ),
+  'regenerate comes in pieces and closes': () =>
+    once(({ invoice, response }) => {
+      const text = JSON.stringify(rig.service.exportOf(invoice?.invoiceId ?? ''));
+      response.writeHead(200, { 'Content-Type': 'APPLICATION/JSON ; Charset=UTF-8', connection: 'close' });
+      response.write(`\r\n\t ${text.slice(0, 40)}`);
+      setTimeout(() => response.end(`${text.slice(40)}\n\n`), 30);
+    }),
+  'regenerate is overloaded until a date': () =>
+    once(
+      inTurn((ask) => answer(429, { 'Retry-After': new Date(Date.now() + 900).toUTCString() })(ask), asUsual),
+    ),
+  'storage hangs up in the middle': () => ({
+    storage: inTurn(({ invoice, response }) => {
+      response.writeHead(200, { 'content-type': 'text/csv' });
+      response.write(invoice?.csv.slice(0, 100) ?? '', () => response.destroy());
+    }, asUsual),
+  }),
+  'storage says neither type nor length': () => ({
+    storage: ({ invoice, response }) => {
+      response.writeHead(200, { connection: 'close' });
+      response.write(invoice?.csv.slice(0, 50));
+      response.end(invoice?.csv.slice(50));
+    },
+  }),
+  'export comes in pieces without a length': () =>
+    byExport(({ invoice, response }) => {
+      response.writeHead(200, { 'CONTENT-TYPE': 'Text/CSV;header=present' });
+      for (let at = 0; at < (invoice?.csv.length ?? 0); at += 99)
+        response.write(invoice?.csv.slice(at, at + 99));
+      response.end();
+    }),
+  'the event is written by another hand': () => ({}),
   'storage redirects': () => ({ storage: moved }),
   'storage sends a page': () => ({ storage: page }),
   'storage sends gzip': () => ({ storage: csv({ 'content-encoding': 'gzip' }, gzipSync) }),
@@ -154,6 +205,18 @@ const EVENTS: Readonly<Record<string, (envelope: Envelope, csvText: string) => v
   'the event announced the hash of its gzip': ({ payload }, text) => {
     const bytes = gzipSync(text);
     Object.assign(payload, { fileHashSha256: hashOf(bytes), fileSizeBytes: bytes.length });
+  },
+  'the event is written by another hand': ({ metadata, payload }) => {
+    Object.assign(metadata, { testEvent: 'false', eventTimestamp: '2026-11-01T12:30+0530' });
+    metadata.eventType = ' INVOICE_FINALIZED ';
+    Object.assign(payload, {
+      invoiceStatus: 'Finalized',
+      invoiceTotalAmount: String(payload.invoiceTotalAmount),
+      totalTransactionCount: String(payload.totalTransactionCount),
+      invoiceDate: '20261101',
+      currencyCode: ' usd ',
+      lineItems: null,
+    });
   },
   'the event has ids and a type only': onlyIds,
   'the event has ids and a type only, and there is only export-csv': onlyIds,
