@@ -47,6 +47,7 @@ const FORMATS = {
 export type ReportFormat = keyof typeof FORMATS;
 export const REPORT_FORMATS = Object.keys(FORMATS) as readonly ReportFormat[];
 
+/** The body in that form, text as UTF-8; decimals keep their digits in all of them. */
 export async function renderReport(
   result: ReportResult,
   format: ReportFormat,
