@@ -1,0 +1,285 @@
+/** What moved spend, and what stands out: small cases worked out by hand. */
+
+import { describe, expect, test } from 'vitest';
+import { askReport, cells } from '../support/reports/ask-report.js';
+import { anInvoice, aShipment, type FixtureShipment } from '../support/reports/reports-fixture.js';
+
+const many = (count: number, stated: Partial<FixtureShipment>): FixtureShipment[] =>
+  Array.from({ length: count }, () => aShipment(stated));
+
+describe('bridge', () => {
+  const january = { shipDate: '2026-01-10' };
+  const february = { shipDate: '2026-02-10' };
+
+  test('splits a change into volume, price and mix that add up exactly', async () => {
+    // January: 10 ground at 8, 10 air at 20 = 280, mean 14. February: 15 ground at 9, 9 air at 20 = 315.
+    const result = await askReport('bridge', [
+      anInvoice([
+        ...many(10, { ...january, cost: '8', service: 'Ground' }),
+        ...many(10, { ...january, cost: '20', service: 'Air' }),
+        ...many(15, { ...february, cost: '9', service: 'Ground' }),
+        ...many(9, { ...february, cost: '20', service: 'Air' }),
+      ]),
+    ]);
+    // Volume: 4 more at 14 = 56. Price: 15 at 1 more = 15. Mix: 35 - 56 - 15 = -36.
+    expect(cells(result, 'step', 'amount', 'shipments')).toEqual([
+      ['first period', '280.0000', 20],
+      ['volume', '56.0000', 4],
+      ['price', '15.0000', null],
+      ['mix', '-36.0000', null],
+      ['second period', '315.0000', 24],
+    ]);
+  });
+
+  test('counts cells that only one period has as mix', async () => {
+    const result = await askReport('bridge', [
+      anInvoice([
+        ...many(2, { ...january, cost: '10' }),
+        aShipment({ ...february, cost: '10' }),
+        aShipment({ ...february, cost: '30', carrier: 'dhl' }),
+      ]),
+    ]);
+    expect(cells(result, 'step', 'amount').slice(1, 4)).toEqual([
+      ['volume', '0.0000'],
+      ['price', '0.0000'],
+      ['mix', '20.0000'],
+    ]);
+  });
+
+  test('takes the periods it is given, and says that a new start cannot be compared', async () => {
+    const result = await askReport('bridge', [anInvoice(many(2, { ...february, cost: '10.3333' }))], {
+      parameters: {
+        first_from: '2025-01-01',
+        first_to: '2025-02-01',
+        second_from: '2026-02-01',
+        second_to: '2026-03-01',
+      },
+    });
+    expect(cells(result, 'amount').flat()).toEqual(['0.0000', '20.6666', '20.6666']);
+    expect(cells(result, 'step')[1]).toEqual(['not comparable']);
+  });
+});
+
+describe('bridge, rounding', () => {
+  test('rounds the price effect once for all cells', async () => {
+    // Zones 2 to 5 each had three parcels for 1.0000 in January, 0.33333… each; one in February costs 0.3334. Each cell's
+    // effect is 0.3334 - 0.33333… = 0.00006666…, together 0.000266… = 0.0003; rounded by cell it would be 4 times 0.0001.
+    const cell = (zone: string): FixtureShipment[] => [
+      ...['0.3333', '0.3333', '0.3334'].map((cost) => aShipment({ zone, cost, shipDate: '2026-01-10' })),
+      aShipment({ zone, cost: '0.3334', shipDate: '2026-02-10' }),
+    ];
+    const result = await askReport('bridge', [anInvoice(['2', '3', '4', '5'].flatMap(cell))]);
+    expect(cells(result, 'step', 'amount')[2]).toEqual(['price', '0.0003']);
+  });
+});
+
+describe('lines without a service, zone or weight', () => {
+  // Each of these lacks one thing, four times in January at 10 and four times in February at 20; the fifth lacks nothing.
+  const lacking: Partial<FixtureShipment>[] = [
+    { service: null },
+    { zone: null },
+    { weight: null, unit: null },
+    {},
+  ];
+  const invoices = [
+    anInvoice(
+      lacking.flatMap((stated) => [
+        ...many(4, { ...stated, shipDate: '2026-01-10', cost: '10' }),
+        ...many(4, { ...stated, shipDate: '2026-02-10', cost: '20' }),
+      ]),
+    ),
+  ];
+
+  test('are no price of a rate card, and no outlier', async () => {
+    expect(cells(await askReport('rate-card', invoices), 'service_level', 'zone', 'lb', 'shipments')).toEqual(
+      [['Ground', '5', 2, 8]],
+    );
+    const odd = [
+      ...many(9, { weight: null, unit: null, cost: '10' }),
+      aShipment({ weight: null, unit: null, cost: '90' }),
+    ];
+    expect((await askReport('outliers', [anInvoice(odd)])).rows).toEqual([]);
+  });
+
+  test('are no price change, and mix in a bridge', async () => {
+    expect(cells(await askReport('price-changes', invoices), 'cells_compared')).toEqual([[1]]);
+    // 160 to 320: as many shipments, so no volume. Four at 10 more are 40; the other 120 are mix.
+    expect(
+      cells(await askReport('bridge', invoices), 'amount')
+        .flat()
+        .slice(1, 4),
+    ).toEqual(['0.0000', '40.0000', '120.0000']);
+  });
+
+  test('are repriced by nothing, even where two carriers have no service to name', async () => {
+    const result = await askReport('what-if', [
+      anInvoice([
+        ...many(4, { carrier: 'ups', service: null }),
+        ...many(4, { carrier: 'dhl', service: null }),
+      ]),
+    ]);
+    expect(result.rows).toEqual([]);
+  });
+});
+
+describe('a change over a base below zero', () => {
+  test('has an amount and no percentage', async () => {
+    // From -18 to 64 is 82 more; 82 of -18 would read -455.56 %.
+    const result = await askReport('summary', [
+      anInvoice([
+        aShipment({ shipDate: '2026-01-10', cost: '-18' }),
+        aShipment({ shipDate: '2026-02-10', cost: '64' }),
+      ]),
+    ]);
+    expect(cells(result, 'month', 'change_on_month', 'change_on_month_percent')).toEqual([
+      ['2026-01', null, null],
+      ['2026-02', '82.0000', null],
+    ]);
+  });
+});
+
+describe('price-changes', () => {
+  const cell = (month: string, lb: string, cost: string): FixtureShipment[] =>
+    many(3, { shipDate: `2026-${month}-05`, weight: lb, cost });
+
+  test('calls a month general when four of five prices rise', async () => {
+    const result = await askReport('price-changes', [
+      anInvoice([
+        ...['1', '2', '3', '4', '5'].flatMap((lb) => cell('01', lb, '10')),
+        ...['1', '2', '3', '4'].flatMap((lb) => cell('02', lb, '10.59')),
+        ...cell('02', '5', '10'),
+      ]),
+    ]);
+    expect(
+      cells(
+        result,
+        'month',
+        'cells_compared',
+        'cells_raised',
+        'cells_lowered',
+        'share_raised',
+        'median_change_percent',
+        'verdict',
+      ),
+    ).toEqual([['2026-02', 5, 4, 0, '80.00', '5.90', 'general increase']]);
+  });
+
+  test('compares with the last month in which the cell was seen and is silent without change', async () => {
+    const result = await askReport('price-changes', [
+      anInvoice([
+        ...cell('01', '1', '10'),
+        ...cell('03', '1', '9'),
+        ...cell('01', '2', '7'),
+        ...cell('02', '2', '7'),
+      ]),
+    ]);
+    expect(cells(result, 'month', 'cells_raised', 'cells_lowered', 'verdict')).toEqual([
+      ['2026-03', 0, 1, 'some prices'],
+    ]);
+  });
+});
+
+describe('outliers', () => {
+  test('scores a shipment by its distance from the median of its like', async () => {
+    const costs = ['8', '9', '10', '10', '11', '12', '13', '40'];
+    const result = await askReport('outliers', [anInvoice(costs.map((cost) => aShipment({ cost })))]);
+    // Middle two 10 and 11, median 10.5; distances 2.5 1.5 0.5 0.5 0.5 1.5 2.5 29.5, the middle two 1.5.
+    // 29.5 * 0.6745 / 1.5 = 13.265…
+    expect(cells(result, 'billing_cost', 'median', 'difference', 'robust_z', 'like_shipments')).toEqual([
+      ['40.0000', '10.5000', '29.5000', '13.27', 8],
+    ]);
+  });
+
+  test('judges by the score before it is rounded', async () => {
+    // As above 29.5 * 0.6745 / 1.5 = 13.26516…: 13.27 rounded, and not as much as that.
+    const lines = ['8', '9', '10', '10', '11', '12', '13', '40'].map((cost) => aShipment({ cost }));
+    const beyond = async (threshold: string) =>
+      (await askReport('outliers', [anInvoice(lines)], { parameters: { threshold } })).rows.length;
+    expect([await beyond('13.2651'), await beyond('13.2652')]).toEqual([1, 0]);
+  });
+
+  test('compares within the months between two general price changes', async () => {
+    // Ten parcels in each of three zones at 10 in January and at 14 from February on: a general increase of 40 %.
+    const zones = ['2', '5', '8'];
+    const month = (start: string, cost: string): FixtureShipment[] =>
+      zones.flatMap((zone) => many(10, { zone, cost, shipDate: start }));
+    const result = await askReport('outliers', [
+      anInvoice([
+        ...month('2026-01-10', '10'),
+        ...month('2026-02-10', '14'),
+        aShipment({ zone: '5', cost: '14', shipDate: '2026-01-12' }),
+      ]),
+    ]);
+    // Only the parcel that cost 14 in January is odd.
+    expect(cells(result, 'ship_date', 'billing_cost', 'median', 'period_from')).toEqual([
+      ['2026-01-12', '14.0000', '10.0000', null],
+    ]);
+  });
+
+  test('leaves out what is not worth a look: little money, or the size of a price change', async () => {
+    // Nine at 100 and one at 107: 7 % more. Nine at 0.50 and one at 1.00: half a dollar.
+    const at = (zone: string, cost: string, odd: string): FixtureShipment[] => [
+      ...many(9, { zone, cost }),
+      aShipment({ zone, cost: odd }),
+    ];
+    const invoices = [anInvoice([...at('5', '100', '107'), ...at('2', '0.5', '1'), ...at('8', '10', '30')])];
+    expect(cells(await askReport('outliers', invoices), 'difference')).toEqual([['20.0000']]);
+    const all = await askReport('outliers', invoices, { parameters: { min_amount: '0', min_percent: '0' } });
+    expect(cells(all, 'difference')).toEqual([['20.0000'], ['7.0000'], ['0.5000']]);
+  });
+
+  test('falls back to the mean distance when most cost exactly the same', async () => {
+    const result = await askReport('outliers', [
+      anInvoice([...many(9, { cost: '10' }), aShipment({ cost: '30' })]),
+    ]);
+    // Mean distance 2; 20 / (1.253314 * 2) = 7.9788...
+    expect(cells(result, 'billing_cost', 'robust_z')).toEqual([['30.0000', '7.98']]);
+  });
+
+  test('does not judge a cell that is too small', async () => {
+    const result = await askReport('outliers', [
+      anInvoice([...many(6, { cost: '10' }), aShipment({ cost: '90' })]),
+    ]);
+    expect(result.rows).toEqual([]);
+  });
+});
+
+describe('duplicates', () => {
+  test('finds one number charged on two invoices and says what is at risk', async () => {
+    const result = await askReport('duplicates', [
+      anInvoice([aShipment({ tracking: 'A', cost: '12.5' }), aShipment({ tracking: 'B', cost: '3' })], {
+        number: 'I-1',
+      }),
+      anInvoice([aShipment({ tracking: 'A', cost: '12.5' }), aShipment({ tracking: 'C', cost: '3' })], {
+        number: 'I-2',
+      }),
+    ]);
+    expect(
+      cells(result, 'tracking_number', 'scope', 'same_amount', 'lines', 'money_at_risk', 'invoice_numbers'),
+    ).toEqual([['A', 'across invoices', true, 2, '12.5000', 'I-1, I-2']]);
+  });
+
+  test('pairs a credit off with one charge of its amount', async () => {
+    const lines = (...costs: string[]): FixtureShipment[] =>
+      costs.map((cost) => aShipment({ tracking: 'A', cost }));
+    const paired = await askReport('duplicates', [anInvoice(lines('10', '10', '-10'))]);
+    expect(paired.rows).toEqual([]);
+    const twice = await askReport('duplicates', [anInvoice(lines('10', '10', '10', '-10', '-1'))]);
+    expect(cells(twice, 'same_amount', 'credited', 'money_at_risk')).toEqual([[true, '-11.0000', '9.0000']]);
+  });
+
+  test('tells tenants, carriers and currencies apart', async () => {
+    const result = await askReport('duplicates', [
+      anInvoice([aShipment({ tracking: 'A', cost: '4', tenant: 'Acme' })]),
+      anInvoice([aShipment({ tracking: 'A', cost: '6', tenant: 'Beta' })]),
+      anInvoice([
+        aShipment({ tracking: 'A', cost: '4', carrier: 'fedex' }),
+        aShipment({ tracking: 'A', cost: '4', carrier: 'dhl' }),
+      ]),
+      anInvoice([aShipment({ tracking: 'A', cost: '4', currency: 'EUR' })]),
+    ]);
+    expect(cells(result, 'carrier', 'scope', 'same_amount', 'money_at_risk', 'tenant_names')).toEqual([
+      ['ups', 'across tenants', false, '4.0000', 'Acme, Beta'],
+    ]);
+  });
+});
