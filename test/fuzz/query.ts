@@ -18,6 +18,8 @@ import { seededInvoices } from '../support/reports/seeded-invoices.js';
 
 export const summary = 'query strings of the dashboard: filters, parameters, pages';
 
+export const quickCases = 500;
+
 /** Of all cases; a page takes a hundred times as long as reading its filters. */
 const PAGES = 1 / 500;
 const PLANTED = '<i>planted';
