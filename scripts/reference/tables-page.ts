@@ -1,6 +1,6 @@
 /** docs/reference/tables.md: the views of `reports.duckdb`, with types as DuckDB has them and a meaning for each column. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -66,9 +66,7 @@ async function readColumns(): Promise<readonly Column[]> {
     const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
     const connection = await instance.connect();
     const reader = await connection.runAndReadAll(
-      `select c.table_name as view, c.column_name as name, c.data_type as type
-       from duckdb_columns() as c join duckdb_views() as v on v.view_oid = c.table_oid and not v.internal
-       where not c.internal order by c.table_name, c.column_index`,
+      await readFile(new URL('./view-columns.sql', import.meta.url), 'utf8'),
     );
     connection.closeSync();
     instance.closeSync();
