@@ -77,12 +77,14 @@ async function startFromEmpty({ dataDir, warehouse }: OpenWarehouseOptions['sett
   await writeFile(warehouse.path, await empty, { mode: 0o600 });
 }
 
+/** @param isCopied false: made from nothing, for a test in which two files must not have a common origin */
 export async function aWarehouse(
   overrides: Partial<Omit<OpenWarehouseOptions, 'archive'>> = {},
+  isCopied = true,
 ): Promise<TestWarehouse> {
   const dataDir = overrides.settings?.dataDir ?? makeDataDir();
   const settings = overrides.settings ?? settingsFor(dataDir);
-  await startFromEmpty(settings);
+  if (isCopied) await startFromEmpty(settings);
   const archive = await openFolderArchive(join(dataDir, 'archive'));
   const open = (): Promise<Warehouse> =>
     openWarehouse({ log: silent, now: tickingClock(), ...overrides, settings, archive });
