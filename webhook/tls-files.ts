@@ -49,8 +49,9 @@ export async function prepareTlsFiles(
 
 export async function readTlsFiles(files: TlsFiles): Promise<{ cert: Buffer; key: Buffer }> {
   const read = (path: string) => readFile(path).catch(naming(path));
-  const [cert, key] = await Promise.all([read(files.certPath), read(files.keyPath)]);
-  return { cert, key };
+  // One after the other: of two that are missing it is always the certificate that is named.
+  const cert = await read(files.certPath);
+  return { cert, key: await read(files.keyPath) };
 }
 
 /**
