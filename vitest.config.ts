@@ -22,8 +22,8 @@ const settings = {
   // Ends what hangs; on a busy machine a slow test is no broken one, and speed is for `npm run bench`.
   testTimeout: 120_000,
   hookTimeout: 120_000,
-  // By default one core is left idle; most of ours wait for other processes, so one more than there are cores runs.
-  maxWorkers: Math.max(2, availableParallelism()) + 1,
+  // By default one core is left idle; most of ours wait for other processes, so two more than there are cores run.
+  maxWorkers: Math.max(2, availableParallelism()) + 2,
 };
 
 // Vitest starts projects in the order of their names.
