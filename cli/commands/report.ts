@@ -141,14 +141,14 @@ async function printCatalogue(command: Command, output: Output): Promise<void> {
       hint: '`billsync report` lists them, e.g. billsync report tenants --from 2026-03-01',
     });
   }
-  const reports = (await listReports()).map(({ name, title, purpose, grain, parameters }) => ({
-    name,
-    title,
-    purpose,
-    grain,
-    parameters: parameters.map((parameter) => ({ ...parameter })),
-  }));
-  if (output.form !== 'table') return output.rows(reports, []);
+  const reports = await listReports();
+  if (output.form !== 'table') {
+    const listed = reports.map(({ name, title, grain, parameters }) => ({
+      ...{ name, title, grain },
+      parameters: parameters.map((parameter) => ({ ...parameter })),
+    }));
+    return output.rows(listed, []);
+  }
   const width = Math.max(...reports.map(({ name }) => name.length));
   for (const [purpose, about] of Object.entries(PURPOSES)) {
     output.rows(

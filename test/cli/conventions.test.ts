@@ -286,14 +286,14 @@ describe('billsync report', () => {
     expect(finished.stderr).toMatch(/--from needs the name of a report/);
   });
 
-  test('lists the catalogue as an array of name, title, purpose, grain and parameters', async () => {
+  test('lists the catalogue as an array of name, title, grain and parameters', async () => {
     const finished = await billsync(['report', '--json'], { env });
     const catalogue = JSON.parse(finished.stdout) as Record<string, unknown>[];
     expect(catalogue.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['tenants', 'carriers', 'zones']),
     );
     for (const report of catalogue)
-      expect(Object.keys(report)).toEqual(['name', 'title', 'purpose', 'grain', 'parameters']);
+      expect(Object.keys(report)).toEqual(['name', 'title', 'grain', 'parameters']);
   });
 });
 
