@@ -15,7 +15,6 @@ import type { Database } from '../duckdb/database.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
 import { WarehouseLockedError } from '../errors.js';
 import { findUnrepeated } from '../ledger/ingest.js';
-import { LoadAttempts } from '../load/load-attempts.js';
 import { loadBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
 import type { CatchUpProgress, Loss, OpenWarehouseOptions } from '../opening.js';
@@ -56,18 +55,7 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
     const publishedPath = warehousePaths(settings).published;
     const { dataPath } = address;
     const parts = { database, ledger, archive, log, now, publishedPath, dataPath, leave };
-    const attempts = new LoadAttempts(settings.dataDir);
-    const { onSetAside } = options;
-    const { csvTolerate: tolerances = [] } = settings;
-    return new LedgerWarehouse({
-      store: new LakeStore(parts),
-      archive,
-      attempts,
-      tolerances,
-      log,
-      now,
-      onSetAside,
-    });
+    return new LedgerWarehouse(new LakeStore(parts), options);
   } catch (error) {
     await leave?.();
     await ledger.close();

@@ -25,8 +25,8 @@ import { isRecordError, noteSetAside } from '../ledger/set-aside.js';
 import { checkFile } from '../load/check-file.js';
 import type { FileLoad } from '../load/file-load.js';
 import { knownLoads } from '../load/known-load.js';
-import type { LoadAttempts } from '../load/load-attempts.js';
-import type { OnSetAside, SetAside } from '../opening.js';
+import { LoadAttempts } from '../load/load-attempts.js';
+import type { OnSetAside, OpenWarehouseOptions, SetAside } from '../opening.js';
 import { tellOfIngested } from '../recover/catch-up.js';
 import { verifyWarehouse } from '../verify/verify.js';
 import type {
@@ -81,21 +81,11 @@ export interface Store {
   close(): Promise<void>;
 }
 
-export interface LedgerWarehouseParts {
-  readonly store: Store;
-  readonly archive: Archive;
-  readonly attempts: LoadAttempts;
-  /** What the partner accepts besides the specified form of a CSV. */
-  readonly tolerances: readonly CsvTolerance[];
-  readonly log: Logger;
-  readonly now: () => Date;
-  readonly onSetAside?: OnSetAside | undefined;
-}
-
 export class LedgerWarehouse implements Warehouse {
   readonly #store: Store;
   readonly #archive: Archive;
   readonly #attempts: LoadAttempts;
+  /** What the partner accepts besides the specified form of a CSV. */
   readonly #tolerances: readonly CsvTolerance[];
   readonly #log: Logger;
   readonly #now: () => Date;
@@ -123,14 +113,14 @@ export class LedgerWarehouse implements Warehouse {
   readonly #untold = new Map<string, Fact & { readonly kind: 'load' }>();
   #closed: Promise<void> | null = null;
 
-  constructor({ store, archive, attempts, tolerances, log, now, onSetAside }: LedgerWarehouseParts) {
+  constructor(store: Store, options: OpenWarehouseOptions) {
     this.#store = store;
-    this.#archive = archive;
-    this.#attempts = attempts;
-    this.#tolerances = tolerances;
-    this.#log = log;
-    this.#now = now;
-    this.#onSetAside = onSetAside;
+    this.#archive = options.archive;
+    this.#attempts = new LoadAttempts(options.settings.dataDir);
+    this.#tolerances = options.settings.csvTolerate ?? [];
+    this.#log = options.log;
+    this.#now = options.now ?? (() => new Date());
+    this.#onSetAside = options.onSetAside;
   }
 
   async recordEvents(events: readonly ArchivedEvent[]): Promise<{ readonly fresh: readonly string[] }> {

@@ -13,7 +13,6 @@ import { RESERVED_BYTES } from '../disk-space.js';
 import { Database, removeDatabase } from '../duckdb/database.js';
 import { takeLock } from '../duckdb/lock-file.js';
 import { migrate } from '../duckdb/migrate.js';
-import { LoadAttempts } from '../load/load-attempts.js';
 import type { OpenWarehouseOptions } from '../opening.js';
 import { warehousePaths } from '../paths.js';
 import { catchUp } from '../recover/catch-up.js';
@@ -63,18 +62,7 @@ export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<
     const reservedBytes = options.reservedBytes ?? RESERVED_BYTES;
     const { lastLoadId } = caughtUp;
     const parts = { database, archive, now, paths, lock, lastLoadId, reservedBytes };
-    const attempts = new LoadAttempts(settings.dataDir);
-    const { onSetAside } = options;
-    const { csvTolerate: tolerances = [] } = settings;
-    return new LedgerWarehouse({
-      store: new FileStore(parts),
-      archive,
-      attempts,
-      tolerances,
-      log,
-      now,
-      onSetAside,
-    });
+    return new LedgerWarehouse(new FileStore(parts), options);
   } catch (error) {
     database?.close();
     await lock.release();
