@@ -38,7 +38,7 @@ export function checkDecision(
   if (load === undefined) return say('no-such-version');
   if (load.load_id === row.current_load_id) return say('counts-already');
   const known = [
-    ...lines.evidence.map(({ stamp }) => stamp),
+    ...lines.evidence.map(({ event_time }) => event_time),
     ...lines.loads.map(({ loaded_at }) => loaded_at),
     ...lines.attention.map(({ counts_from }) => counts_from),
   ];

@@ -15,7 +15,9 @@ export function currentLoad(
   notes: readonly AttentionLine[],
 ): LoadLine | null {
   const announcedAt = ({ file_sha256: sha256, loaded_at }: LoadLine): string => {
-    const announced = evidence.filter((line) => line.announced_sha256 === sha256).map((line) => line.stamp);
+    const announced = evidence
+      .filter((line) => line.announced_sha256 === sha256)
+      .map((line) => line.event_time);
     const chosen = notes.flatMap(({ kind, file_sha256, counts_from }) =>
       kind === 'version' && file_sha256 === sha256 && counts_from !== null ? [counts_from] : [],
     );
@@ -51,10 +53,10 @@ export function openFailure(
 function lastOpenLine(lines: readonly AttentionLine[], current: LoadLine | null): AttentionLine | null {
   const ends = [
     current?.loaded_at ?? '',
-    latest(lines.filter((line) => !line.is_open).map((line) => line.noted_at)) ?? '',
+    latest(lines.filter((line) => !line.is_open).map((line) => line.recorded_at)) ?? '',
   ];
   const open = lines
-    .filter((line) => line.is_open && ends.every((end) => line.noted_at > end))
-    .toSorted((a, b) => compare(b.noted_at + (b.code ?? ''), a.noted_at + (a.code ?? '')));
+    .filter((line) => line.is_open && ends.every((end) => line.recorded_at > end))
+    .toSorted((a, b) => compare(b.recorded_at + (b.code ?? ''), a.recorded_at + (a.code ?? '')));
   return open[0] ?? null;
 }

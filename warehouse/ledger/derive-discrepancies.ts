@@ -74,13 +74,13 @@ function announcedDiscrepancies(
     .filter((line) => line.announced_sha256 !== null)
     .reduce<Evidence | null>((best, line) => {
       if (best === null) return line;
-      return compare(line.stamp + line.event_id, best.stamp + best.event_id) > 0 ? line : best;
+      return compare(line.event_time + line.event_id, best.event_time + best.event_id) > 0 ? line : best;
     }, null);
   if (load === null || announced === null) return [];
   // Hash and size are those of the encoded file: what came is what was announced.
   if (announced.announced_sha256 === load.encoded_sha256) return [];
-  const { announced_sha256: hash, announced_size_bytes: size, event_id, noted_at } = announced;
-  const recorded_at = latest([load.loaded_at, noted_at]) ?? load.loaded_at;
+  const { announced_sha256: hash, announced_size_bytes: size, event_id } = announced;
+  const recorded_at = latest([load.loaded_at, announced.recorded_at]) ?? load.loaded_at;
   const of = { file_sha256: load.file_sha256, event_id, recorded_at };
   const found: DiscrepancyLine[] = [];
   if (hash !== null && hash !== load.file_sha256) {
@@ -101,14 +101,14 @@ function statusDiscrepancies(evidence: readonly Evidence[]): readonly Discrepanc
       found: line.invoice_status ?? 'no status',
       file_sha256: null,
       event_id: line.event_id,
-      recorded_at: line.noted_at,
+      recorded_at: line.recorded_at,
     }));
 }
 
 /** The newest details answer names a status that nobody knows: it may mean a void, so a person has to read it. */
 function unknownStatus(evidence: readonly Evidence[]): readonly DiscrepancyLine[] {
   const details = evidence.filter((line) => line.event_id === null && line.invoice_status !== null);
-  const newest = details.toSorted((a, b) => compare(b.noted_at, a.noted_at))[0];
+  const newest = details.toSorted((a, b) => compare(b.recorded_at, a.recorded_at))[0];
   const word = newest?.invoice_status ?? null;
   if (newest === undefined || word === null || isWebhookStatus(word)) return [];
   const found = `none of ${WEBHOOK_STATUSES.join(', ')}`;
@@ -119,7 +119,7 @@ function unknownStatus(evidence: readonly Evidence[]): readonly DiscrepancyLine[
       found,
       file_sha256: null,
       event_id: null,
-      recorded_at: newest.noted_at,
+      recorded_at: newest.recorded_at,
     },
   ];
 }

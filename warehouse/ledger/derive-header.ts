@@ -34,7 +34,7 @@ export function deriveHeader(evidence: readonly Evidence[]): {
   // Details that name no status that we know speak of the invoice as it is: they rank with the best of the others.
   const unranked = Math.max(0, ...evidence.filter((line) => rankOf(line) !== 'voided').map(headerRank));
   const order = (line: Evidence): string =>
-    `${rankOf(line) === 'nothing' ? unranked : headerRank(line)}${line.stamp}${line.event_id ?? ''}`;
+    `${rankOf(line) === 'nothing' ? unranked : headerRank(line)}${line.event_time}${line.event_id ?? ''}`;
   const byHeader = evidence.toSorted((a, b) => compare(order(b), order(a)));
   const byStatus = evidence.toSorted((a, b) => compare(statusOrder(b), statusOrder(a)));
   const told = (cell: HeaderCell): string | number | null =>
@@ -54,5 +54,5 @@ function headerRank(line: Evidence): number {
 }
 
 function statusOrder(line: Evidence): string {
-  return `${RANKS.indexOf(rankOf(line))}${line.stamp}${line.event_id ?? ''}`;
+  return `${RANKS.indexOf(rankOf(line))}${line.event_time}${line.event_id ?? ''}`;
 }

@@ -30,20 +30,20 @@ export interface DerivedInvoice {
 /** null when the ledgers say nothing about the invoice (a test event is nothing). */
 export function deriveInvoice({ evidence, loads, attention }: InvoiceLines): DerivedInvoice | null {
   const firstHeardAt = earliest([
-    ...evidence.map((line) => line.noted_at),
+    ...evidence.map((line) => line.recorded_at),
     ...loads.map((line) => line.loaded_at),
-    ...attention.map((line) => line.noted_at),
+    ...attention.map((line) => line.recorded_at),
   ]);
   if (firstHeardAt === null) return null;
   const header = deriveHeader(evidence);
   const current = currentLoad(loads, evidence, attention);
   const heard = (rank: Rank): string | null =>
-    earliest(evidence.filter((line) => rankOf(line) === rank).map((line) => line.noted_at));
+    earliest(evidence.filter((line) => rankOf(line) === rank).map((line) => line.recorded_at));
   const [createdAt, finalizedAt] = [heard('draft'), heard('finalized')];
   const voided = deriveVoid(
     evidence
       .filter((line) => rankOf(line) === 'voided')
-      .map((line) => ({ notedAt: line.noted_at, isEvent: line.event_id !== null })),
+      .map((line) => ({ recordedAt: line.recorded_at, isEvent: line.event_id !== null })),
     attention,
   );
   const { voidedAt, restoredAt } = voided;
@@ -65,8 +65,8 @@ export function deriveInvoice({ evidence, loads, attention }: InvoiceLines): Der
     first_loaded_at: earliest(loads.map((line) => line.loaded_at)),
     loaded_at: current?.loaded_at ?? null,
     voided_at: voidedAt,
-    attention_at: latest(personal.filter((line) => line.is_open).map((line) => line.noted_at)),
-    resolved_at: latest(personal.filter((line) => !line.is_open).map((line) => line.noted_at)),
+    attention_at: latest(personal.filter((line) => line.is_open).map((line) => line.recorded_at)),
+    resolved_at: latest(personal.filter((line) => !line.is_open).map((line) => line.recorded_at)),
     versions: loads.length,
     notes: attention.length,
     void_word: voided.word,
@@ -104,8 +104,8 @@ function decideState(moments: Moments): Decided {
   return open === null ? { ...reached(moments), ...said } : needsAttention(open);
 }
 
-function needsAttention({ noted_at, code, reason }: AttentionLine): Decided {
-  return { state: 'needs_attention', state_since: noted_at, reason_code: code, reason };
+function needsAttention({ recorded_at, code, reason }: AttentionLine): Decided {
+  return { state: 'needs_attention', state_since: recorded_at, reason_code: code, reason };
 }
 
 /** What a person restored is in its state since then, however long ago it got there before. */

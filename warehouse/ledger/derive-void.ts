@@ -27,25 +27,25 @@ export interface DerivedVoid {
 
 /** When somebody said that the invoice is void. */
 export interface VoidLine {
-  readonly notedAt: string;
+  readonly recordedAt: string;
   readonly isEvent: boolean;
 }
 
 export function deriveVoid(lines: readonly VoidLine[], notes: readonly AttentionLine[]): DerivedVoid {
-  const voids = lines.toSorted((a, b) => (a.notedAt < b.notedAt ? -1 : 1));
+  const voids = lines.toSorted((a, b) => (a.recordedAt < b.recordedAt ? -1 : 1));
   const restores = notes
     .filter(({ kind }) => kind === 'restored')
-    .map(({ noted_at }) => noted_at)
+    .map(({ recorded_at }) => recorded_at)
     .sort();
   const past: { voided_at: string; restored_at: string }[] = [];
   let since = '';
   for (const restored_at of restores) {
-    const first = voids.find(({ notedAt }) => notedAt > since && notedAt <= restored_at);
-    if (first !== undefined) past.push({ voided_at: first.notedAt, restored_at });
+    const first = voids.find(({ recordedAt }) => recordedAt > since && recordedAt <= restored_at);
+    if (first !== undefined) past.push({ voided_at: first.recordedAt, restored_at });
     since = restored_at;
   }
-  const open = voids.filter(({ notedAt }) => notedAt > since);
-  const voidedAt = open[0]?.notedAt ?? null;
+  const open = voids.filter(({ recordedAt }) => recordedAt > since);
+  const voidedAt = open[0]?.recordedAt ?? null;
   const restoredAt = restores.at(-1) ?? null;
   if (voidedAt === null) return { voidedAt, word: null, restoredAt, past, denial: null };
   const standing = (code: string): AttentionLine | null => lastOpen(notes, code, since);
@@ -60,11 +60,11 @@ export function deriveVoid(lines: readonly VoidLine[], notes: readonly Attention
 /** The last note of that code since an instant, unless one that ends its kind came after it. */
 function lastOpen(notes: readonly AttentionLine[], code: string, since: string): AttentionLine | null {
   const [last] = notes
-    .filter((line) => line.is_open && line.code === code && line.noted_at > since)
-    .toSorted((a, b) => (a.noted_at < b.noted_at ? 1 : -1));
+    .filter((line) => line.is_open && line.code === code && line.recorded_at > since)
+    .toSorted((a, b) => (a.recorded_at < b.recorded_at ? 1 : -1));
   if (last === undefined) return null;
   const isEnded = notes.some(
-    ({ is_open, kind, noted_at }) => !is_open && kind === last.kind && noted_at >= last.noted_at,
+    ({ is_open, kind, recorded_at }) => !is_open && kind === last.kind && recorded_at >= last.recorded_at,
   );
   return isEnded ? null : last;
 }

@@ -24,8 +24,8 @@ export type HeaderCells = Readonly<Record<Exclude<HeaderCell, 'stated_shipments'
 
 /** A line of `read-evidence.sql`: an event that counts (with `event_id`) or a details answer (without). */
 export interface Evidence extends HeaderCells {
-  readonly noted_at: string;
-  readonly stamp: string;
+  readonly recorded_at: string;
+  readonly event_time: string;
   readonly event_id: string | null;
   readonly event_type: string | null;
   readonly invoice_status: string | null;
@@ -55,7 +55,7 @@ export interface LoadLine {
 
 /** A line of `read-attention.sql`. */
 export interface AttentionLine {
-  readonly noted_at: string;
+  readonly recorded_at: string;
   readonly is_open: boolean;
   readonly code: string | null;
   readonly reason: string | null;

@@ -45,14 +45,14 @@ export function factLines(facts: readonly Fact[]): FactLines {
   };
   const invoiceIds = new Set<string>();
   for (const fact of facts) {
-    const noted_at = instant(fact.at);
-    if (fact.kind === 'duplicate') lines.duplicates.push({ noted_at, event_id: fact.eventId });
+    const recorded_at = instant(fact.at);
+    if (fact.kind === 'duplicate') lines.duplicates.push({ recorded_at, event_id: fact.eventId });
     if (!('invoiceId' in fact) || uuidOrNull(fact.invoiceId) === null) continue;
     const invoice_id = fact.invoiceId.toLowerCase();
     invoiceIds.add(invoice_id);
     if (fact.kind === 'file') {
       lines.files.push({
-        noted_at,
+        recorded_at,
         invoice_id,
         file_sha256: fact.sha256,
         file_size_bytes: fact.sizeBytes,
@@ -61,10 +61,10 @@ export function factLines(facts: readonly Fact[]): FactLines {
       });
     } else if (fact.kind === 'details') {
       const invoice_status = fact.status ?? fact.unknownStatus ?? null;
-      lines.details.push({ noted_at, invoice_id, ...headerCells(fact.header), invoice_status });
+      lines.details.push({ recorded_at, invoice_id, ...headerCells(fact.header), invoice_status });
     } else {
       const note = noteOf(fact);
-      if (note !== null) lines.attention.push({ noted_at, invoice_id, ...NOT_NOTED, ...note });
+      if (note !== null) lines.attention.push({ recorded_at, invoice_id, ...NOT_NOTED, ...note });
     }
   }
   return { ...lines, invoiceIds: [...invoiceIds] };

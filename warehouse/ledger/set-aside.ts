@@ -19,7 +19,7 @@ export async function noteSetAside(
   const fresh: SetAside[] = [];
   for (const { place, why } of records) {
     const record = { place: printable(place, 300), why: printable(why, 300) };
-    const noted = await statements.all('note-set-aside', { ...record, noted_at: now.toISOString() });
+    const noted = await statements.all('note-set-aside', { ...record, recorded_at: now.toISOString() });
     if (noted.length > 0) fresh.push(record);
   }
   return fresh;

@@ -12,8 +12,8 @@ select
     coalesce(i.current_load_id = l.load_id, false) as is_current, i.partner_id
 from (
     select file_sha256, invoice_id, any_value(file_size_bytes) as file_size_bytes,
-        arg_min(file_source, noted_at) as file_source, arg_min(came_from, noted_at) as came_from,
-        min(noted_at) as first_had_at, count(*) as times_had
+        arg_min(file_source, recorded_at) as file_source, arg_min(came_from, recorded_at) as came_from,
+        min(recorded_at) as first_had_at, count(*) as times_had
     from file_ledger
     group by file_sha256, invoice_id
 ) as f

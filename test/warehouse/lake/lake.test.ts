@@ -339,7 +339,7 @@ describe('the warehouse over a lake', () => {
   });
 
   test('tells the archive of a load that a crash kept from it', async () => {
-    await server.query(settings, 'update billsync_2.loads set is_told = false where load_id = 1');
+    await server.query(settings, 'update billsync_2.loads set is_recorded = false where load_id = 1');
     const count = async (): Promise<number> => {
       let found = 0;
       for await (const fact of t.archive.facts()) if (fact.kind === 'load' && fact.loadId === 1) found += 1;
@@ -348,9 +348,9 @@ describe('the warehouse over a lake', () => {
     const before = await count();
     await t.reopen();
     expect(await count()).toBe(before + 1);
-    expect(await server.query(settings, 'select load_id from billsync_2.loads where not is_told')).toEqual(
-      [],
-    );
+    expect(
+      await server.query(settings, 'select load_id from billsync_2.loads where not is_recorded'),
+    ).toEqual([]);
   });
 
   test('is not rebuilt under a writer, and does not let a writer of the old one commit', async () => {

@@ -10,8 +10,8 @@ const at = (minute: number): string => `2026-03-01T00:${`${minute}`.padStart(2, 
 
 function evidence(type: string, minute: number, cells: Partial<Evidence> = {}): Evidence {
   return {
-    noted_at: at(minute),
-    stamp: at(minute),
+    recorded_at: at(minute),
+    event_time: at(minute),
     event_id: `e-${type}-${minute}`,
     event_type: type,
     invoice_status: { invoice_created: 'draft', invoice_finalized: 'finalized' }[type] ?? 'voided',
@@ -72,8 +72,8 @@ describe('deriveInvoice', () => {
       ],
       loads: [load(1, 4, 'a'), load(2, 5, 'b')],
       attention: [
-        { ...NOTE, noted_at: at(6), code: 'x', reason: 'r' },
-        { ...NOTE, noted_at: at(7), is_open: false },
+        { ...NOTE, recorded_at: at(6), code: 'x', reason: 'r' },
+        { ...NOTE, recorded_at: at(7), is_open: false },
       ],
     };
     const expected = deriveInvoice(lines);
@@ -156,7 +156,7 @@ describe('deriveInvoice', () => {
   });
 
   test('ends the need for a person with a load that comes later, not with an earlier one', () => {
-    const attention = [{ ...NOTE, noted_at: at(3), code: 'csv-rejected', reason: 'why' }];
+    const attention = [{ ...NOTE, recorded_at: at(3), code: 'csv-rejected', reason: 'why' }];
     const of = (minute: number): InvoiceLines => ({
       evidence: [evidence('invoice_finalized', 1)],
       loads: [load(1, minute, 'a')],

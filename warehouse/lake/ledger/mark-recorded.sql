@@ -1,1 +1,1 @@
-update loads set is_told = true where load_id = $load_id::integer
+update loads set is_recorded = true where load_id = $load_id::integer

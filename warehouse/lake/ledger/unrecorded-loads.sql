@@ -4,5 +4,5 @@ select
     shipments::float8 as shipments, billing_cost::text as billing_cost, iso(loaded_at) as loaded_at,
     encoded_sha256
 from loads
-where not is_told
+where not is_recorded
 order by load_id

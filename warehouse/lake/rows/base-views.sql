@@ -5,7 +5,7 @@ create or replace view duplicate_ledger as select * from ledger.duplicate_ledger
 create or replace view details_ledger as select * from ledger.details_ledger;
 create or replace view attention_ledger as select * from ledger.attention_ledger;
 create or replace view file_ledger as select * from ledger.file_ledger;
-create or replace view loads as select * exclude (is_told) from ledger.loads;
+create or replace view loads as select * exclude (is_recorded) from ledger.loads;
 create or replace view invoice_state as select * from ledger.invoice_state;
 create or replace view discrepancy_lines as select * from ledger.discrepancy_lines;
 create or replace view publication_log as select * from ledger.publication_log;

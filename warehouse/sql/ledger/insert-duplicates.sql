@@ -1,4 +1,4 @@
 -- Deliveries of events that were here already, from a batch of facts.
 insert into duplicate_ledger
-select noted_at::timestamp, event_id
-from (select unnest(from_json($facts::json, '[{"noted_at": "VARCHAR", "event_id": "VARCHAR"}]'), recursive := true))
+select recorded_at::timestamp, event_id
+from (select unnest(from_json($facts::json, '[{"recorded_at": "VARCHAR", "event_id": "VARCHAR"}]'), recursive := true))

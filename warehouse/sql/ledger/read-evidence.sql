@@ -1,7 +1,7 @@
 -- Everything that says something about these invoices since an instant: events that count, and details answers. Lines lie
 -- nearly in the order of their instants, so what is older is hardly read.
 select
-    e.invoice_id::varchar as invoice_id, iso(received_at) as noted_at, iso(coalesce(event_timestamp, received_at)) as stamp,
+    e.invoice_id::varchar as invoice_id, iso(received_at) as recorded_at, iso(coalesce(event_timestamp, received_at)) as event_time,
     event_id, event_type, invoice_status, partner_id, partner_invoice_id, invoice_level, tenant_id, partner_tenant_id,
     invoice_number, invoice_start_date, invoice_end_date, invoice_date, invoice_due_date, currency_code, stated_total,
     stated_shipments::double as stated_shipments, announced_sha256, announced_size_bytes::double as announced_size_bytes
@@ -10,9 +10,9 @@ semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_
 where verdict = 'accepted' and not is_test_event and received_at >= $since::timestamp
 union all
 select
-    d.invoice_id::varchar, iso(noted_at), iso(noted_at), null, null, invoice_status, null, partner_invoice_id, invoice_level,
+    d.invoice_id::varchar, iso(recorded_at), iso(recorded_at), null, null, invoice_status, null, partner_invoice_id, invoice_level,
     tenant_id, partner_tenant_id, invoice_number, invoice_start_date, invoice_end_date, invoice_date, invoice_due_date,
     currency_code, stated_total, stated_shipments::double, null, null
 from details_ledger as d
 semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_id = d.invoice_id
-where noted_at >= $since::timestamp
+where recorded_at >= $since::timestamp

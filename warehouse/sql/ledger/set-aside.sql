@@ -1,1 +1,1 @@
-select place, why from set_aside order by noted_at, place
+select place, why from set_aside order by recorded_at, place
