@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Agent, request } from 'undici';
 import { builtProgram } from '../../scripts/built-program.js';
+import { cpuOf, peakOf } from './process-figures.js';
 
 export interface ServedSandbox {
   readonly agent: Agent;
@@ -64,17 +65,4 @@ async function readyLine(child: ChildProcess): Promise<{ admin_url: string; ca_f
   const heard = once(createInterface({ input: child.stdout }), 'line');
   const [line] = (await Promise.race([heard, ended])) as [string];
   return JSON.parse(line) as { admin_url: string; ca_file: string };
-}
-
-/** Of user and system, in the clock ticks of a hundredth of a second that Linux counts in. */
-function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-function peakOf(pid: number): number {
-  const match = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  return Number(match?.[1] ?? Number.NaN) * 1_024;
 }

@@ -1,0 +1,13 @@
+/** The floor of what an invoice costs: a workflow that calls one activity and ends. */
+
+import { proxyActivities } from '@temporalio/workflow';
+
+const { answer } = proxyActivities<{
+  answer(asked: { readonly id: string }): Promise<{ readonly id: string }>;
+}>({
+  startToCloseTimeout: '1 min',
+});
+
+export function oneActivity(asked: { readonly id: string }): Promise<{ readonly id: string }> {
+  return answer(asked);
+}
