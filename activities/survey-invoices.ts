@@ -19,6 +19,7 @@ import {
   UnexpectedAnswerError,
   UnknownInvoiceError,
 } from '../billing/errors.js';
+import { createSemaphore } from '../ops/semaphore.js';
 import type { InvoiceStanding } from '../warehouse/warehouse.js';
 import { checkDetails, checkLedger, type Finding } from './check-standing.js';
 import type { BillingDependencies } from './dependencies.js';
@@ -48,7 +49,7 @@ export function surveyInvoices({ service }: Pick<BillingDependencies, 'service'>
       const open = invoiceIds.map((_, index) => index).filter((index) => findings[index] === null);
       const beat = setInterval(() => heartbeat(findings), BEAT_EVERY_MS);
       try {
-        await inLanes(open, atOnce, async (index, signal) => {
+        await eachAtOnce(open, atOnce, async (index, signal) => {
           const invoiceId = invoiceIds[index] ?? '';
           const standing = standingOf.get(invoiceId.toLowerCase()) ?? null;
           findings[index] = checkLedger(standing) ?? (await ask(service, { invoiceId, standing }, signal));
@@ -122,23 +123,18 @@ function unclear(error: unknown): 'work' {
   throw error;
 }
 
-/** Works through `all` in so many lanes; the first that fails ends the others. */
-async function inLanes(
+/** Works through `all`, so many at once; the first that fails ends the others. */
+async function eachAtOnce(
   all: readonly number[],
-  lanes: number,
+  atOnce: number,
   work: (one: number, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const stop = new AbortController();
   const signal = AbortSignal.any([cancellationSignal(), stop.signal]);
-  // Every lane listens; Node takes more than ten for a leak.
+  // All listen at once; Node takes more than ten for a leak.
   setMaxListeners(0, signal);
-  const left = all.values();
-  const running = Array.from({ length: Math.max(1, lanes) }, async () => {
-    for (const one of left) {
-      signal.throwIfAborted();
-      await work(one, signal);
-    }
-  });
+  const semaphore = createSemaphore(Math.max(1, atOnce));
+  const running = all.map((one) => semaphore(() => work(one, signal), signal));
   try {
     await Promise.all(running);
   } catch (error) {

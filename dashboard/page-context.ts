@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { EnvironmentName } from '../contract/names.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import type { Health } from '../ops/health.js';
-import type { InTurn } from '../ops/turns.js';
+import type { Semaphore } from '../ops/semaphore.js';
 import { NotPublishedError } from '../reports/errors.js';
 import { checkFilters, letAllPass } from '../reports/report-filters.js';
 import type { ReportCell, ReportHead } from '../reports/report-result.js';
@@ -29,7 +29,7 @@ export interface PageContext {
   /** What a reader is told of a failure; what is not expected is logged. */
   readonly tell: (error: unknown, url: string) => ToldError;
   /** Everything that queries waits here for its turn. */
-  readonly inTurn: InTurn;
+  readonly inTurn: Semaphore;
   readonly health: Health;
   /** null: this process has none, the page says so. */
   readonly quarantine: Pick<Quarantine, 'list' | 'show'> | null;

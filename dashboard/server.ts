@@ -9,7 +9,7 @@ import type { Health } from '../ops/health.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
 import type { Scrub } from '../ops/scrub.js';
-import { createTurns } from '../ops/turns.js';
+import { createSemaphore } from '../ops/semaphore.js';
 import { createAdminGuard } from './admin-guard.js';
 import { createPageCache } from './page-cache.js';
 import { frame, type PageContext, sendPage } from './page-context.js';
@@ -88,7 +88,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     }),
     firstWordsMs: options.firstWordsMs ?? FIRST_WORDS_MS,
     tell: (error, url) => tellError(error, { url, log }),
-    inTurn: createTurns(QUERIES_AT_ONCE),
+    inTurn: createSemaphore(QUERIES_AT_ONCE),
     health: options.health,
     quarantine: options.quarantine ?? null,
     temporalUi: settings.admin.temporalUi ?? null,

@@ -10,7 +10,7 @@ import { AdminPortTakenError } from '../../dashboard/probes.js';
 import type { RunningDashboard } from '../../dashboard/server.js';
 import { createAlerts } from '../../ops/alerts.js';
 import { createHealth } from '../../ops/health.js';
-import { createTurns } from '../../ops/turns.js';
+import { createSemaphore } from '../../ops/semaphore.js';
 import { listReports } from '../../reports/catalogue.js';
 import { INJECTIONS } from '../support/hostile/injections.js';
 import {
@@ -428,7 +428,7 @@ describe('quarantine', () => {
 
 describe('turns', () => {
   test('let so many work at once and lose none who fails', async () => {
-    const inTurn = createTurns(2);
+    const inTurn = createSemaphore(2);
     let running = 0;
     let most = 0;
     const works = Array.from({ length: 12 }, (_, index) =>

@@ -6,7 +6,7 @@
  */
 
 import { statSync } from 'node:fs';
-import { createTurns } from '../../ops/turns.js';
+import { createSemaphore } from '../../ops/semaphore.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
 import { inWaves } from '../load/waves.js';
 import {
@@ -41,7 +41,7 @@ export async function importFiles(
   begun?: CopyBegun,
 ): Promise<readonly Imported[]> {
   const deps = askingInTurn(asked);
-  const [invoices, largeInTurn] = [new KeyedMutex(), createTurns(LARGE_AT_ONCE)];
+  const [invoices, largeInTurn] = [new KeyedMutex(), createSemaphore(LARGE_AT_ONCE)];
   const results: Imported[] = [];
   const copies: (CopyBegun | undefined)[] = [begun];
   const copyOf = (index: number, path: string): Promise<Copy> => {
@@ -87,7 +87,7 @@ export async function inOrderOfInvoices<T>(
   ask: (request: ImportRequest) => Promise<T>,
 ): Promise<readonly T[]> {
   const keys = requests.map(({ invoiceId, path }) => invoiceId ?? invoiceOf(path) ?? path);
-  const [inTurn, invoices] = [createTurns(atOnce), new KeyedMutex()];
+  const [inTurn, invoices] = [createSemaphore(atOnce), new KeyedMutex()];
   return Promise.all(
     requests.map((request, index) =>
       inTurn(() => invoices.run((keys[index] ?? '').toLowerCase(), () => ask(request))),
@@ -98,6 +98,6 @@ export async function inOrderOfInvoices<T>(
 function askingInTurn(deps: ImportManyDeps): ImportManyDeps {
   const { lookUp } = deps;
   if (lookUp === undefined) return deps;
-  const inTurn = createTurns(LOOK_UPS_AT_ONCE);
+  const inTurn = createSemaphore(LOOK_UPS_AT_ONCE);
   return { ...deps, lookUp: (invoiceId) => inTurn(() => lookUp(invoiceId)) };
 }

@@ -3,7 +3,7 @@
 import type { Archive } from '../../archive/archive.js';
 import { CSV_TOLERANCES } from '../../contract/csv-file.js';
 import type { Logger } from '../../ops/log.js';
-import { createTurns } from '../../ops/turns.js';
+import { createSemaphore } from '../../ops/semaphore.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
 import { FileNotArchivedError, MisreadError } from '../errors.js';
 import type { LoadFact } from '../ledger/ingest.js';
@@ -43,7 +43,7 @@ export async function repeatLoads(
   const failed: FailedLoad[] = [];
   const queue = [...byId.values()].sort((a, b) => a.loadId - b.loadId);
   const invoices = new KeyedMutex();
-  const [readInTurn, aloneInTurn] = [createTurns(READ_AT_ONCE), createTurns(ALONE_AT_ONCE)];
+  const [readInTurn, aloneInTurn] = [createSemaphore(READ_AT_ONCE), createSemaphore(ALONE_AT_ONCE)];
   const loader = new BatchingLoader<FileLoad>({
     ...ways,
     alone: (load) => aloneInTurn(() => ways.alone(load)),

@@ -7,7 +7,7 @@
  */
 
 import type { Archive } from '../../archive/archive.js';
-import { createTurns } from '../../ops/turns.js';
+import { createSemaphore } from '../../ops/semaphore.js';
 import { requireRoom, sizeOf } from '../disk-space.js';
 import { CONNECTIONS, type Database } from '../duckdb/database.js';
 import type { LockFile } from '../duckdb/lock-file.js';
@@ -44,7 +44,7 @@ export class FileStore implements Store {
   readonly #locks = new KeyedMutex();
   /** Shared by all who write, exclusive for a publication. */
   readonly #readWriteLock = new ReadWriteLock();
-  readonly #loadInTurn = createTurns(CONNECTIONS - 1);
+  readonly #loadInTurn = createSemaphore(CONNECTIONS - 1);
   readonly #loader = new BatchingLoader<NewLoad>({
     alone: (load) => this.#loadAlone(load),
     together: (loads) => this.#loadTogether(loads),

@@ -1,20 +1,20 @@
 /** Lets only a few pieces of work run at once; the others wait in order. */
 
 /** @throws the signal's reason when it aborts while the work waits */
-export type InTurn = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
+export type Semaphore = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
-/** Work must not wait for other work in turn inside itself: all turns could then be held by waiters. */
-export function createTurns(atOnce: number): InTurn {
+/** Work must not wait for other work of the same semaphore: all slots could then be held by waiters. */
+export function createSemaphore(atOnce: number): Semaphore {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async (work, signal) => {
     signal?.throwIfAborted();
-    if (running >= atOnce) await turnIn(waiting, signal);
+    if (running >= atOnce) await freeSlot(waiting, signal);
     else running += 1;
     try {
       return await work();
     } finally {
-      // A turn is handed on without being given back, so that nobody who comes later overtakes.
+      // The slot goes straight to the first in line, so that nobody who comes later overtakes.
       const next = waiting.shift();
       if (next) next();
       else running -= 1;
@@ -22,7 +22,7 @@ export function createTurns(atOnce: number): InTurn {
   };
 }
 
-function turnIn(waiting: (() => void)[], signal: AbortSignal | undefined): Promise<void> {
+function freeSlot(waiting: (() => void)[], signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const called = (): void => {
       signal?.removeEventListener('abort', aborted);
