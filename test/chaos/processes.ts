@@ -1,7 +1,7 @@
 /**
  * Endpoint, worker and Temporal as processes of their own (or `up`, all in one), killed -9 at random and started again
  * at once on the same ports and files, while a foreign service delivers. Afterwards reports and books agree to the
- * fourth decimal. `npm run chaos -- processes [invoices] [blows] [seed] [up]` prints the figures.
+ * fourth decimal. `npm run chaos -- processes [invoices] [kills] [seed] [up]` prints the figures.
  */
 
 import { processesNaming } from '../../temporal/processes.js';
@@ -17,13 +17,13 @@ import { checkInvariants, type Violation } from '../support/invariants/invariant
 import { compareReports } from '../support/invariants/report-check.js';
 import { billsync } from '../support/processes/billsync.js';
 import { freePort } from '../support/processes/free-port.js';
-import { doViolence } from '../support/processes/kill-and-check.js';
+import { killAndRestart } from '../support/processes/kill-and-check.js';
 import { createProduct, type Product, type Role } from '../support/processes/product.js';
 import { withTemporalBeside } from '../support/temporal/temporal-beside.js';
 
 export interface ProcessesOptions {
   readonly invoices: number;
-  readonly blows: number;
+  readonly kills: number;
   readonly seed: number;
   /** Everything in one process, instead of three. */
   readonly isUp?: boolean;
@@ -31,7 +31,7 @@ export interface ProcessesOptions {
 }
 
 export interface ProcessesResult extends StoryFigures {
-  readonly blows: Readonly<Record<string, number>>;
+  readonly kills: Readonly<Record<string, number>>;
   readonly violations: readonly Violation[];
   /** What `billsync report` and `verify` say against the books, in words. */
   readonly contradictions: readonly string[];
@@ -51,7 +51,7 @@ export interface ProcessesResult extends StoryFigures {
 const SETTLED_WITHIN_MS = 240_000;
 
 export async function runProcesses(options: ProcessesOptions): Promise<ProcessesResult> {
-  const { invoices, blows, seed, isUp = false, progress } = options;
+  const { invoices, kills, seed, isUp = false, progress } = options;
   const roles: readonly Role[] = isUp ? ['up'] : ['temporal', 'webhook', 'worker'];
   const beganMs = Date.now();
   const service = await startForeignService({ seed });
@@ -68,17 +68,17 @@ export async function runProcesses(options: ProcessesOptions): Promise<Processes
   try {
     // All at once, on a folder that does not exist yet.
     await Promise.all(roles.map((role) => product.start(role)));
-    let blow = 0;
+    let kill = 0;
     const story = createStory({
       ...{ service, webhookUrl: product.webhookUrl, invoices, seed, pauseMs: 200 },
-      partAllowed: () => blow / blows,
+      partAllowed: () => kill / kills,
     });
-    const [, fell] = await Promise.all([
+    const [, kinds] = await Promise.all([
       story.tell(),
-      doViolence({
-        ...{ product, roles, blows, random: createRandom(seed + 1) },
+      killAndRestart({
+        ...{ product, roles, kills, random: createRandom(seed + 1) },
         progress(text, nth) {
-          blow = nth;
+          kill = nth;
           progress?.(text);
         },
       }),
@@ -97,7 +97,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<Processes
     );
     const result = {
       ...story.figures(),
-      ...{ blows: fell, contradictions, complaints: [...service.complaints], secondsToSettle, ...inspected },
+      ...{ kills: kinds, contradictions, complaints: [...service.complaints], secondsToSettle, ...inspected },
       openToOthers: await openToOthers(product.dataDir),
       seconds: Math.round((Date.now() - beganMs) / 1_000),
     };
@@ -155,14 +155,14 @@ export const summary =
 /** @throws Error a promise was broken */
 export async function main([
   invoices = '60',
-  blows = '30',
+  kills = '30',
   seed = '1',
   how = 'apart',
 ]: readonly string[]): Promise<void> {
   const result = await runProcesses({
     isUp: how === 'up',
     invoices: Number(invoices),
-    blows: Number(blows),
+    kills: Number(kills),
     seed: Number(seed),
     progress: (text) => process.stderr.write(`${text}\n`),
   });

@@ -1,4 +1,4 @@
-/** What a story without any violence needs: a foreign service, `billsync up` as a process, and the proof at the end. */
+/** What a story without any faults needs: a foreign service, `billsync up` as a process, and the proof at the end. */
 
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
 import { settled } from '../support/foreign-service/foreign-story.js';
