@@ -14,7 +14,7 @@ export function noteFailure({ warehouse, alerts }: WarehouseDependencies) {
   return ({ invoiceId, failure, isAlert }: NoteFailureRequest): Promise<void> =>
     translated(async () => {
       await warehouse.noteFailure(invoiceId, failure);
-      const key = `failure/${invoiceId}`;
+      const key = `failure/${invoiceId}` as const;
       if (failure === null) alerts.resolve(key);
       else if (isAlert) {
         alerts.raise({

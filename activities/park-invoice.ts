@@ -1,5 +1,6 @@
 /** Records that an invoice needs a person, with the reason, and raises an alert. */
 
+import type { AlertKey } from '../ops/runbook/runbook.js';
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 
@@ -11,7 +12,7 @@ export interface ParkInvoiceRequest {
   readonly reason: string;
 }
 
-export function attentionKey(invoiceId: string): string {
+export function attentionKey(invoiceId: string): AlertKey {
   return `attention/${invoiceId}`;
 }
 

@@ -19,7 +19,7 @@ export function recordDetails({ warehouse, alerts }: WarehouseDependencies) {
     translated(async () => {
       const { invoiceId, unknownStatus = null } = details;
       await warehouse.recordDetails(details);
-      const key = `unknown-status/${invoiceId}`;
+      const key = `unknown-status/${invoiceId}` as const;
       if (unknownStatus === null) return alerts.resolve(key);
       alerts.raise({
         key,

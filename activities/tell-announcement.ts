@@ -11,7 +11,7 @@ export function tellAnnouncement(
   invoiceId: string,
   discrepancies: readonly Discrepancy[],
 ): void {
-  const key = `announcement/${invoiceId}`;
+  const key = `announcement/${invoiceId}` as const;
   const differs = discrepancies.filter(({ rule }) => RULES.includes(rule));
   if (differs.length === 0) {
     alerts.resolve(key);

@@ -7,7 +7,7 @@ const WORDS: Readonly<Record<string, string>> = { 'shipment-count': 'shipments',
 
 /** After each load of the invoice; takes the alert back when they agree. */
 export function tellTotals(alerts: Alerts, invoiceId: string, discrepancies: readonly Discrepancy[]): void {
-  const key = `totals/${invoiceId}`;
+  const key = `totals/${invoiceId}` as const;
   const differs = discrepancies.filter(({ rule }) => rule in WORDS);
   if (differs.length === 0) {
     alerts.resolve(key);

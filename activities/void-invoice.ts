@@ -1,11 +1,12 @@
 /** Takes an invoice out of every total; its rows stay. */
 
+import type { AlertKey } from '../ops/runbook/runbook.js';
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 import { attentionKey } from './park-invoice.js';
 
 /** Of the alert; loading the invoice again takes it back. */
-export function voidedAfterLoadKey(invoiceId: string): string {
+export function voidedAfterLoadKey(invoiceId: string): AlertKey {
   return `voided-after-load/${invoiceId}`;
 }
 

@@ -39,7 +39,7 @@ export function createReportActivities({ alerts, writeReport }: ReportDependenci
   return {
     writeReport: (scheduled: ScheduledReport): Promise<WrittenReport> =>
       translated(async () => {
-        const failed = `report-failed/${scheduled.name}`;
+        const failed = `report-failed/${scheduled.name}` as const;
         try {
           const written = await writeReport(scheduled);
           alerts.resolve(failed);

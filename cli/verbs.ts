@@ -94,6 +94,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/events.js')).eventsCommand(),
   },
   {
+    name: 'alerts',
+    summary: 'what is wrong now, and what to do about it',
+    section: 'Look',
+    load: async () => (await import('./commands/alerts.js')).alertsCommand(),
+  },
+  {
     name: 'sql',
     summary: 'a question of your own to the published file, or the DuckDB shell on it',
     section: 'Look',

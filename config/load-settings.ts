@@ -230,6 +230,7 @@ function buildSettings({ origins, file, sources, problems }: Building): Settings
       file: path('BILLSYNC_ALERT_FILE'),
       webhookUrl: read('BILLSYNC_ALERT_WEBHOOK_URL', readSecretUrl),
       quietWindow: must('BILLSYNC_ALERT_QUIET_WINDOW', '1h', values.readDuration),
+      runbookUrl: read('BILLSYNC_RUNBOOK_URL', values.readHttpUrl),
     },
     log: {
       level: must('LOG_LEVEL', 'info', (value) => values.oneOf(value, values.LOG_LEVELS)),

@@ -172,6 +172,15 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
     'alerts are posted there: Slack, Microsoft Teams, or any chat that takes {"text": …}',
   ),
   define('BILLSYNC_ALERT_QUIET_WINDOW', 'alerts', '1h', 'the same alert is not repeated within'),
+  {
+    ...define(
+      'BILLSYNC_RUNBOOK_URL',
+      'alerts',
+      null,
+      'address of the runbook, such as `https://admin.example/runbook`; alerts link to their heading there',
+    ),
+    defaultNote: 'alerts name the command that shows it',
+  },
 
   define('LOG_LEVEL', 'log', 'info', 'trace, debug, info, warn, error or silent'),
   {

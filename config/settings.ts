@@ -90,6 +90,8 @@ export interface Settings {
     readonly file: string | null;
     readonly webhookUrl: string | null;
     readonly quietWindow: string;
+    /** Where the runbook was put up for readers; alerts link to its headings. */
+    readonly runbookUrl?: string | null;
   };
   readonly log: { readonly level: string; readonly format: 'pretty' | 'json' };
   readonly otlpEndpoint: string | null;

@@ -20,6 +20,7 @@ import { registerInvoices } from './pages/invoices.js';
 import { registerOverview } from './pages/overview.js';
 import { registerQuarantine } from './pages/quarantine.js';
 import { registerReports } from './pages/reports.js';
+import { registerRunbook } from './pages/runbook.js';
 import { prepare } from './prepare.js';
 import { listenAt } from './probes.js';
 import { tellError } from './tell-error.js';
@@ -99,6 +100,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   registerEvents(app, context);
   registerQuarantine(app, context);
   registerAlerts(app, context);
+  registerRunbook(app, context);
   await registerReports(app, context);
   app.get(STYLE_ADDRESS, (_request, reply) =>
     reply

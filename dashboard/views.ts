@@ -20,6 +20,7 @@ export type ViewName =
   | 'report'
   | 'report-form'
   | 'alerts'
+  | 'runbook'
   | 'health'
   | 'message';
 
@@ -87,6 +88,7 @@ export function renderPart(view: ViewName, values: Readonly<Record<string, unkno
     instant,
     stateLabel,
     attribute: escapeAttribute,
+    words,
   });
 }
 
@@ -94,6 +96,11 @@ export function renderPart(view: ViewName, values: Readonly<Record<string, unkno
 export function splitPage(html: string): { readonly above: string; readonly below: string } {
   const at = html.indexOf(SPLIT);
   return { above: html.slice(0, at), below: html.slice(at) };
+}
+
+/** Words with commands between backticks, as HTML. */
+function words(text: string): string {
+  return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 }
 
 /** 12,345 */

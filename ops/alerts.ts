@@ -16,10 +16,10 @@ import { openChannels } from './alert-channels/channels.js';
 import type { Logger } from './log.js';
 import type { Metrics } from './metrics.js';
 import { replaceFile } from './replace-file.js';
+import { type AlertKey, type AlertName, alertNameOf, anchorOf, RUNBOOK } from './runbook/runbook.js';
 
 export interface Alert {
-  /** What is wrong with what, stable: `quarantine/unknown-event-type`, `attention/<invoiceId>`. */
-  readonly key: string;
+  readonly key: AlertKey;
   /** One sentence a person understands. */
   readonly title: string;
   /** What was tried, what to do. */
@@ -30,7 +30,7 @@ export interface Alerts {
   /** Says it once per quiet window, however often it is raised; then how often it was raised meanwhile. */
   raise(alert: Alert): void;
   /** Says that it is over, if it was ever said. */
-  resolve(key: string): void;
+  resolve(key: AlertKey): void;
   /** Resolves when all that was raised has been said, or given up. */
   close(): Promise<void>;
 }
@@ -72,6 +72,12 @@ export function createAlerts(deps: {
   const said = new Map<string, Said>(memory === undefined ? [] : recalled(memory));
   let tail: Promise<void> = Promise.resolve();
   const raised = deps.metrics?.counter('alerts_total', 'Alerts that were said, by state.', ['state']);
+  const open = deps.metrics?.gauge(
+    'alerts_open',
+    'Alerts that are not over, by name; docs/reference/runbook.md says what to do.',
+    ['alert', 'severity'],
+  );
+  for (const key of said.keys()) count(key);
 
   function raise(alert: Alert): void {
     const atMs = now().getTime();
@@ -81,14 +87,24 @@ export function createAlerts(deps: {
       return;
     }
     said.set(alert.key, { alert, atMs, sinceMs: before?.sinceMs ?? atMs, unsaid: 0 });
+    count(alert.key);
     say('raised', alert, before?.unsaid ?? 0);
   }
 
-  function resolve(key: string): void {
+  function resolve(key: AlertKey): void {
     const before = said.get(key);
     if (before === undefined) return;
     said.delete(key);
+    count(key);
     say('resolved', before.alert, before.unsaid);
+  }
+
+  /** Counted by name: a metric with an invoice's id as label would grow for ever. */
+  function count(key: string): void {
+    const alert = alertNameOf(key);
+    if (open === undefined || alert === null) return;
+    const alike = [...said.keys()].filter((other) => alertNameOf(other) === alert).length;
+    open.set({ alert, severity: RUNBOOK[alert].severity }, alike);
   }
 
   function say(state: Notice['state'], alert: Alert, repeated: number): void {
@@ -99,6 +115,7 @@ export function createAlerts(deps: {
       title: deps.scrub(alert.title),
       detail: deps.scrub(alert.detail ?? ''),
       repeated,
+      runbook: runbookOf(alert.key, settings.alerts.runbookUrl ?? null),
     };
     raised?.inc({ state });
     if (memory !== undefined) tail = tail.then(() => remember(memory, said)).catch(() => undefined);
@@ -149,7 +166,7 @@ function recalled(path: string): [string, Said][] {
     const lines: unknown = JSON.parse(readFileSync(path, 'utf8'));
     return (Array.isArray(lines) ? lines : []).flatMap((line): [string, Said][] => {
       const said = Remembered.safeParse(line);
-      return said.success ? [[said.data.alert.key, said.data as Said]] : [];
+      return said.success ? [[said.data.alert.key, said.data as unknown as Said]] : [];
     });
   } catch {
     return [];
@@ -166,6 +183,8 @@ export interface OpenAlert {
   readonly since: string;
   /** Which process said it. */
   readonly role: string;
+  /** Its page in the runbook; null for one that an older version remembered. */
+  readonly name: AlertName | null;
 }
 
 /** What the processes of a data folder have said and not taken back, newest first. @param folder `run` of the data folder */
@@ -175,11 +194,17 @@ export async function openAlerts(folder: string): Promise<readonly OpenAlert[]> 
     const role = /^alerts-(.+)\.json$/.exec(name)?.[1];
     if (role === undefined) return [];
     return recalled(join(folder, name)).map(([key, { alert, atMs, sinceMs = atMs }]) => ({
-      ...{ key, title: alert.title, detail: alert.detail ?? '', role },
+      ...{ key, title: alert.title, detail: alert.detail ?? '', role, name: alertNameOf(key) },
       since: new Date(sinceMs).toISOString(),
     }));
   });
   return found.sort((one, other) => (one.since < other.since ? 1 : -1));
+}
+
+/** Where it stands what to do: an address, or the command that shows it where none is set. */
+function runbookOf(key: string, url: string | null): string {
+  const name = alertNameOf(key) ?? key;
+  return url === null ? `billsync alerts explain ${name}` : `${url.replace(/#$/, '')}#${anchorOf(name)}`;
 }
 
 const Remembered = z.object({

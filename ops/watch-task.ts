@@ -2,6 +2,7 @@
 
 import type { Alerts } from './alerts.js';
 import type { Health } from './health.js';
+import type { AlertKey } from './runbook/runbook.js';
 
 export interface TaskWatch {
   /** Runs the work once and remembers what became of it; it answers and throws as the work does. */
@@ -10,7 +11,7 @@ export interface TaskWatch {
 
 export interface TaskWatchOptions {
   /** Its name in `/readyz`, and of its alert. */
-  readonly component: string;
+  readonly component: Extract<AlertKey, 'ingest' | 'publication'>;
   /** The alert's sentence, e.g. `Nothing new is published`. */
   readonly title: string;
   /** What to do about it. */

@@ -30,6 +30,7 @@ import { publishedPath } from './published-path.js';
 import { readGaps } from './read-gaps.js';
 import { installRuntime } from './runtime.js';
 import { watchDisk } from './watch-disk.js';
+import { watchOthers } from './watch-others.js';
 import { watchedService } from './watch-service.js';
 import { watchedWarehouse } from './watched-warehouse.js';
 import { writeReport } from './write-report.js';
@@ -91,6 +92,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     closers.push(async () => stopListening());
     const disk = watchDisk({ dataDir: settings.dataDir, health, alerts, metrics });
     closers.push(async () => disk.close());
+    const others = watchOthers({ health, alerts });
+    closers.push(async () => others.close());
     const archive = await openArchive(settings);
     closers.push(() => archive.close());
     const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));

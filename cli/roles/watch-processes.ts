@@ -38,7 +38,7 @@ export function watchProcesses({ endpoint, worker, context }: WatchOptions): { c
       ['worker', worker],
     ] as const) {
       const silentMs = silenceOf(child);
-      const key = `process/${role}-silent`;
+      const key = `process/${role}-silent` as const;
       if (silentMs < SILENT_AFTER_MS) {
         alerts.resolve(key);
         continue;

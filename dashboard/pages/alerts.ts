@@ -3,6 +3,7 @@
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { openAlerts } from '../../ops/alerts.js';
+import { anchorOf } from '../../ops/runbook/runbook.js';
 import { ask, frame, type PageContext, sendPage } from '../page-context.js';
 import type { Ask } from '../published-questions.js';
 
@@ -19,7 +20,8 @@ export function registerAlerts(app: FastifyInstance, context: PageContext): void
     const names = await ask(context, (asking) => namesOf(asking, wanted)).catch(() => new Map());
     const alerts = open.map((alert, index) => {
       const invoiceId = ids[index] ?? null;
-      return { ...alert, invoiceId, invoice: names.get(invoiceId) ?? null };
+      const runbook = alert.name === null ? null : anchorOf(alert.name);
+      return { ...alert, runbook, invoiceId, invoice: names.get(invoiceId) ?? null };
     });
     const page = { view: 'alerts', title: 'Alerts', section: '/alerts', values: { alerts } } as const;
     return sendPage(reply, await frame(context, page));

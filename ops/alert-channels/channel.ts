@@ -12,6 +12,8 @@ export interface Notice {
   readonly detail: string;
   /** How often it was raised since the last notice of it. */
   readonly repeated: number;
+  /** Where it stands what to do: an address with BILLSYNC_RUNBOOK_URL, else a command. */
+  readonly runbook: string;
 }
 
 /** @throws whatever kept the notice from being delivered; it is logged */
@@ -27,8 +29,9 @@ export interface ChannelOptions {
 export type OpenChannel = (options: ChannelOptions) => AlertChannel | null;
 
 /** A notice as one message of a chat. */
-export function messageOf(environment: string, { state, title, detail, repeated }: Notice): string {
+export function messageOf(environment: string, { state, title, detail, repeated, runbook }: Notice): string {
   const head = `[billsync ${environment}] ${state === 'resolved' ? 'Resolved: ' : ''}${title}`;
   const again = repeated > 0 ? ` (${repeated} more since the last notice)` : '';
-  return state === 'resolved' || detail === '' ? head + again : `${head}${again}\n${detail}`;
+  if (state === 'resolved') return head + again;
+  return [head + again, detail, `What to do: ${runbook}`].filter((line) => line !== '').join('\n');
 }

@@ -4,6 +4,7 @@ import { commandsPage } from './commands-page.js';
 import { exitCodesPage } from './exit-codes-page.js';
 import { metricsPage } from './metrics-page.js';
 import { reportsPage } from './reports-page.js';
+import { runbookPage } from './runbook-page.js';
 import { settingsPage } from './settings-page.js';
 import { tablesPage } from './tables-page.js';
 
@@ -14,6 +15,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
     'exit-codes.md': exitCodesPage(),
     'metrics.md': metricsPage(),
     'reports.md': await reportsPage(),
+    'runbook.md': runbookPage(),
     'settings.md': settingsPage(),
     'tables.md': await tablesPage(),
   };

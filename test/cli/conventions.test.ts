@@ -21,6 +21,8 @@ const WRITES_NOTHING = new Set([
   ...[
     'config show',
     'doctor',
+    'alerts list',
+    'alerts explain',
     'invoices list',
     'invoices show',
     'events list',

@@ -77,6 +77,10 @@ describe('what is not well', () => {
     const page = await (await get('/alerts')).text();
     expect(page).toMatch(/2026-03-01 08:00.*Its totals differ.*Ask the service\./);
     expect(page).toContain(`<a href="/invoices/${parked.id}">INV-STUCK</a>, ${parked.tenant}`);
+    expect(page).toContain('<a href="/runbook#disk-full">What to do</a>');
+    const runbook = await (await get('/runbook')).text();
+    expect(runbook).toMatch(/<h2 id="disk-full">disk\/full<\/h2>[\s\S]*<code>df -h<\/code>/);
+    expect(runbook).not.toContain('undefined');
     alerts.resolve('disk/full');
     await alerts.close();
     expect(await (await get('/alerts')).text()).not.toContain('nearly full');

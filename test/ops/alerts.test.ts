@@ -10,6 +10,7 @@ import { durationMs } from '../../config/duration.js';
 import { openChannels } from '../../ops/alert-channels/channels.js';
 import { createAlerts } from '../../ops/alerts.js';
 import { createLogger } from '../../ops/log.js';
+import { createMetrics, type Metrics } from '../../ops/metrics.js';
 import { createScrub } from '../../ops/scrub.js';
 import { testSettings } from '../webhook/a-delivery.js';
 
@@ -34,11 +35,22 @@ async function aChat(...codes: number[]): Promise<{ url: string; posts: { text: 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?key=chat-secret`, posts };
 }
 
-async function alertsWith(sinks: { webhookUrl?: string; file?: string; memory?: string }) {
+async function alertsWith(sinks: {
+  webhookUrl?: string;
+  file?: string;
+  memory?: string;
+  runbookUrl?: string;
+  metrics?: Metrics;
+}) {
   const logged: string[] = [];
   const settings = {
     ...testSettings('/nowhere'),
-    alerts: { file: sinks.file ?? null, webhookUrl: sinks.webhookUrl ?? null, quietWindow: '1h' },
+    alerts: {
+      file: sinks.file ?? null,
+      webhookUrl: sinks.webhookUrl ?? null,
+      quietWindow: '1h',
+      runbookUrl: sinks.runbookUrl ?? null,
+    },
   };
   let nowMs = Date.parse('2026-03-01T00:00:00Z');
   const alerts = createAlerts({
@@ -48,6 +60,7 @@ async function alertsWith(sinks: { webhookUrl?: string; file?: string; memory?: 
     now: () => new Date(nowMs),
     retryAfterMs: 10,
     ...(sinks.memory === undefined ? {} : { memory: sinks.memory }),
+    ...(sinks.metrics === undefined ? {} : { metrics: sinks.metrics }),
   });
   const wait = (duration: string): void => {
     nowMs += durationMs(duration);
@@ -60,7 +73,13 @@ async function sentTo(webhookUrl: string): Promise<object[]> {
   const settings = { ...testSettings('/nowhere'), alerts: { file: null, webhookUrl, quietWindow: '1h' } };
   const sent: object[] = [];
   const channels = openChannels({ settings, post: async (_url, body) => void sent.push(body) });
-  const notice = { at: '2026-03-01T00:00:00.000Z', key: 'a', title: 'Sad.', detail: 'Why.' };
+  const notice = {
+    at: '2026-03-01T00:00:00.000Z',
+    key: 'a',
+    title: 'Sad.',
+    detail: 'Why.',
+    runbook: 'RUNBOOK',
+  };
   for (const tell of channels) await tell({ ...notice, state: 'raised', repeated: 2 });
   return sent;
 }
@@ -68,7 +87,7 @@ async function sentTo(webhookUrl: string): Promise<object[]> {
 describe('the shape of a message', () => {
   test('is text for Slack and those who took its shape', async () => {
     expect(await sentTo('https://hooks.slack.com/services/T0/B0/secret')).toEqual([
-      { text: '[billsync test] Sad. (2 more since the last notice)\nWhy.' },
+      { text: '[billsync test] Sad. (2 more since the last notice)\nWhy.\nWhat to do: RUNBOOK' },
     ]);
   });
 
@@ -87,6 +106,7 @@ describe('the shape of a message', () => {
           body: [
             { type: 'TextBlock', text: '[billsync test] Sad. (2 more since the last notice)', wrap: true },
             { type: 'TextBlock', text: 'Why.', wrap: true },
+            { type: 'TextBlock', text: 'What to do: RUNBOOK', wrap: true },
           ],
         },
       },
@@ -107,7 +127,7 @@ describe('alerts', () => {
       live(alerts);
       await alerts.close();
     };
-    const alert = { key: 'attention/1', title: 'Invoice 1 needs attention', detail: 'why' };
+    const alert = { key: 'attention/1', title: 'Invoice 1 needs attention', detail: 'why' } as const;
     await life((alerts) => alerts.raise(alert));
     await life((alerts) => alerts.raise(alert));
     expect(posts).toHaveLength(1);
@@ -123,15 +143,15 @@ describe('alerts', () => {
     const { url, posts } = await aChat();
     const file = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'alerts.ndjson');
     const { alerts, logged, wait } = await alertsWith({ webhookUrl: url, file });
-    const alert = { key: 'a', title: 'Sad.', detail: 'Look at https://s.example/x?sig=secret' };
+    const alert = { key: 'drift', title: 'Sad.', detail: 'Look at https://s.example/x?sig=secret' } as const;
     for (let i = 0; i < 5; i += 1) alerts.raise(alert);
     wait('61m');
     alerts.raise(alert);
-    alerts.resolve('a');
-    alerts.resolve('a');
-    alerts.resolve('never raised');
+    alerts.resolve('drift');
+    alerts.resolve('drift');
+    alerts.resolve('gaps');
     await alerts.close();
-    const detail = '\nLook at https://s.example/x';
+    const detail = '\nLook at https://s.example/x\nWhat to do: billsync alerts explain drift';
     expect(posts.map((post) => post.text)).toEqual([
       `[billsync test] Sad.${detail}`,
       `[billsync test] Sad. (4 more since the last notice)${detail}`,
@@ -142,17 +162,47 @@ describe('alerts', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as object);
     expect(lines).toMatchObject([
-      { at: '2026-03-01T00:00:00.000Z', state: 'raised', key: 'a', title: 'Sad.', repeated: 0 },
+      { at: '2026-03-01T00:00:00.000Z', state: 'raised', key: 'drift', title: 'Sad.', repeated: 0 },
       { state: 'raised', repeated: 4 },
       { state: 'resolved' },
     ]);
     expect(logged.filter((line) => line.includes('alert raised'))).toHaveLength(2);
   });
 
+  test('those that are open are counted by name and severity, never by invoice, also after a restart', async () => {
+    const memory = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'run', 'alerts-worker.json');
+    const first = createMetrics('worker');
+    const { alerts } = await alertsWith({ memory, metrics: first });
+    alerts.raise({ key: 'attention/1', title: 'One.' });
+    alerts.raise({ key: 'attention/2', title: 'Two.' });
+    alerts.raise({ key: 'drift', title: 'Drift.' });
+    alerts.resolve('drift');
+    await alerts.close();
+    const open = (name: string, severity: string, count: number) =>
+      `billsync_alerts_open{alert="${name}",severity="${severity}",role="worker"} ${count}\n`;
+    expect(await first.text()).toContain(open('attention', 'warning', 2));
+    expect(await first.text()).toContain(open('drift', 'critical', 0));
+    const second = createMetrics('worker');
+    await alertsWith({ memory, metrics: second });
+    expect(await second.text()).toContain(open('attention', 'warning', 2));
+  });
+
+  test('each links to its page of the runbook, where the settings say where that is', async () => {
+    const { url, posts } = await aChat();
+    const { alerts } = await alertsWith({ webhookUrl: url, runbookUrl: 'https://wiki.example/runbook' });
+    alerts.raise({ key: 'attention/1', title: 'Sad.' });
+    alerts.raise({ key: 'disk/full', title: 'Full.' });
+    await alerts.close();
+    expect(posts.map(({ text }) => text.split('What to do: ')[1])).toEqual([
+      'https://wiki.example/runbook#attention',
+      'https://wiki.example/runbook#disk-full',
+    ]);
+  });
+
   test('a chat that fails is asked again, and given up without a sound to the caller', async () => {
     const { url, posts } = await aChat(500, 503);
     const once = await alertsWith({ webhookUrl: url });
-    once.alerts.raise({ key: 'a', title: 'Sad.' });
+    once.alerts.raise({ key: 'drift', title: 'Sad.' });
     await once.alerts.close();
     expect(posts).toHaveLength(3);
     expect(once.logged.join('')).not.toContain('alert not sent');
@@ -161,8 +211,8 @@ describe('alerts', () => {
       webhookUrl: 'http://127.0.0.1:1/?key=chat-secret',
       file: '/nowhere/alerts',
     });
-    gone.alerts.raise({ key: 'a', title: 'Sad.' });
-    gone.alerts.raise({ key: 'b', title: 'Sad too.' });
+    gone.alerts.raise({ key: 'drift', title: 'Sad.' });
+    gone.alerts.raise({ key: 'gaps', title: 'Sad too.' });
     await gone.alerts.close();
     expect(gone.logged.filter((line) => line.includes('alert not sent'))).toHaveLength(2);
     expect(gone.logged.join('')).not.toContain('chat-secret');

@@ -15,7 +15,13 @@ function aWatch(standsStillAfterMs?: number) {
     resolve: (key: string) => void said.push(`resolved ${key}`),
     close: async () => {},
   };
-  const options = { component: 'ingest', title: 'Nothing is taken in', advice: 'Look.', health, alerts };
+  const options = {
+    component: 'ingest' as const,
+    title: 'Nothing is taken in',
+    advice: 'Look.',
+    health,
+    alerts,
+  };
   const watch = watchTask({
     ...options,
     ...(standsStillAfterMs === undefined ? {} : { standsStillAfterMs }),

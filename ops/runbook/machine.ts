@@ -1,0 +1,99 @@
+/** Alerts about the warehouse, the disk and the processes: what we run ourselves. */
+
+import type { RunbookEntry } from './entry.js';
+
+export const MACHINE = {
+  warehouse: {
+    severity: 'critical',
+    meaning:
+      'The warehouse’s file is damaged or cannot go on. The worker makes it again from the archive; readers keep the published copy.',
+    firstLook: ['the log of the role `worker`', '`df -h`, `dmesg | tail` for errors of the disk'],
+    cure: [
+      'Wait while it is made again; large archives take minutes.',
+      'Losses are named: put the archive back from its backup, then `billsync rebuild`.',
+      'It cannot start: `billsync rebuild --dry-run` says why.',
+    ],
+    proof: '`billsync verify` ends with 0.',
+  },
+  ingest: {
+    severity: 'critical',
+    meaning: 'What was received does not reach the warehouse. Deliveries are kept; figures grow old.',
+    firstLook: [
+      'the log of the role `worker`: what it stumbled over',
+      '`billsync verify`: records that are set aside',
+    ],
+    cure: ['Mend what is named (disk, rights, a lake’s PostgreSQL). It goes on by itself.'],
+    proof: 'The component `ingest` is well on `/health`.',
+  },
+  publication: {
+    severity: 'critical',
+    meaning: 'Nothing new is published; readers keep the previous figures.',
+    firstLook: [
+      '`df -h` of the data folder',
+      '`ls -l DATA/reports.duckdb`: owner and rights',
+      'the log of the role `worker`',
+    ],
+    cure: [
+      'Make room or give the file back to billsync’s user; what lies at its place and is no file is moved away.',
+    ],
+    proof: '`billsync snapshot` ends with 0, and `billsync_publication_pending_seconds` falls to 0.',
+  },
+  drift: {
+    severity: 'critical',
+    meaning: 'The warehouse differs from the archive, which is the truth: a figure may be wrong.',
+    firstLook: ['`billsync verify`: which invoices, which rule'],
+    cure: [
+      'Differences of the warehouse: stop the worker, `billsync rebuild`, start it.',
+      'Files or facts that are missing in the archive: put them back from the backup, then `billsync rebuild`.',
+    ],
+    proof: '`billsync verify` ends with 0.',
+  },
+  'set-aside': {
+    severity: 'warning',
+    each: 'place',
+    meaning: 'A record of the archive could not be taken in and was left out; all others were taken.',
+    firstLook: ['`billsync verify`: `record-set-aside` with place and reason'],
+    cure: ['Repair the record or put it back from the backup, then `billsync rebuild`.'],
+    proof: '`billsync verify` lists no `record-set-aside`.',
+  },
+  disk: {
+    severity: 'critical',
+    meaning:
+      'The disk did not keep what it was given (fsync failed). The process ends and starts clean; nothing that was acknowledged depends on it.',
+    firstLook: ['`dmesg | tail`', '`df -h`', 'the storage’s own health'],
+    cure: [
+      'Replace the disk or volume; restore `archive/` and `keys/` if it lost data, then `billsync rebuild`.',
+    ],
+    proof: '`billsync verify` ends with 0 on the new disk.',
+  },
+  'disk/full': {
+    severity: 'critical',
+    meaning:
+      'Less than 64 MiB are free: nothing is downloaded; below 32 MiB nothing is loaded. Deliveries are kept to the last byte.',
+    firstLook: ['`df -h` and `du -xh DATA | sort -h | tail`'],
+    cure: ['Make room or enlarge the volume. Never delete below `archive/` or `inbox/`.'],
+    proof: '`billsync_disk_free_bytes` is above 1 GiB; work goes on by itself within a minute.',
+  },
+  'disk/no-room': {
+    severity: 'critical',
+    meaning: 'A file of an invoice does not fit on the disk; that invoice waits.',
+    firstLook: ['`df -h` of the data folder'],
+    cure: ['Make room; it goes on by itself.'],
+    proof: 'The next file that fits takes the alert back.',
+  },
+  process: {
+    severity: 'critical',
+    each: 'role',
+    meaning: 'A process of `up` ended or stands still (`-silent`), and is started again.',
+    firstLook: [
+      'the log just before: memory, a full disk, a port that is taken',
+      '`billsync_process_restarts_total`',
+      '`dmesg` for the kernel’s out-of-memory killer',
+    ],
+    cure: [
+      'Once: nothing to do, no acknowledged event is lost.',
+      'Again and again: mend what the log names; for memory set `BILLSYNC_WAREHOUSE_MEMORY_LIMIT`.',
+    ],
+    proof: '`billsync_process_restarts_total` stands still and `/readyz` answers 200.',
+  },
+} as const satisfies Record<string, RunbookEntry>;

@@ -1,0 +1,36 @@
+/** Every alert that can be raised. The type of its key comes from here, so an alert without a page does not compile. */
+
+import type { RunbookEntry } from './entry.js';
+import { INVOICES } from './invoices.js';
+import { MACHINE } from './machine.js';
+import { RECEIVING } from './receiving.js';
+import { SERVICE } from './service.js';
+
+const ENTRIES = { ...RECEIVING, ...SERVICE, ...INVOICES, ...MACHINE };
+
+export type AlertName = keyof typeof ENTRIES;
+type AlertOfMany = {
+  [Name in AlertName]: (typeof ENTRIES)[Name] extends { readonly each: string } ? Name : never;
+}[AlertName];
+
+/** What is wrong with what, stable: `disk/full`, `attention/<invoiceId>`. */
+export type AlertKey = Exclude<AlertName, AlertOfMany> | `${AlertOfMany}/${string}`;
+
+export const RUNBOOK: Readonly<Record<AlertName, RunbookEntry>> = ENTRIES;
+export const ALERT_NAMES = Object.keys(ENTRIES) as AlertName[];
+
+/** The alert's name without the invoice or reason that it is about; null for one that an older version remembered. */
+export function alertNameOf(key: string): AlertName | null {
+  if (isAlertName(key)) return key;
+  const prefix = key.slice(0, Math.max(0, key.indexOf('/')));
+  return isAlertName(prefix) && RUNBOOK[prefix].each !== undefined ? prefix : null;
+}
+
+export function isAlertName(text: string): text is AlertName {
+  return Object.hasOwn(ENTRIES, text);
+}
+
+/** Its heading's anchor in docs/reference/runbook.md and on the dashboard's page. */
+export function anchorOf(name: string): string {
+  return name.replaceAll('/', '-');
+}

@@ -1,0 +1,44 @@
+/** What others run is said to be away only after a while, and is taken back at once. */
+
+import { expect, test } from 'vitest';
+import { createHealth } from '../../ops/health.js';
+import { watchOthers } from '../../worker/watch-others.js';
+import { eventually } from '../support/eventually.js';
+
+test('Temporal or the service being unwell is an alert after a while, not before, until it is well again', async () => {
+  let nowMs = Date.UTC(2026, 2, 1);
+  const now = () => new Date(nowMs);
+  const health = createHealth(now);
+  const said: string[] = [];
+  const open = new Set<string>();
+  const alerts = {
+    raise({ key, detail = '' }: { key: string; detail?: string }) {
+      if (!open.has(key)) said.push(`${key}: ${detail}`);
+      open.add(key);
+    },
+    resolve: (key: string) => void open.delete(key),
+    close: async () => {},
+  };
+  health.set('temporal', { isHealthy: false, detail: '127.0.0.1:7233 does not answer' });
+  health.set('billing service', { isHealthy: true });
+  const watching = watchOthers({ health, alerts, now, everyMs: 5 });
+  try {
+    nowMs += 14_000;
+    health.set('billing service', { isHealthy: false, detail: 'last error: 503' });
+    await new Promise((wake) => setTimeout(wake, 20));
+    expect(said).toEqual([]);
+    nowMs += 2_000;
+    await eventually(() => open.size === 1);
+    expect(said).toEqual([
+      expect.stringMatching(/^temporal\/away: 127.0.0.1:7233 does not answer\. Deliveries/),
+    ]);
+    nowMs += 14_000;
+    await eventually(() => open.size === 2);
+    expect(said[1]).toMatch(/^service\/unwell: last error: 503\. /);
+    health.set('temporal', { isHealthy: true });
+    health.set('billing service', { isHealthy: true });
+    await eventually(() => open.size === 0);
+  } finally {
+    watching.close();
+  }
+});

@@ -1,0 +1,49 @@
+/** Raises an alert when what others run for us (Temporal, the billing service) has not been well for a while. */
+
+import type { Alerts } from '../ops/alerts.js';
+import type { Health } from '../ops/health.js';
+
+const OTHERS = [
+  {
+    component: 'temporal',
+    key: 'temporal/away',
+    title: 'Temporal does not answer',
+    advice: 'Deliveries are kept; nothing is downloaded or loaded until it is back.',
+  },
+  {
+    component: 'billing service',
+    key: 'service/unwell',
+    title: 'The billing service is not well',
+    advice: 'Everything is tried again with growing pauses; nothing is lost.',
+  },
+] as const;
+
+/** A restart of Temporal, or a call that fails once and is repeated, is no news. */
+const PATIENCE_MS = 15_000;
+
+export function watchOthers({
+  health,
+  alerts,
+  now = () => new Date(),
+  patienceMs = PATIENCE_MS,
+  everyMs = 2_000,
+}: {
+  readonly health: Health;
+  readonly alerts: Alerts;
+  readonly now?: () => Date;
+  readonly patienceMs?: number;
+  readonly everyMs?: number;
+}): { close(): void } {
+  function look(): void {
+    const { components } = health.report();
+    for (const { component, key, title, advice } of OTHERS) {
+      const state = components[component];
+      if (state?.isHealthy === true) alerts.resolve(key);
+      else if (state !== undefined && now().getTime() - Date.parse(state.since) >= patienceMs) {
+        alerts.raise({ key, title, detail: `${state.detail}. ${advice}` });
+      }
+    }
+  }
+  const timer = setInterval(look, everyMs).unref();
+  return { close: () => clearInterval(timer) };
+}
