@@ -1,6 +1,5 @@
 /** The warehouse's contract: what the one writer can be asked to do. Implemented over a DuckDB file and over DuckLake. */
 
-import type { ArchivedEvent } from '../archive/archive.js';
 import type { ArchivedFile, CsvFinding, CsvTolerance } from '../contract/csv-file.js';
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { FileSource, InvoiceState, WebhookStatus } from '../contract/names.js';
@@ -224,9 +223,10 @@ export interface Tidied {
 }
 
 export interface Warehouse {
-  /** Takes events into the ledger, keeps the header, raises the state by rank. Idempotent by eventId. */
-  recordEvents(events: readonly ArchivedEvent[]): Promise<{ readonly fresh: readonly string[] }>;
-  /** Takes in what the archive has and the ledger has not (test events, duplicates, quarantined ones included). */
+  /**
+   * Takes in what the archive has and the ledgers have not, of every kind: the one way in which events and facts get there.
+   * Who asks while others do shares their transaction. Idempotent.
+   */
   ingestArchive(): Promise<{ readonly events: number }>;
   /** What the details endpoint answered: header fields and status; writes the fact first. */
   recordDetails(details: {

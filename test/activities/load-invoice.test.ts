@@ -31,9 +31,7 @@ test('tells of a file that another hash and size were announced for, by whatever
     return new MockActivityEnvironment().run(activity as never, { invoiceId: INVOICE, sha256, ...asked });
   };
 
-  await warehouse.recordEvents([
-    anEvent('invoice_finalized', { fileHashSha256: 'a'.repeat(64), fileSizeBytes: 10 }),
-  ]);
+  await t.record([anEvent('invoice_finalized', { fileHashSha256: 'a'.repeat(64), fileSizeBytes: 10 })]);
   expect(await load(aCsv())).toMatchObject({ outcome: 'loaded' });
   expect(logged).toMatchObject([[{ invoiceId: INVOICE, version: 1, shipments: 1 }, 'invoice loaded']]);
   const { detail } = raised.get(`announcement/${INVOICE}`) ?? {};
@@ -42,7 +40,7 @@ test('tells of a file that another hash and size were announced for, by whatever
 
   const { sha256, sizeBytes } = await archiveCsv(t, aCsv());
   const eventTimestamp = '2026-03-02T00:00:00Z';
-  await warehouse.recordEvents([
+  await t.record([
     anEvent('invoice_finalized', { fileHashSha256: sha256, fileSizeBytes: sizeBytes, eventTimestamp }),
   ]);
   expect(await load(aCsv())).toMatchObject({ outcome: 'already_loaded' });

@@ -26,14 +26,14 @@ beforeAll(async () => {
   env = { BILLSYNC_DATA_DIR: t.dataDir };
   const finalized = anEvent('invoice_finalized');
   await t.archive.putEvent(finalized);
-  await t.warehouse.recordEvents([finalized]);
+  await t.record([finalized]);
   await loadCsv(t, aCsv());
   await loadCsv(t, aCsv([{ 'Billing Cost': '7' }]));
   const voided = anEvent('invoice_voided', { receivedAt: '2026-03-01T01:00:00.000Z' });
   const header = { invoiceId: AWAY, invoiceNumber: 'INV-AWAY' };
   const away = anEvent('invoice_finalized', { header });
   for (const event of [voided, away]) await t.archive.putEvent(event);
-  await t.warehouse.recordEvents([voided, away]);
+  await t.record([voided, away]);
   await t.warehouse.noteFailure(AWAY, { code: 'unreachable', reason: REASON });
   await loadCsv(t, aCsv([{}], VOIDED_BY_SERVICE), { invoiceId: VOIDED_BY_SERVICE });
   await t.warehouse.recordDetails({ invoiceId: VOIDED_BY_SERVICE, status: 'voided', header: {} });

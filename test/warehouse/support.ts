@@ -27,6 +27,8 @@ export interface TestWarehouse {
   readonly archive: Archive;
   readonly settings: OpenWarehouseOptions['settings'];
   readonly warehouse: Warehouse;
+  /** Archives events, as the endpoint does, and has the warehouse read on. */
+  record(events: readonly ArchivedEvent[]): Promise<void>;
   /** Closes and opens again on the same folder. */
   reopen(): Promise<Warehouse>;
   close(): Promise<void>;
@@ -95,6 +97,10 @@ export async function aWarehouse(
     settings,
     get warehouse() {
       return warehouse;
+    },
+    async record(events) {
+      await Promise.all(events.map((event) => archive.putEvent(event)));
+      await warehouse.ingestArchive();
     },
     async reopen() {
       await warehouse.close();

@@ -11,12 +11,11 @@ import { DamagedFileError } from '../../ops/damaged-file.js';
 import type { Logger } from '../../ops/log.js';
 import type { Database } from '../duckdb/database.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
-import type { Statements } from '../duckdb/statements.js';
 import type { Ingested } from '../ledger/ingest.js';
 import type { FileLoad, LoadPlaces } from '../load/file-load.js';
 import { BatchingLoader, loadBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
-import type { NewLoad, Store } from '../store/ledger-warehouse.js';
+import type { NewLoad, Store } from '../store/store.js';
 import type { FileLoadOutcome, Publication, Tidied } from '../warehouse.js';
 import { ingestLake } from './ingest-lake.js';
 import { lakePlaces } from './lake-places.js';
@@ -62,10 +61,6 @@ export class LakeStore implements Store {
 
   get ledgers(): Ledger {
     return this.#parts.ledger;
-  }
-
-  onInvoices<T>(invoiceIds: readonly string[], work: (statements: Statements) => Promise<T>): Promise<T> {
-    return this.#locks.runAll(invoiceIds, () => this.#parts.ledger.onInvoices(invoiceIds, work));
   }
 
   async ingest(): Promise<Ingested> {

@@ -15,15 +15,16 @@ export async function readInvoices(
   return rows.map(toSummary);
 }
 
-/** null for an invoice that was never heard of; an id that is no UUID names none. */
-export async function readInvoice(
+/** @returns in their order; null for an invoice that was never heard of: an id that is no UUID names none */
+export async function readInvoicesOf(
   database: Pick<Ledgers, 'all'>,
-  invoiceId: string,
-): Promise<InvoiceSummary | null> {
-  const id = uuidOrNull(invoiceId);
-  if (id === null) return null;
-  const [row] = await database.all('select-invoice', { invoice_id: id });
-  return row === undefined ? null : toSummary(row);
+  invoiceIds: readonly string[],
+): Promise<readonly (InvoiceSummary | null)[]> {
+  const ids = [...new Set(invoiceIds.flatMap((invoiceId) => uuidOrNull(invoiceId) ?? []))];
+  if (ids.length === 0) return invoiceIds.map(() => null);
+  const rows = await database.all('select-invoices-of', { invoice_ids: ids.join(',') });
+  const found = new Map(rows.map((row) => [String(row.invoice_id), toSummary(row)]));
+  return invoiceIds.map((invoiceId) => found.get(uuidOrNull(invoiceId) ?? '') ?? null);
 }
 
 /** Of those that something is known of; an id that is no UUID names none. */

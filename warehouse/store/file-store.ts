@@ -12,7 +12,6 @@ import { requireRoom, sizeOf } from '../disk-space.js';
 import { CONNECTIONS, type Database } from '../duckdb/database.js';
 import type { LockFile } from '../duckdb/lock-file.js';
 import { KeyedMutex, ReadWriteLock } from '../duckdb/read-write-lock.js';
-import type { Statements } from '../duckdb/statements.js';
 import { type Ingested, ingest } from '../ledger/ingest.js';
 import type { FileLoad, LoadPlaces } from '../load/file-load.js';
 import { BatchingLoader, loadBatch } from '../load/load-batch.js';
@@ -20,7 +19,7 @@ import { loadFile } from '../load/load-file.js';
 import type { WarehousePaths } from '../paths.js';
 import { publish } from '../publish/publish.js';
 import type { FileLoadOutcome, Publication } from '../warehouse.js';
-import type { NewLoad, Store } from './ledger-warehouse.js';
+import type { NewLoad, Store } from './store.js';
 
 export interface FileStoreParts {
   readonly database: Database;
@@ -62,16 +61,6 @@ export class FileStore implements Store {
 
   get ledgers(): Database {
     return this.#parts.database;
-  }
-
-  async onInvoices<T>(
-    invoiceIds: readonly string[],
-    work: (statements: Statements) => Promise<T>,
-  ): Promise<T> {
-    await this.#requireRoom();
-    return this.#locks.runAll([LEDGER, ...invoiceIds], () =>
-      this.#readWriteLock.shared(() => this.#parts.database.transaction(work)),
-    );
   }
 
   async ingest(): Promise<Ingested> {

@@ -67,7 +67,7 @@ describe('importFile', () => {
 
   test('takes what the service says now, not what an event said before', async () => {
     const header = { invoiceTotalAmount: '8.16', totalTransactionCount: 1, currencyCode: 'USD' };
-    await t.warehouse.recordEvents([anEvent('invoice_created', { header })]);
+    await t.record([anEvent('invoice_created', { header })]);
     const lookUp = async () => ({
       status: 'finalized' as const,
       header: { ...header, invoiceTotalAmount: '9.16' },
@@ -185,7 +185,7 @@ describe('a dry run', () => {
   });
 
   test('holds the file against what the warehouse knows of the invoice', async () => {
-    await t.warehouse.recordEvents([anEvent('invoice_finalized')]);
+    await t.record([anEvent('invoice_finalized')]);
     const two = aCsv([{}, {}]);
     const judged = await imported(two, { dryRun: true });
     expect(judged.outcome).toMatchObject({ outcome: 'contradicted' });
@@ -194,7 +194,7 @@ describe('a dry run', () => {
     expect(await imported(aCsv(), { dryRun: true })).toMatchObject({
       outcome: { outcome: 'already_loaded', version: 1 },
     });
-    await t.warehouse.recordEvents([anEvent('invoice_voided')]);
+    await t.record([anEvent('invoice_voided')]);
     expect(await imported(aCsv(), { dryRun: true })).toMatchObject({ outcome: { outcome: 'voided' } });
   });
 });

@@ -242,8 +242,7 @@ describe('the warehouse over a lake', () => {
     const invoiceId = '22222222-2222-4222-8222-222222222222';
     const stated = { invoiceId, totalTransactionCount: 0, invoiceTotalAmount: '0' };
     const event = anEvent('invoice_finalized', { header: stated, fileHashSha256, fileSizeBytes });
-    await other.archive.putEvent(event);
-    await other.warehouse.recordEvents([event]);
+    await other.record([event]);
     expect(await loadCsv(other, nothing, { invoiceId })).toMatchObject({ outcome: 'loaded', shipments: 0 });
     expect((await other.warehouse.verify({ full: true })).drift).toEqual([]);
     const kept = 'select added_columns from lake.main.shipment_rows';

@@ -13,7 +13,7 @@ export async function tellStory(t: TestWarehouse): Promise<void> {
   await t.archive.putEvent(event);
   await t.archive.putEvent(anEvent('invoice_created', { verdict: 'test' }));
   await t.archive.putFact({ kind: 'duplicate', at: '2026-03-01T00:00:00.700Z', eventId: event.eventId });
-  await t.warehouse.recordEvents([event]);
+  await t.record([event]);
   const file = await archiveCsv(t, aCsv([{ 'Billing Cost': '5' }]));
   const { sha256, sizeBytes } = file;
   const from = 'https://storage.example/f.csv';
@@ -31,8 +31,7 @@ export async function tellStory(t: TestWarehouse): Promise<void> {
   await t.warehouse.voidInvoice(THIRD);
   await loadCsv(t, aCsv([{}], FOURTH), { invoiceId: FOURTH });
   const voided = anEvent('invoice_voided', { header: { invoiceId: FOURTH } });
-  await t.archive.putEvent(voided);
-  await t.warehouse.recordEvents([voided]);
+  await t.record([voided]);
   const decided = { by: 'ada', reason: 'it stands', isDryRun: false };
   await t.warehouse.decide({ kind: 'restore', invoiceId: FOURTH, ...decided });
   await t.warehouse.noteFailure(FOURTH, { code: 'recheck-unanswered', reason: 'the details answer 500' });

@@ -36,8 +36,7 @@ async function voidedByEvent(
   receivedAt = '2026-03-01T01:00:00.000Z',
 ) {
   const event = anEvent('invoice_voided', { eventId, receivedAt });
-  await t.archive.putEvent(event);
-  await t.warehouse.recordEvents([event]);
+  await t.record([event]);
   return event;
 }
 
@@ -58,7 +57,7 @@ describe('a void that rests on an event alone', () => {
     expect(await decide({ kind: 'restore' })).toMatchObject({ outcome: 'done', state: 'loaded' });
     expect(await total()).toBe('9.1600');
     // The same event again is no new word, however it comes.
-    await t.warehouse.recordEvents([event]);
+    await t.record([event]);
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'loaded', voidWord: null });
     expect(await decide({ kind: 'restore' })).toMatchObject({ outcome: 'not-voided' });
   });
@@ -183,14 +182,14 @@ describe('a version that a person chose', () => {
     const older = aCsv();
     await loadCsv(t, older);
     const ahead = aCsv([{ 'Billing Cost': '5' }]);
-    await t.warehouse.recordEvents([
+    await t.record([
       anEvent('invoice_finalized', { fileHashSha256: sha256(ahead), eventTimestamp: '2026-03-05T00:00:00Z' }),
     ]);
     await loadCsv(t, ahead);
     await decide({ kind: 'use-version', version: 1 });
     expect(await total()).toBe('9.1600');
     const newest = aCsv([{ 'Billing Cost': '7' }]);
-    await t.warehouse.recordEvents([
+    await t.record([
       anEvent('invoice_finalized', {
         fileHashSha256: sha256(newest),
         eventTimestamp: '2026-03-06T00:00:00Z',
@@ -203,9 +202,7 @@ describe('a version that a person chose', () => {
 
 describe('what goes wrong while work goes on', () => {
   test('stands on the invoice with its state, until a load or until it goes well', async () => {
-    await t.warehouse.recordEvents([
-      anEvent('invoice_finalized', { receivedAt: '2026-02-28T00:00:00.000Z' }),
-    ]);
+    await t.record([anEvent('invoice_finalized', { receivedAt: '2026-02-28T00:00:00.000Z' })]);
     await t.warehouse.noteFailure(INVOICE, { code: 'server-fault', reason: 'regenerate answered 500' });
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({
       ...{ state: 'finalized', reasonCode: 'server-fault', reason: 'regenerate answered 500' },

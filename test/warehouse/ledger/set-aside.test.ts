@@ -53,8 +53,8 @@ async function rebuilt() {
 describe('an event that the ledger does not take', () => {
   test('is left out of its batch, told once, and listed by verify', async () => {
     const odd = finalized(SECOND, 'b2', { receivedAt: NO_INSTANT });
-    await t.warehouse.recordEvents([finalized(INVOICE, 'a1'), odd]);
-    await t.warehouse.recordEvents([odd]);
+    await t.record([finalized(INVOICE, 'a1'), odd]);
+    await t.record([odd]);
     expect(await states()).toEqual({ [INVOICE]: 'finalized' });
     const place = `event b2, received ${NO_INSTANT}`;
     expect(told).toEqual([{ place, why: expect.any(String) }]);

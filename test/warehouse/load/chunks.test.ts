@@ -129,7 +129,7 @@ test('neither readers nor events wait while a large file is cut', async () => {
   try {
     const loading = loadCsv(t, manyRecords(RECORDS));
     await isCut;
-    await t.warehouse.recordEvents([anEvent('invoice_voided')]);
+    await t.record([anEvent('invoice_voided')]);
     expect(await t.warehouse.publish()).toMatchObject({ shipments: 0, invoices: 1 });
     goOn();
     expect(await loading).toEqual({ outcome: 'voided' });

@@ -101,8 +101,8 @@ describe('loads that wait together', () => {
   });
 
   test('do not suffer from those that may not be loaded, and each of these is told why', async () => {
-    await t.warehouse.recordEvents([anEvent('invoice_voided', { header: { invoiceId: idOf(2) } })]);
-    await t.warehouse.recordEvents([
+    await t.record([anEvent('invoice_voided', { header: { invoiceId: idOf(2) } })]);
+    await t.record([
       anEvent('invoice_created', {
         header: { invoiceId: idOf(3), invoiceTotalAmount: '1', currencyCode: 'USD' },
       }),

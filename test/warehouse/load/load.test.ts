@@ -152,7 +152,7 @@ describe('load', () => {
   test('records a header that differs as a discrepancy when the hash was announced', async () => {
     const header = { invoiceTotalAmount: '10.00', totalTransactionCount: 2, currencyCode: 'EUR' };
     const announced = { fileHashSha256: sha256(aCsv()), fileSizeBytes: aCsv().length };
-    await t.warehouse.recordEvents([anEvent('invoice_finalized', { header, ...announced })]);
+    await t.record([anEvent('invoice_finalized', { header, ...announced })]);
     expect(await loadCsv(t, aCsv())).toMatchObject({
       outcome: 'loaded',
       proof: 'hash',
@@ -186,7 +186,7 @@ describe('load', () => {
   });
 
   test('loads nothing when no hash was announced and the header contradicts', async () => {
-    await t.warehouse.recordEvents([anEvent('invoice_finalized', { header: { totalTransactionCount: 2 } })]);
+    await t.record([anEvent('invoice_finalized', { header: { totalTransactionCount: 2 } })]);
     const outcome = await loadCsv(t, aCsv(), { announcedSha256: null, source: 'export' });
     expect(outcome).toEqual({
       outcome: 'contradicted',
@@ -196,7 +196,7 @@ describe('load', () => {
   });
 
   test('takes the header for a proof when no hash was announced', async () => {
-    await t.warehouse.recordEvents([anEvent('invoice_created', { header: { invoiceTotalAmount: '9.160' } })]);
+    await t.record([anEvent('invoice_created', { header: { invoiceTotalAmount: '9.160' } })]);
     const outcome = await loadCsv(t, aCsv(), { announcedSha256: null, source: 'export' });
     expect(outcome).toMatchObject({ outcome: 'loaded', proof: 'header', discrepancies: [] });
   });
@@ -206,7 +206,7 @@ describe('load', () => {
     expect(await loadCsv(t, bytes, { announcedSha256: null, source: 'file' })).toMatchObject({
       proof: 'unproved',
     });
-    await t.warehouse.recordEvents([anEvent('invoice_finalized')]);
+    await t.record([anEvent('invoice_finalized')]);
     const { path } = await t.warehouse.publish();
     expect(await ask(path, 'select proof, state from invoices')).toEqual([
       { proof: 'header', state: 'loaded' },
@@ -240,7 +240,7 @@ describe('load', () => {
   test('keeps the version that was announced last, whichever was loaded last', async () => {
     const older = await archiveCsv(t, aCsv([{ 'Billing Cost': '1.00' }]));
     const newer = await archiveCsv(t, aCsv([{ 'Billing Cost': '2.00' }]));
-    await t.warehouse.recordEvents([
+    await t.record([
       anEvent('invoice_finalized', { eventTimestamp: '2026-03-02T00:00:00Z', fileHashSha256: newer.sha256 }),
       anEvent('invoice_finalized', { eventTimestamp: '2026-03-01T00:00:00Z', fileHashSha256: older.sha256 }),
     ]);
@@ -267,8 +267,7 @@ describe('load', () => {
   test('lists an invoice whose header states more shipments than 32 bits hold', async () => {
     const header = { totalTransactionCount: Number.MAX_SAFE_INTEGER };
     const event = anEvent('invoice_created', { header });
-    await t.archive.putEvent(event);
-    await t.warehouse.recordEvents([event]);
+    await t.record([event]);
     expect((await t.warehouse.invoice(INVOICE))?.header).toMatchObject(header);
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
   });
@@ -322,7 +321,7 @@ describe('voidInvoice', () => {
   });
 
   test('wins over a load that comes later', async () => {
-    await t.warehouse.recordEvents([anEvent('invoice_voided')]);
+    await t.record([anEvent('invoice_voided')]);
     expect(await loadCsv(t, aCsv())).toEqual({ outcome: 'voided' });
     expect(await t.warehouse.voidInvoice(INVOICE)).toEqual({ hadRows: false });
   });
@@ -331,7 +330,7 @@ describe('voidInvoice', () => {
     const file = await archiveCsv(t, aCsv(Array.from({ length: 2000 }, () => ({}))));
     const [outcome] = await Promise.all([
       loadArchived(t, file.sha256),
-      t.warehouse.recordEvents([anEvent('invoice_voided')]),
+      t.record([anEvent('invoice_voided')]),
     ]);
     expect(['loaded', 'voided']).toContain(outcome.outcome);
     expect(await shipments()).toEqual([]);
@@ -362,9 +361,7 @@ test('loads, events and a publication that come at once do not wait for each oth
     await first;
     const publishing = t.warehouse.publish();
     loading.push(...ids.slice(1).map(load));
-    const told = ids.map((invoiceId) =>
-      t.warehouse.recordEvents([anEvent('invoice_finalized', { header: { invoiceId } })]),
-    );
+    const told = ids.map((invoiceId) => t.record([anEvent('invoice_finalized', { header: { invoiceId } })]));
     await new Promise((wait) => setTimeout(wait, 200));
     goOn();
     const outcomes = await Promise.all(loading);

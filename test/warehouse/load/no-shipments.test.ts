@@ -30,8 +30,7 @@ async function load(stated: object | null, announcedSha256?: string | null) {
   if (stated !== null) {
     const fileSizeBytes = HEADER_ONLY.length;
     const event = anEvent('invoice_finalized', { header: stated, fileHashSha256: sha256, fileSizeBytes });
-    await t.archive.putEvent(event);
-    await t.warehouse.recordEvents([event]);
+    await t.record([event]);
   }
   return loadArchived(t, sha256, announcedSha256 === undefined ? {} : { announcedSha256 });
 }

@@ -90,7 +90,7 @@ async function tellStory(): Promise<void> {
   await t.archive.putEvent(event);
   await t.archive.putEvent(anEvent('invoice_created', { verdict: 'test' }));
   await t.archive.putFact({ kind: 'duplicate', at: '2026-03-01T00:00:00.700Z', eventId: event.eventId });
-  await t.warehouse.recordEvents([event]);
+  await t.record([event]);
   const file = await archiveCsv(t, aCsv([{ 'Billing Cost': '5' }]));
   await t.archive.putFact({
     kind: 'file',

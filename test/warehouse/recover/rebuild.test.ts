@@ -29,8 +29,7 @@ let published: string;
 beforeEach(async () => {
   t = await aWarehouse();
   const event = anEvent('invoice_finalized');
-  await t.archive.putEvent(event);
-  await t.warehouse.recordEvents([event]);
+  await t.record([event]);
   await loadCsv(t, FIRST_CSV);
   await loadCsv(t, SECOND_CSV, { invoiceId: SECOND });
   published = (await t.warehouse.publish()).path;

@@ -115,7 +115,7 @@ describe('explainTracking', () => {
     const bytes = aCsv([{}, {}, { 'Tracking Number': 'wanted' }]);
     const file = await archiveCsv(t, bytes);
     const event = anEvent('invoice_finalized', { fileHashSha256: file.sha256 });
-    await t.warehouse.recordEvents([event]);
+    await t.record([event]);
     await t.archive.putFact({
       kind: 'file',
       at: '2026-03-01T00:00:01.000Z',
@@ -163,7 +163,7 @@ describe('explainTracking', () => {
     'says that a file has the hash that %s',
     async (_whose, announced, announcedSha256, [proof, hashFrom]) => {
       const event = anEvent('invoice_finalized', announced);
-      await t.warehouse.recordEvents([event]);
+      await t.record([event]);
       await loadCsv(t, aCsv(), { eventId: event.eventId, announcedSha256, source: 'regenerate' });
       const { path: databasePath } = await t.warehouse.publish();
       const [found] = await explainTracking({ databasePath, archive: null, trackingNumber: '1Z0' });
@@ -179,7 +179,7 @@ describe('explainTracking of a file that HTTP compresses', () => {
   test('says that the event announced it, in its compressed form', async () => {
     const encodedSha256 = 'e'.repeat(64);
     const event = anEvent('invoice_finalized', { fileHashSha256: encodedSha256 });
-    await t.warehouse.recordEvents([event]);
+    await t.record([event]);
     const announcedSha256 = sha256(aCsv());
     await loadCsv(t, aCsv(), { eventId: event.eventId, announcedSha256, encodedSha256, source: 'event' });
     const { path: databasePath } = await t.warehouse.publish();
@@ -191,7 +191,7 @@ describe('explainTracking of a file that HTTP compresses', () => {
 describe('level_cross_check', () => {
   test('finds what is billed on one level only, and what differs', async () => {
     const partner = '22222222-2222-4222-8222-222222222222';
-    await t.warehouse.recordEvents([
+    await t.record([
       anEvent('invoice_finalized'),
       anEvent('invoice_finalized', { header: { invoiceId: partner, tenantId: null, partnerTenantId: null } }),
     ]);

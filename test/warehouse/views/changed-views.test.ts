@@ -8,7 +8,7 @@ import { aCsv, anEvent, ask, aWarehouse, loadCsv, type TestWarehouse } from '../
 let t: TestWarehouse;
 beforeAll(async () => {
   t = await aWarehouse();
-  await t.warehouse.recordEvents([anEvent('invoice_finalized')]);
+  await t.record([anEvent('invoice_finalized')]);
   await loadCsv(t, aCsv());
 });
 afterAll(() => t.close());

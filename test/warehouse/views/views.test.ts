@@ -7,7 +7,7 @@ let t: TestWarehouse;
 let path: string;
 beforeAll(async () => {
   t = await aWarehouse();
-  await t.warehouse.recordEvents([anEvent('invoice_finalized')]);
+  await t.record([anEvent('invoice_finalized')]);
   await loadCsv(t, aCsv());
   path = (await t.warehouse.publish()).path;
 });

@@ -1,4 +1,4 @@
--- select-invoices.sql for one invoice, past the view: who asks for one asks often, and the view's sums cost more than its row.
+-- select-invoices.sql for some invoices, past the view: who asks for one asks often, and the view's sums cost more than its row.
 -- PostgreSQL takes it as well, for the ledgers of a lake.
 select
     i.invoice_id::text as invoice_id, i.partner_id, i.invoice_number, i.partner_invoice_id, i.invoice_level, i.tenant_id,
@@ -8,4 +8,4 @@ select
     l.file_sha256, l.version, l.shipments::float8 as shipments, l.billing_cost::text as billing_cost
 from invoice_state as i
 left join loads as l on l.load_id = i.current_load_id
-where i.invoice_id = $invoice_id::uuid
+where i.invoice_id in (select unnest(string_to_array($invoice_ids, ','))::uuid)

@@ -1,0 +1,39 @@
+/** Where rows and ledgers lie, and how writers keep out of each other's way there: what `LedgerWarehouse` is built over. */
+
+import type { Database } from '../duckdb/database.js';
+import type { Ledgers } from '../duckdb/statements.js';
+import type { Ingested } from '../ledger/ingest.js';
+import type { FileLoad } from '../load/file-load.js';
+import type { FileLoadOutcome, Publication, Tidied } from '../warehouse.js';
+
+/** A load before it has its number and its share of memory. */
+export type NewLoad = Omit<FileLoad, 'loadId'>;
+
+/** Where rows and ledgers lie, and how writers keep out of each other's way there. */
+export interface Store {
+  /** Where rows are read, checked and written. */
+  readonly rows: Database;
+  readonly ledgers: Ledgers;
+  ingest(): Promise<Ingested>;
+  /** Around a load from its first look to its fact: nobody else loads the invoice. */
+  aroundLoad<T>(
+    load: { readonly invoiceId: string; readonly sizeBytes: number },
+    work: () => Promise<T>,
+  ): Promise<T>;
+  /**
+   * Under a load id that was never given before; together with others that come meanwhile, unless it is suspected.
+   *
+   * @throws what `loadFile` throws
+   */
+  loadFile(load: NewLoad, isSuspected: boolean): Promise<FileLoadOutcome>;
+  /** The archive has the fact of this load. */
+  loadTold?(loadId: number): Promise<void>;
+  /** Loads whose fact the archive may lack, when others write too. */
+  unrecordedLoads?(): Promise<ReadonlySet<number>>;
+  /** Around each part of a long reading; between parts others may be alone. */
+  aroundStep<T>(work: () => Promise<T>): Promise<T>;
+  beforeVerify?(): Promise<void>;
+  publish(): Promise<Publication>;
+  tidy?(): Promise<Tidied | null>;
+  close(): Promise<void>;
+}
