@@ -9,6 +9,7 @@ import { VERBS } from '../../cli/verbs.js';
 import { CSV_HEADERS } from '../../contract/columns.js';
 import { takeLock } from '../../warehouse/duckdb/lock-file.js';
 import { BILLSYNC, billsync, cleanEnvironment } from '../support/processes/billsync.js';
+import { runCommand } from '../support/processes/run-command.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-cli-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -37,7 +38,7 @@ describe('billsync', () => {
   test('shows every verb with --help on stdout, and ends with 2 when no verb is given', async () => {
     const [help, nothing] = await Promise.all([billsync(['--help']), billsync([])]);
     expect(help.exitCode).toBe(0);
-    expect((await billsync(['-h'])).stdout).toBe(help.stdout);
+    expect((await runCommand(['-h'])).stdout).toBe(help.stdout);
     expect(help.stderr).toBe('');
     for (const { name, summary } of VERBS)
       expect(help.stdout).toMatch(new RegExp(`^  ${name} +${summary.slice(0, 20)}`, 'm'));
@@ -94,8 +95,8 @@ describe('billsync', () => {
 
   test('suggests the verb or the option that was meant, and ends with 2', async () => {
     const [verb, option] = await Promise.all([
-      billsync(['repport']),
-      billsync(['report', '--tenat', 'x'], { env }),
+      runCommand(['repport']),
+      runCommand(['report', '--tenat', 'x'], { env }),
     ]);
     expect(verb).toMatchObject({ exitCode: 2, stdout: '' });
     expect(verb.stderr).toMatch(/did you mean `billsync report`\?/);
@@ -111,7 +112,7 @@ describe('billsync', () => {
   });
 
   test('says every wrong setting at once, in three lines at most, and never a secret', async () => {
-    const finished = await billsync(['config', 'show'], {
+    const finished = await runCommand(['config', 'show'], {
       env: {
         ...env,
         BILLSYNC_WEBHOOK_PORT: 'door',
@@ -127,25 +128,25 @@ describe('billsync', () => {
   });
 
   test('keeps secrets off the command line', async () => {
-    const finished = await billsync(['config', 'show', '--setting', 'client_secret=hunter2'], { env });
+    const finished = await runCommand(['config', 'show', '--setting', 'client_secret=hunter2'], { env });
     expect(finished.exitCode).toBe(2);
     expect(finished.stderr).toMatch(/BILLSYNC_CLIENT_SECRET_FILE/);
   });
 
   test('ends with 3 while nothing is published, and with 2 in the folder of the other environment', async () => {
-    const nothing = await billsync(['report', 'tenants', '--json'], { env });
+    const nothing = await runCommand(['report', 'tenants', '--json'], { env });
     expect(nothing).toMatchObject({ exitCode: 3, stdout: '' });
     const other = join(folder, 'production');
     mkdirSync(other);
     writeFileSync(join(other, 'environment'), 'production\n');
-    const refused = await billsync(['report', 'tenants', '--data-dir', other]);
+    const refused = await runCommand(['report', 'tenants', '--data-dir', other]);
     expect(refused.exitCode).toBe(2);
     expect(refused.stderr).toMatch(/belongs to the production environment/);
   });
 
   test('ends with 5 when no Temporal can be reached, with 2 when the service is not configured', async () => {
     const [away, unconfigured] = await Promise.all([
-      billsync(['schedule', 'show'], { env }),
+      runCommand(['schedule', 'show'], { env }),
       billsync(['up'], { env }),
     ]);
     expect(away.exitCode).toBe(5);
@@ -172,7 +173,7 @@ describe('billsync', () => {
     const file = join(folder, 'refused.csv');
     writeFileSync(file, `${[CSV_HEADERS.join(','), ...Array(150).fill(row)].join('\r\n')}\r\n`);
     const ask = (...args: readonly string[]) =>
-      billsync(['import', file, ...args], { env: { BILLSYNC_DATA_DIR: data } });
+      runCommand(['import', file, ...args], { env: { BILLSYNC_DATA_DIR: data } });
     const refused = await ask('--json');
     expect(refused.exitCode).toBe(7);
     const [told] = JSON.parse(refused.stdout) as [{ findings: readonly unknown[] }];
@@ -199,7 +200,7 @@ describe('billsync', () => {
       BILLSYNC_ADMIN_PORT: '0',
     };
     const [verified, worked] = await Promise.all([
-      billsync(['verify'], { env: { BILLSYNC_DATA_DIR: held } }),
+      runCommand(['verify'], { env: { BILLSYNC_DATA_DIR: held } }),
       billsync(['worker'], { env: { BILLSYNC_DATA_DIR: held, ...service } }),
     ]).finally(() => lock.release());
     for (const { exitCode, stderr } of [verified, worked]) {
@@ -210,8 +211,8 @@ describe('billsync', () => {
 
   test('says in words that a file is not there, with 2, and shows the stack to who asks for it only', async () => {
     const [plain, verbose] = await Promise.all([
-      billsync(['backfill', '--ids', '/nowhere/ids.csv'], { env }),
-      billsync(['backfill', '--ids', '/nowhere/ids.csv', '--verbose'], { env }),
+      runCommand(['backfill', '--ids', '/nowhere/ids.csv'], { env }),
+      runCommand(['backfill', '--ids', '/nowhere/ids.csv', '--verbose'], { env }),
     ]);
     expect(plain).toMatchObject({
       exitCode: 2,
@@ -236,7 +237,7 @@ describe('billsync', () => {
   });
 
   test('asks before what cannot be undone: elsewhere than on a terminal only --yes is an answer', async () => {
-    const finished = await billsync(['quarantine', 'discard', 'd-0123456789abcdef'], { env });
+    const finished = await runCommand(['quarantine', 'discard', 'd-0123456789abcdef'], { env });
     expect(finished.exitCode).toBe(3);
   });
 });
@@ -272,24 +273,24 @@ describe('billsync config show', () => {
 describe('billsync init', () => {
   test('writes a settings file that is accepted, and never replaces one unasked', async () => {
     const file = join(folder, 'made.yaml');
-    const made = await billsync(['init', '--config', file, '--environment', 'production']);
+    const made = await runCommand(['init', '--config', file, '--environment', 'production']);
     expect(made).toMatchObject({ exitCode: 0, stdout: '' });
     expect(readFileSync(file, 'utf8')).toMatch(/^environment: "production"$/m);
-    expect((await billsync(['config', 'show', '--config', file])).exitCode).toBe(0);
-    expect((await billsync(['init', '--config', file])).exitCode).toBe(2);
-    expect((await billsync(['init', '--config', file, '--yes'])).exitCode).toBe(0);
+    expect((await runCommand(['config', 'show', '--config', file])).exitCode).toBe(0);
+    expect((await runCommand(['init', '--config', file])).exitCode).toBe(2);
+    expect((await runCommand(['init', '--config', file, '--yes'])).exitCode).toBe(0);
   });
 });
 
 describe('billsync report', () => {
   test('does not take filters for a report whose name was forgotten', async () => {
-    const finished = await billsync(['report', '--from', '2026-03-01'], { env });
+    const finished = await runCommand(['report', '--from', '2026-03-01'], { env });
     expect(finished).toMatchObject({ exitCode: 2, stdout: '' });
     expect(finished.stderr).toMatch(/--from needs the name of a report/);
   });
 
   test('lists the catalogue as an array of name, title, grain and parameters', async () => {
-    const finished = await billsync(['report', '--json'], { env });
+    const finished = await runCommand(['report', '--json'], { env });
     const catalogue = JSON.parse(finished.stdout) as Record<string, unknown>[];
     expect(catalogue.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['tenants', 'carriers', 'zones']),
@@ -301,7 +302,7 @@ describe('billsync report', () => {
 
 describe('billsync completion', () => {
   test.each(['bash', 'zsh', 'fish'])('knows verbs and flags for %s', async (shell) => {
-    const finished = await billsync(['completion', shell]);
+    const finished = await runCommand(['completion', shell]);
     expect(finished.exitCode).toBe(0);
     for (const word of ['quarantine', 'requeue', 'concurrency', 'as-known-on'])
       expect(finished.stdout).toContain(word);
@@ -309,7 +310,7 @@ describe('billsync completion', () => {
 
   test('completes in a real bash', async () => {
     const { execFileSync } = await import('node:child_process');
-    const { stdout } = await billsync(['completion', 'bash']);
+    const { stdout } = await runCommand(['completion', 'bash']);
     const ask = (words: readonly string[]) =>
       execFileSync(
         'bash',
@@ -327,7 +328,7 @@ describe('billsync completion', () => {
 
 describe('billsync doctor', () => {
   test('ends with 5 and says what to do when the service cannot be reached', async () => {
-    const finished = await billsync(['doctor', '--json'], {
+    const finished = await runCommand(['doctor', '--json'], {
       env: {
         BILLSYNC_DATA_DIR: join(folder, 'doctor'),
         BILLSYNC_BASE_URL: 'https://127.0.0.1:9',

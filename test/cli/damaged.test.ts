@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { billsync } from '../support/processes/billsync.js';
+import { runCommand } from '../support/processes/run-command.js';
 import { aCsv } from '../warehouse/support.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-damaged-'));
@@ -16,7 +16,7 @@ let whole: Buffer;
 beforeAll(async () => {
   const csv = join(folder, 'invoice.csv');
   writeFileSync(csv, aCsv([{}, {}]));
-  expect(await billsync(['import', csv], { env })).toMatchObject({ exitCode: 0 });
+  expect(await runCommand(['import', csv], { env })).toMatchObject({ exitCode: 0 });
   whole = readFileSync(published);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -36,7 +36,7 @@ describe('a published file that is damaged', () => {
   ])('ends every look with 3 and says what to do: %s', async (_how, made) => {
     writeFileSync(published, made());
     for (const { exitCode, stdout, stderr } of await Promise.all(
-      looks.map((look) => billsync(look, { env })),
+      looks.map((look) => runCommand(look, { env })),
     )) {
       expect(stderr).toContain(`The published file ${published} is damaged`);
       expect(stderr).toContain('→ `billsync snapshot` publishes it again');
@@ -47,8 +47,8 @@ describe('a published file that is damaged', () => {
 
   test('is made anew by a snapshot', async () => {
     writeFileSync(published, '');
-    expect(await billsync(['snapshot'], { env })).toMatchObject({ exitCode: 0 });
-    expect(await billsync(['report', 'tenants'], { env })).toMatchObject({ exitCode: 0 });
+    expect(await runCommand(['snapshot'], { env })).toMatchObject({ exitCode: 0 });
+    expect(await runCommand(['report', 'tenants'], { env })).toMatchObject({ exitCode: 0 });
   });
 });
 
@@ -57,7 +57,7 @@ describe('a warehouse that is damaged', () => {
     const database = join(dataDir, 'warehouse.duckdb');
     const before = readFileSync(database);
     writeFileSync(database, 'this is no database '.repeat(50));
-    const { exitCode, stderr } = await billsync(['verify'], { env });
+    const { exitCode, stderr } = await runCommand(['verify'], { env });
     writeFileSync(database, before);
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`The warehouse ${database} is damaged`);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { takeLock } from '../../warehouse/duckdb/lock-file.js';
 import { dashboardOver } from '../dashboard/support.js';
-import { billsync } from '../support/processes/billsync.js';
+import { runCommand } from '../support/processes/run-command.js';
 import { aCsv, anEvent, aWarehouse, loadCsv, type TestWarehouse } from '../warehouse/support.js';
 
 const VOIDED_BY_SERVICE = '22222222-2222-4222-8222-222222222222';
@@ -14,7 +14,7 @@ const REASON = 'the service does not answer. It is tried again by itself.';
 
 let t: TestWarehouse;
 let env: Record<string, string>;
-const run = (...args: readonly string[]) => billsync(['invoices', ...args], { env });
+const run = (...args: readonly string[]) => runCommand(['invoices', ...args], { env });
 const shown = async (invoice: string) => {
   const { stdout, stderr } = await run('show', invoice, '--json');
   expect(stderr).toBe('');
@@ -109,7 +109,7 @@ describe('a decision that only a person may take', () => {
     ];
     expect(await audit()).toEqual(told);
     expect((await run('show', NUMBER)).stdout).toMatch(/: void undone \(confirmed by phone\)$/m);
-    expect(await billsync(['rebuild'], { env })).toMatchObject({ exitCode: 0 });
+    expect(await runCommand(['rebuild'], { env })).toMatchObject({ exitCode: 0 });
     expect(await audit()).toEqual(told);
   }, 120_000);
 });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { renderInvoice } from '../../cli/commands/invoices/invoice-page.js';
-import { billsync } from '../support/processes/billsync.js';
+import { runCommand } from '../support/processes/run-command.js';
 import { aCsv, INVOICE } from '../warehouse/support.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-invoice-'));
@@ -13,7 +13,7 @@ const env = { BILLSYNC_DATA_DIR: join(folder, 'data') };
 beforeAll(async () => {
   const file = join(folder, 'invoice.csv');
   writeFileSync(file, aCsv());
-  expect(await billsync(['import', file], { env })).toMatchObject({ exitCode: 0 });
+  expect(await runCommand(['import', file], { env })).toMatchObject({ exitCode: 0 });
 }, 60_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -34,12 +34,12 @@ test('no file of a voided invoice is said to count', () => {
 });
 
 test('a file that nothing proves is not said to be proved', async () => {
-  const { stdout } = await billsync(['explain', '1Z0'], { env });
+  const { stdout } = await runCommand(['explain', '1Z0'], { env });
   expect(stdout).toMatch(/ bytes, unproved: nobody told its hash, or its count and sum$/m);
 });
 
 test('an invoice with one version is named by its id, and what would make another is said', async () => {
-  const { exitCode, stdout, stderr } = await billsync(['invoices', 'show', INVOICE, '--diff'], { env });
+  const { exitCode, stdout, stderr } = await runCommand(['invoices', 'show', INVOICE, '--diff'], { env });
   expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: '' });
   expect(stderr).toContain(`invoice ${INVOICE} has only one version, so there is nothing to compare`);
   expect(stderr).toContain('→ another file of it makes another version');

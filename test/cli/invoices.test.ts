@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { billsync } from '../support/processes/billsync.js';
+import { runCommand } from '../support/processes/run-command.js';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
 import { aCsv, INVOICE } from '../warehouse/support.js';
 
@@ -16,15 +16,15 @@ beforeAll(async () => {
   const file = join(folder, 'two.csv');
   const euros = { 'Currency Code': 'EUR', 'Billing Cost': '3.18' };
   writeFileSync(file, aCsv([{}, euros, euros]));
-  expect(await billsync(['import', file], { env })).toMatchObject({ exitCode: 0 });
+  expect(await runCommand(['import', file], { env })).toMatchObject({ exitCode: 0 });
 }, 90_000);
 
 test('a file in two currencies is told as two amounts', async () => {
   const [list, listed, show, shown] = await Promise.all([
-    billsync(['invoices', 'list'], { env }),
-    billsync(['invoices', 'list', '--json'], { env }),
-    billsync(['invoices', 'show', INVOICE], { env }),
-    billsync(['invoices', 'show', INVOICE, '--json'], { env }),
+    runCommand(['invoices', 'list'], { env }),
+    runCommand(['invoices', 'list', '--json'], { env }),
+    runCommand(['invoices', 'show', INVOICE], { env }),
+    runCommand(['invoices', 'show', INVOICE, '--json'], { env }),
   ]);
   expect(list.stdout).toMatch(/ 6\.3600 {2}EUR of EUR,USD /);
   expect(JSON.parse(listed.stdout)).toMatchObject([
@@ -41,11 +41,11 @@ test('a file in two currencies is told as two amounts', async () => {
 
 test('what is named and not there ends with 3 and names the nearest', async () => {
   const [tenant, carrier, invoices, events, spelt] = await Promise.all([
-    billsync(['report', 'tenants', '--tenant', 'Acme Parcel'], { env }),
-    billsync(['report', 'carriers', '--carrier', 'upss', '--format', 'csv'], { env }),
-    billsync(['invoices', 'list', '--tenant', 'nosuch'], { env }),
-    billsync(['events', 'list', '--invoice', 'INV-nosuch'], { env }),
-    billsync(['report', 'carriers', '--carrier', 'ups', '--json'], { env }),
+    runCommand(['report', 'tenants', '--tenant', 'Acme Parcel'], { env }),
+    runCommand(['report', 'carriers', '--carrier', 'upss', '--format', 'csv'], { env }),
+    runCommand(['invoices', 'list', '--tenant', 'nosuch'], { env }),
+    runCommand(['events', 'list', '--invoice', 'INV-nosuch'], { env }),
+    runCommand(['report', 'carriers', '--carrier', 'ups', '--json'], { env }),
   ]);
   expect(tenant).toMatchObject({ exitCode: 3, stdout: '' });
   expect(tenant.stderr).toContain('no tenant is Acme Parcel');
@@ -66,7 +66,7 @@ test('a draft goes by the name of its tenant, as in the list', async () => {
     anInvoice([], { ...named, number: 'INV-DRAFT', state: 'draft' }),
   ]);
   try {
-    const { stdout } = await billsync(['invoices', 'show', 'INV-DRAFT'], {
+    const { stdout } = await runCommand(['invoices', 'show', 'INV-DRAFT'], {
       env: { BILLSYNC_DATA_DIR: fixture.folder },
     });
     expect(stdout).toMatch(/^ {2}tenant +Acme \(tenant level\)$/m);

@@ -9,7 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BILLSYNC, billsync, cleanEnvironment } from '../support/processes/billsync.js';
+import { BILLSYNC, cleanEnvironment } from '../support/processes/billsync.js';
+import { runCommand } from '../support/processes/run-command.js';
 import {
   anInvoice,
   aShipment,
@@ -113,7 +114,7 @@ const WRONG: Readonly<Record<string, Wrong>> = {
 
 describe('billsync', () => {
   test.each(Object.entries(WRONG))('tells of %s', async (_, { args, env = {}, exitCode, says }) => {
-    const finished = await billsync(args, { env: { BILLSYNC_DATA_DIR: fixture.folder, ...env } });
+    const finished = await runCommand(args, { env: { BILLSYNC_DATA_DIR: fixture.folder, ...env } });
     // doctor's findings are its result.
     expect(args[0] === 'doctor' ? finished.stdout : finished.stderr).toMatch(says);
     expect(finished.stderr.trim().split('\n').length).toBeLessThanOrEqual(8);
@@ -122,7 +123,7 @@ describe('billsync', () => {
 
   test('a dry run says what would be written and writes nothing', async () => {
     const ask = (...more: readonly string[]) =>
-      billsync(['report', 'tenants', '--dry-run', '--format', 'csv', ...more], {
+      runCommand(['report', 'tenants', '--dry-run', '--format', 'csv', ...more], {
         env: { BILLSYNC_DATA_DIR: fixture.folder },
       });
     const [once, always] = await Promise.all([
@@ -150,7 +151,7 @@ describe('billsync', () => {
   });
 
   test('doctor calls an expired certificate a failure', async () => {
-    const { stdout } = await billsync(['doctor'], {
+    const { stdout } = await runCommand(['doctor'], {
       env: {
         BILLSYNC_DATA_DIR: fixture.folder,
         BILLSYNC_WEBHOOK_TLS_CERT: named('one.crt'),

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { billsync } from '../support/processes/billsync.js';
+import { runCommand } from '../support/processes/run-command.js';
 import { aCsv } from '../warehouse/support.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-no-folder-'));
@@ -16,9 +16,9 @@ test('snapshot and verify end with 3 and name the folder; a rehearsed import jud
   const csv = join(folder, 'invoice.csv');
   writeFileSync(csv, aCsv());
   const [snapshot, verify, rehearsed] = await Promise.all([
-    billsync(['snapshot'], { env }),
-    billsync(['verify'], { env }),
-    billsync(['import', csv, '--dry-run', '--json'], { env }),
+    runCommand(['snapshot'], { env }),
+    runCommand(['verify'], { env }),
+    runCommand(['import', csv, '--dry-run', '--json'], { env }),
   ]);
   for (const { exitCode, stderr } of [snapshot, verify]) {
     expect(stderr).toContain(`there is no data folder ${dataDir}`);

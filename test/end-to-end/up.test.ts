@@ -16,6 +16,7 @@ import { publishedStates } from '../support/invariants/published-states.js';
 import { askJson, billedSums, reportedSums } from '../support/invariants/reported-sums.js';
 import { billsync, eventually, type RunningRole, startRole } from '../support/processes/billsync.js';
 import { freePort } from '../support/processes/free-port.js';
+import { runCommand } from '../support/processes/run-command.js';
 
 const PASSWORD = 'p:a+s/s=wörd';
 const folder = mkdtempSync(join(tmpdir(), 'billsync-up-'));
@@ -141,7 +142,7 @@ describe('billsync up', () => {
     expect(snapshot.shipments).toBe(160);
     const schedule = await json<{ paused: boolean }>('schedule', 'show');
     expect(schedule.paused).toBe(false);
-    const doctor = await billsync(['doctor'], { env });
+    const doctor = await runCommand(['doctor'], { env });
     expect(doctor.stdout).not.toMatch(/✗/);
     expect(doctor.exitCode).toBe(0);
   }, 90_000);
@@ -233,7 +234,7 @@ describe('billsync up', () => {
   test('does writer work itself once nobody runs', async () => {
     expect((await json<{ drift: unknown[] }>('verify', '--full')).drift).toEqual([]);
     const before = await reportedSums(beside);
-    expect((await billsync(['rebuild', '--quiet'], { env: beside })).exitCode).toBe(0);
+    expect((await runCommand(['rebuild', '--quiet'], { env: beside })).exitCode).toBe(0);
     expect(await reportedSums(beside)).toEqual(before);
   }, 90_000);
 

@@ -1,8 +1,9 @@
 /**
  * Runs many commands in one process, one after the other, where a person would start a process for each: what they write
- * and their exit codes are the same, and a walk over a hundred of them takes seconds. Reads `Play[]` as JSON from stdin,
- * writes `Played[]` to the file that is named second; first comes the
- * program that is played.
+ * and their exit codes are the same, and a walk over a hundred of them takes seconds. The program that is played is named
+ * first. With a channel to the process that started it, it takes one `Asked` after the other and answers each with `Answered`
+ * (`processes/run-command.ts`); else it reads `Play[]` as JSON from stdin and writes `Played[]` to the file that is named
+ * second.
  */
 
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
@@ -12,6 +13,9 @@ import { pathToFileURL } from 'node:url';
 export interface Play {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** When it is given up as one that does not end; 20 s unless told. */
+  readonly patienceMs?: number;
   /** All others of the files that the process may have open are taken. */
   readonly openFiles?: number;
 }
@@ -23,21 +27,46 @@ export interface Played {
   readonly ms: number;
 }
 
+export interface Asked {
+  readonly id: number;
+  readonly play: Play;
+}
+
+export interface Answered {
+  readonly id: number;
+  readonly played: Played;
+}
+
 const PATIENCE_MS = 20_000;
 
 const [program = '', into = ''] = process.argv.slice(2);
 const { runVerb } = (await import(
   pathToFileURL(join(dirname(program), '../dist/cli/run-verb.js')).href
 )) as typeof import('../../cli/run-verb.js');
-const plays = JSON.parse(readFileSync(0, 'utf8')) as readonly Play[];
 const own = { ...process.env };
-const played: Played[] = [];
+const home = process.cwd();
 process.umask(0o077);
-for (const play of plays) played.push(await run(play));
-writeFileSync(into, JSON.stringify(played));
-process.exit(0);
+if (process.send === undefined) await playAll();
+else playWhatIsAsked();
 
-async function run({ args, env, openFiles }: Play): Promise<Played> {
+async function playAll(): Promise<void> {
+  const plays = JSON.parse(readFileSync(0, 'utf8')) as readonly Play[];
+  const played: Played[] = [];
+  for (const play of plays) played.push(await run(play));
+  writeFileSync(into, JSON.stringify(played));
+  process.exit(0);
+}
+
+function playWhatIsAsked(): void {
+  let last: Promise<unknown> = Promise.resolve();
+  process.on('message', ({ id, play }: Asked) => {
+    last = last.then(async () => process.send?.({ id, played: await run(play) } satisfies Answered));
+  });
+  process.on('disconnect', () => process.exit(0));
+}
+
+async function run({ args, env, cwd = home, openFiles, patienceMs = PATIENCE_MS }: Play): Promise<Played> {
+  process.chdir(cwd);
   for (const name of Object.keys(process.env)) if (!(name in own)) delete process.env[name];
   Object.assign(process.env, own, env);
   process.exitCode = undefined;
@@ -53,11 +82,12 @@ async function run({ args, env, openFiles }: Play): Promise<Played> {
   }
   const taken = openFiles === undefined ? [] : takeAllBut(openFiles);
   const begun = performance.now();
-  const late = new Promise<number>((resolve) => setTimeout(resolve, PATIENCE_MS, -1).unref());
+  const late = new Promise<number>((resolve) => setTimeout(resolve, patienceMs, -1).unref());
   try {
     const exitCode = await Promise.race([runVerb(args), late]);
     return { exitCode, ...texts, ms: Math.round(performance.now() - begun) };
   } finally {
+    process.chdir(home);
     for (const file of taken) closeSync(file);
     for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal);
     Object.assign(process.stdout, { write: writers.stdout });

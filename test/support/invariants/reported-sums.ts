@@ -1,7 +1,7 @@
 /** What a service billed against what `billsync report tenants` says, each by tenant and currency, exactly. */
 
 import type { ForeignRow } from '../foreign-service/foreign-rows.js';
-import { billsync } from '../processes/billsync.js';
+import { runCommand } from '../processes/run-command.js';
 import { addTo, exact, type Sum } from './exact-sums.js';
 
 export function billedSums(rows: readonly ForeignRow[]): ReadonlyMap<string, Sum> {
@@ -30,7 +30,7 @@ interface ReportedTenant {
 
 /** The answer of a command in JSON. @throws Error it did not end with 0 */
 export async function askJson<T>(args: readonly string[], env: Readonly<Record<string, string>>): Promise<T> {
-  const { exitCode, stdout, stderr } = await billsync([...args, '--json'], { env });
+  const { exitCode, stdout, stderr } = await runCommand([...args, '--json'], { env });
   if (exitCode !== 0) throw new Error(`${args.join(' ')}: ${exitCode} ${stderr}`);
   return JSON.parse(stdout) as T;
 }
