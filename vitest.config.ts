@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/processes/longest-first.js';
 
 /** Tests that share one Temporal dev server and one workflow bundle; the others do not wait for it to start. */
 const onSharedTemporal = ['test/workflows/**/*.test.ts', 'test/hazards/temporal.test.ts'];
@@ -19,7 +20,10 @@ const inProcessesOfTheirOwn = [
   'test/**/*chaos.test.ts',
 ];
 
+const aroundEachRun = ['test/support/processes/build-program.ts', 'test/support/processes/left-folders.ts'];
+
 const settings = {
+  setupFiles: ['test/support/processes/own-temporary-folder.ts'],
   // Ends what hangs; on a busy machine a slow test is no broken one, and speed is for `npm run bench`.
   testTimeout: 120_000,
   hookTimeout: 120_000,
@@ -33,6 +37,7 @@ const settings = {
 export default defineConfig({
   test: {
     ...settings,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
@@ -40,7 +45,7 @@ export default defineConfig({
           name: 'alone',
           include: inProcessesOfTheirOwn,
           exclude: onSharedTemporal,
-          globalSetup: ['test/support/processes/build-program.ts'],
+          globalSetup: aroundEachRun,
         },
       },
       {
@@ -48,7 +53,7 @@ export default defineConfig({
         test: {
           name: 'temporal',
           include: onSharedTemporal,
-          globalSetup: ['test/support/processes/build-program.ts', 'test/support/processes/global-setup.ts'],
+          globalSetup: [...aroundEachRun, 'test/support/processes/global-setup.ts'],
         },
       },
       {
@@ -60,7 +65,7 @@ export default defineConfig({
           // A process and its modules are used for many files, since starting both costs more than most files' tests.
           isolate: false,
           restoreMocks: true,
-          globalSetup: ['test/support/processes/build-program.ts'],
+          globalSetup: aroundEachRun,
         },
       },
     ],
