@@ -31,11 +31,7 @@ const TOLD = 5;
 const REMEMBERED = 200;
 
 export function findGaps({ readGaps, alerts, metrics }: WarehouseDependencies) {
-  const missing = metrics.gauge(
-    'expected_invoices_missing',
-    'Invoices that should have come, by kind of gap.',
-    ['kind'],
-  );
+  const missing = metrics.gauge('expected_invoices_missing');
   return ({ known }: FindGapsRequest): Promise<FindGapsResult> =>
     translated(async () => {
       const gaps = await readGaps();

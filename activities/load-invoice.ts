@@ -3,6 +3,7 @@
 import { heartbeat } from '@temporalio/activity';
 import { holdRefused, rejection, releaseRefused } from '../warehouse/import/refused-files.js';
 import type { Discrepancy, LoadOutcome, LoadRequest } from '../warehouse/warehouse.js';
+import { countLoads } from './count-loads.js';
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 import { attentionKey } from './park-invoice.js';
@@ -23,12 +24,21 @@ const HEARTBEAT_MS = 5_000;
  * Cancellation is deliberately not listened to: a commit in progress ends first, and the void that cancelled comes
  * after it. A load that has not begun to commit sees the void inside its transaction.
  */
-export function loadInvoice({ warehouse, archive, quarantine, alerts, log, now }: WarehouseDependencies) {
+export function loadInvoice({
+  warehouse,
+  archive,
+  quarantine,
+  alerts,
+  metrics,
+  log,
+  now,
+}: WarehouseDependencies) {
+  const counted = countLoads(metrics);
   return (request: LoadRequest): Promise<LoadInvoiceResult> =>
     translated(async () => {
       const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
       try {
-        const outcome = await alertingNoRoom(alerts, () => warehouse.load(request));
+        const outcome = await counted(() => alertingNoRoom(alerts, () => warehouse.load(request)));
         if (outcome.outcome === 'rejected') {
           const { sizeBytes = 0 } = (await archive.file(request.sha256)) ?? {};
           const refused = { ...request, sizeBytes };

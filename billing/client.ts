@@ -10,6 +10,7 @@ import type { FileSource } from '../contract/names.js';
 import { withoutQuery } from '../contract/url-query.js';
 import { sweepLeftBehind } from '../ops/durable-files.js';
 import type { Logger } from '../ops/log.js';
+import type { Metrics } from '../ops/metrics.js';
 import { type ApiConnection, createApiConnection } from './api-connection.js';
 import type {
   BillingService,
@@ -21,6 +22,7 @@ import type {
   InvoiceDetails,
 } from './billing-service.js';
 import { type AnswerCheck, checkedOpen, createAnswerCheck } from './check-answer.js';
+import { countedHttp } from './count-calls.js';
 import {
   HashMismatchError,
   HostNotAllowedError,
@@ -46,6 +48,7 @@ export interface BillingServiceOptions {
   readonly archive: Archive;
   readonly now?: () => Date;
   readonly log?: Pick<Logger, 'debug'>;
+  readonly metrics?: Metrics;
   /** Tests make them short. */
   readonly limits?: Partial<TransferLimits>;
 }
@@ -84,14 +87,18 @@ class Client implements BillingService {
   /** What every transfer has in common. */
   readonly #transfer: { readonly folder: string; readonly limits: TransferLimits };
   readonly #limits: Partial<TransferLimits>;
+  readonly #downloaded: ReturnType<Metrics['counter']> | undefined;
   #partnerIds: readonly string[];
   #swept: Promise<void> | null = null;
 
-  constructor({ settings, archive, now = () => new Date(), log, limits = {} }: BillingServiceOptions) {
+  constructor(options: BillingServiceOptions) {
+    const { settings, archive, now = () => new Date(), log, metrics, limits = {} } = options;
     this.#settings = settings;
     this.#archive = archive;
     this.#now = now;
-    this.#http = createHttp({ ...settings.service, connectionsPerHost: CONNECTIONS_PER_HOST });
+    const http = createHttp({ ...settings.service, connectionsPerHost: CONNECTIONS_PER_HOST });
+    this.#http = countedHttp(http, metrics);
+    this.#downloaded = metrics?.counter('downloaded_bytes_total');
     this.#judge = createAnswerCheck(this.#http, now);
     this.#limits = limits;
     this.#transfer = { folder: join(settings.dataDir, 'tmp'), limits: { ...DOWNLOAD_LIMITS, ...limits } };
@@ -100,6 +107,8 @@ class Client implements BillingService {
       ...{ settings: settings.service, http: this.#http, judge: this.#judge },
       onToken: ({ expiresInSeconds, partnerIds }) => {
         log?.debug({ expiresInSeconds }, 'got an access token');
+        metrics?.gauge('token_obtained_timestamp_seconds').set(now().getTime() / 1_000);
+        metrics?.gauge('token_expiry_timestamp_seconds').set(now().getTime() / 1_000 + expiresInSeconds);
         if (settings.partnerId === null) this.#partnerIds = partnerIds;
       },
     });
@@ -197,7 +206,10 @@ class Client implements BillingService {
     const file = await this.#inTurn(hostOf(asked.url), { signal, onProgress }, () =>
       receiveFile(
         { ...this.#transfer, ...asked, open, expectedBytes: null, tooLong, signal, onProgress },
-        (partPath, { onTheWire: _, ...file }) => this.#archive.putFile(partPath, file),
+        (partPath, { onTheWire: _, ...file }) => {
+          this.#downloaded?.inc(file.sizeBytes);
+          return this.#archive.putFile(partPath, file);
+        },
       ),
     );
     await this.#remember(file, { invoiceId, source: 'export', from: null });
@@ -239,6 +251,7 @@ class Client implements BillingService {
             ({ sha256, sizeBytes }) => sha256 === expected && sizeBytes === expectedBytes,
           );
           if (!isAnnounced) throw mismatch(invoiceId, { expected, expectedBytes }, file);
+          this.#downloaded?.inc(file.sizeBytes);
           return this.#archive.putFile(path, file);
         },
       ),

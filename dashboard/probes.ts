@@ -65,6 +65,11 @@ export function registerProbes(
   app: FastifyInstance,
   { admin, health, metrics }: Pick<ProbesOptions, 'admin' | 'health' | 'metrics'>,
 ): void {
+  const up = metrics.gauge('component_up');
+  metrics.beforeRead(() => {
+    for (const [component, { isHealthy }] of Object.entries(health.report().components))
+      up.set({ component }, isHealthy ? 1 : 0);
+  });
   app.get('/livez', async () => ({ status: 'ok' }));
   app.get('/readyz', async (request, reply) => {
     const report = health.report();

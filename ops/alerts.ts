@@ -71,12 +71,8 @@ export function createAlerts(deps: {
   const channels = openChannels({ settings, post });
   const said = new Map<string, Said>(memory === undefined ? [] : recalled(memory));
   let tail: Promise<void> = Promise.resolve();
-  const raised = deps.metrics?.counter('alerts_total', 'Alerts that were said, by state.', ['state']);
-  const open = deps.metrics?.gauge(
-    'alerts_open',
-    'Alerts that are not over, by name; docs/reference/runbook.md says what to do.',
-    ['alert', 'severity'],
-  );
+  const raised = deps.metrics?.counter('alerts_total');
+  const open = deps.metrics?.gauge('alerts_open');
   for (const key of said.keys()) count(key);
 
   function raise(alert: Alert): void {

@@ -1,29 +1,16 @@
 /** What a role counts, in the shape that Prometheus reads at `/metrics`. */
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { type LabelOf, METRICS, type MetricName, type NameOf } from './metric-definitions.js';
 
 export interface Metrics {
   readonly registry: Registry;
-  /** `status`: accepted, duplicate, ignored, quarantined, rejected, unauthorized, unavailable. */
-  readonly deliveries: Counter<'status'>;
-  readonly acknowledgeSeconds: Histogram;
-  readonly backlog: Gauge;
-  readonly backlogAgeSeconds: Gauge;
-  /** `outcome`: sent, archived (test events, refused ones), refused (foreign partner), failed (tried again). */
-  readonly forwarded: Counter<'outcome'>;
-  readonly quarantined: Counter<'code'>;
-  /** A metric of another part; made once per name, so a part may ask again. `name` without the prefix. */
-  counter<Label extends string = never>(
-    name: string,
-    help: string,
-    labels?: readonly Label[],
-  ): Counter<Label>;
-  gauge<Label extends string = never>(name: string, help: string, labels?: readonly Label[]): Gauge<Label>;
-  histogram<Label extends string = never>(
-    name: string,
-    help: string,
-    options?: { readonly labels?: readonly Label[]; readonly buckets?: readonly number[] },
-  ): Histogram<Label>;
+  /** Each is made once per process, so every part may ask for it; it shows on `/metrics` from then on. */
+  counter<Name extends NameOf<'counter'>>(name: Name): Counter<LabelOf<Name>>;
+  gauge<Name extends NameOf<'gauge'>>(name: Name): Gauge<LabelOf<Name>>;
+  histogram<Name extends NameOf<'histogram'>>(name: Name): Histogram<LabelOf<Name>>;
+  /** Runs `measure` before the metrics are read, at most every `everyMs`; its failure leaves the values as they were. */
+  beforeRead(measure: () => Promise<void> | void, everyMs?: number): void;
   /** What another process of the same `up` counts, as its `ownText`; replaces what it said before. */
   setNeighbour(name: string, text: string): void;
   /** What this process counts. */
@@ -33,6 +20,7 @@ export interface Metrics {
 }
 
 const PREFIX = 'billsync_';
+type AnyMetric = Counter<string> | Gauge<string> | Histogram<string>;
 
 /** @param role stands as a label on every metric */
 export function createMetrics(role: string): Metrics {
@@ -40,66 +28,58 @@ export function createMetrics(role: string): Metrics {
   registry.setDefaultLabels({ role });
   collectDefaultMetrics({ register: registry });
   const neighbours = new Map<string, string>();
-  const made = new Map<string, Counter<string> | Gauge<string> | Histogram<string>>();
+  const made = new Map<MetricName, AnyMetric>();
+  const measures: (() => Promise<void>)[] = [];
 
-  function once<Metric extends Counter<string> | Gauge<string> | Histogram<string>>(
-    name: string,
-    make: (name: string) => Metric,
-  ): Metric {
-    const full = PREFIX + name;
-    const metric = made.get(full) ?? make(full);
-    made.set(full, metric);
+  function once<Metric extends AnyMetric>(name: MetricName): Metric {
+    const metric = made.get(name) ?? make(name);
+    made.set(name, metric);
     return metric as Metric;
   }
 
-  const counter = <Label extends string = never>(
-    name: string,
-    help: string,
-    labels: readonly Label[] = [],
-  ): Counter<Label> =>
-    once(name, (full) => new Counter({ name: full, help, labelNames: [...labels], registers: [registry] }));
-  const gauge = <Label extends string = never>(
-    name: string,
-    help: string,
-    labels: readonly Label[] = [],
-  ): Gauge<Label> =>
-    once(name, (full) => new Gauge({ name: full, help, labelNames: [...labels], registers: [registry] }));
-  const histogram = <Label extends string = never>(
-    name: string,
-    help: string,
-    {
-      labels = [],
-      buckets,
-    }: { readonly labels?: readonly Label[]; readonly buckets?: readonly number[] } = {},
-  ): Histogram<Label> =>
-    once(
-      name,
-      (full) =>
-        new Histogram({
-          name: full,
-          help,
-          labelNames: [...labels],
-          registers: [registry],
-          ...(buckets === undefined ? {} : { buckets: [...buckets] }),
-        }),
-    );
+  function make(name: MetricName): AnyMetric {
+    const { kind, help, labels } = METRICS[name];
+    const shared = { name: PREFIX + name, help, labelNames: [...labels], registers: [registry] };
+    if (kind === 'counter') return new Counter<string>(shared);
+    if (kind === 'gauge') {
+      const gauge = new Gauge<string>(shared);
+      // Nothing until it was measured: an instant of 0 would be an age of half a century.
+      if (labels.length === 0) gauge.remove();
+      return gauge;
+    }
+    return new Histogram<string>({ ...shared, buckets: [...METRICS[name].buckets] });
+  }
+
+  async function ownText(): Promise<string> {
+    await Promise.all(measures.map((measure) => measure()));
+    return registry.metrics();
+  }
 
   return {
     registry,
-    deliveries: counter('deliveries_total', 'Deliveries answered, by what was answered.', ['status']),
-    acknowledgeSeconds: histogram('acknowledge_seconds', 'From the first byte of a delivery to its answer.', {
-      buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15],
-    }),
-    backlog: gauge('inbox_backlog', 'Deliveries on disk that were not yet archived and given to Temporal.'),
-    backlogAgeSeconds: gauge('inbox_backlog_age_seconds', 'Age of the oldest delivery of the backlog.'),
-    forwarded: counter('forwarded_total', 'Steps of the forwarder, by outcome.', ['outcome']),
-    quarantined: counter('quarantined_total', 'Deliveries that were refused and kept, by reason.', ['code']),
-    counter,
-    gauge,
-    histogram,
+    counter: once,
+    gauge: once,
+    histogram: once,
+    beforeRead: (measure, everyMs = 0) => void measures.push(atMostEvery(everyMs, measure)),
     setNeighbour: (name, text) => void neighbours.set(name, text),
-    ownText: () => registry.metrics(),
-    text: async () => joined([await registry.metrics(), ...neighbours.values()]),
+    ownText,
+    text: async () => joined([await ownText(), ...neighbours.values()]),
+  };
+}
+
+function atMostEvery(everyMs: number, measure: () => Promise<void> | void): () => Promise<void> {
+  let nextMs = Number.NEGATIVE_INFINITY;
+  let running: Promise<void> | null = null;
+  return async () => {
+    if (running === null && performance.now() >= nextMs) {
+      nextMs = performance.now() + everyMs;
+      running = (async () => measure())()
+        .catch(() => undefined)
+        .finally(() => {
+          running = null;
+        });
+    }
+    await running;
   };
 }
 

@@ -1,6 +1,7 @@
 /**
  * Set-up's step for what only the tests need: a browser to look at the pages with, the S3 the archive talks to, the
- * extensions of DuckDB for a warehouse on a lake, and DuckDB, Harlequin and Evidence as analysts have them.
+ * extensions of DuckDB for a warehouse on a lake, DuckDB, Harlequin and Evidence as analysts have them,
+ * and the tool that checks rules of Prometheus.
  */
 
 import { installS3Server } from '../test/archive/s3-server.js';
@@ -8,6 +9,7 @@ import { findChromium } from '../test/support/tools/chromium.js';
 import { installDuckDbExtensions } from '../test/support/tools/duckdb-extensions.js';
 import { installDuckDbTools } from '../test/support/tools/duckdb-tools.js';
 import { installEvidence } from '../test/support/tools/evidence-source.js';
+import { findPromtool } from '../test/support/tools/promtool.js';
 
 const tools = [
   { name: 'chromium', install: () => findChromium() },
@@ -15,6 +17,7 @@ const tools = [
   { name: 'duckdb extensions', install: () => installDuckDbExtensions() },
   { name: 'duckdb for python, harlequin', install: () => installDuckDbTools() },
   { name: 'evidence', install: () => installEvidence() },
+  { name: 'promtool', install: () => findPromtool() },
 ];
 
 for (const { name, install } of tools) {

@@ -37,11 +37,7 @@ const HELD_MS = 1_000;
  */
 export function guardConnections(server: Server, deps: ConnectionGuardDeps): ConnectionGuard {
   const share = createConnectionShare<Socket>(deps.limits);
-  const ended = deps.metrics.counter(
-    'webhook_connections_ended_total',
-    'Connections without credentials that were refused or had to make room',
-    ['why'],
-  );
+  const ended = deps.metrics.counter('webhook_connections_ended_total');
   /** A socket of TLS and the raw one under it are two objects with one remote port. */
   const byPeer = new Map<string, Socket>();
   const tell = teller(deps);

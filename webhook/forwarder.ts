@@ -65,6 +65,9 @@ const LONG_BACKLOG = 5_000;
 /** Starts forwarding; entries of an earlier life of this process are taken up first. */
 export function startForwarder(deps: ForwarderDeps): Forwarder {
   const { inbox, log, metrics, now = () => new Date() } = deps;
+  const forwarded = metrics.counter('forwarded_total');
+  const backlog = metrics.gauge('inbox_backlog');
+  const backlogAge = metrics.gauge('inbox_backlog_age_seconds');
   const timing = { ...TIMING, ...deps.timing };
   const queue = createForwardQueue(timing);
   const startedMs = now().getTime();
@@ -124,10 +127,10 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
     try {
       const outcome = await forwardEntry(entry, { ...deps, onRefused }, { sendMs: timing.sendDeadlineMs });
       queue.done(entry);
-      metrics.forwarded.inc({ outcome });
+      forwarded.inc({ outcome });
     } catch (error) {
       const waitMs = queue.failed(entry, now().getTime());
-      metrics.forwarded.inc({ outcome: 'failed' });
+      forwarded.inc({ outcome: 'failed' });
       // Without the stack: while Temporal is away this line comes often, and says the same.
       const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
       log.warn(
@@ -175,8 +178,8 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
 
   function measure(nowMs: number): void {
     const { count, ageSeconds } = backlogAt(nowMs);
-    metrics.backlog.set(count);
-    metrics.backlogAgeSeconds.set(ageSeconds);
+    backlog.set(count);
+    backlogAge.set(ageSeconds);
     const isLate = ageSeconds * 1_000 > timing.alertAgeMs;
     const isStuck = queue.isFailing && ageSeconds * 1_000 > timing.stuckAgeMs;
     deps.health?.set('forwarder', {

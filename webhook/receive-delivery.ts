@@ -137,7 +137,7 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
     body: Uint8Array,
   ): Promise<void> {
     await quarantine.put({ ...what, kind: 'delivery', sha256: null, findings: [], findingCount: 0 }, body);
-    deps.metrics.quarantined.inc({ code: what.code });
+    deps.metrics.counter('quarantined_total').inc({ code: what.code });
     log.warn({ code: what.code, eventId: what.eventId, reason: what.reason }, 'a delivery was quarantined');
   }
 

@@ -22,7 +22,13 @@ import { createFailedLogins } from './failed-logins.js';
 import { answerBrokenRequest, createServer, LIMITS, type WebhookLimits } from './http-server.js';
 import { createReceiver, type ReceiveDeps } from './receive-delivery.js';
 import { createSenderAddresses, type SenderAddresses } from './sender-address.js';
-import { prepareTlsFiles, readTlsFiles, reloadTlsFiles, type TlsFiles } from './tls-files.js';
+import {
+  measureCertificate,
+  prepareTlsFiles,
+  readTlsFiles,
+  reloadTlsFiles,
+  type TlsFiles,
+} from './tls-files.js';
 
 export interface WebhookDeps extends Omit<ReceiveDeps, 'settings'> {
   readonly settings: Pick<Settings, 'webhook' | 'dataDir' | 'wirePrefix'>;
@@ -71,6 +77,9 @@ export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (_error, _request, reply) => void answer(reply, 400, { status: 'rejected' }),
   });
+  for (const name of ['deliveries_total', 'quarantined_total'] as const) deps.metrics.counter(name);
+  deps.metrics.histogram('acknowledge_seconds');
+  if (tls !== null) measureCertificate(tls, deps.metrics);
   const receiver = createReceiver(deps);
   const guard = guardConnections(app.server, {
     ...deps,
@@ -121,7 +130,7 @@ function addDoors(
       return answer(reply.header('allow', METHODS.join(', ')), 405, { status: 'method not allowed' });
     }
     if (!door.authorize(request.headers)) {
-      metrics.deliveries.inc({ status: 'unauthorized' });
+      metrics.counter('deliveries_total').inc({ status: 'unauthorized' });
       if (!(await logins.failed(senders.of(request.raw)))) {
         return answer(reply.header('retry-after', '60'), 429, { status: 'too many' });
       }
@@ -149,7 +158,7 @@ function addDeliveries(
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   const deliver = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { statusCode, status, eventId } = await receive(bodyOf(request));
-    deps.metrics.deliveries.inc({ status });
+    deps.metrics.counter('deliveries_total').inc({ status });
     deps.health?.set('inbox', { isHealthy: true });
     deps.alerts?.resolve('inbox/unwritable');
     reply.raw.once('finish', () => deps.durablePoint?.('D3'));
@@ -158,7 +167,8 @@ function addDeliveries(
   // The hook has found the door already.
   app.route({ method: [...METHODS], url: '/*', handler: deliver });
   app.addHook('onResponse', async (request, reply) => {
-    if (request.method !== 'GET') deps.metrics.acknowledgeSeconds.observe(reply.elapsedTime / 1_000);
+    if (request.method !== 'GET')
+      deps.metrics.histogram('acknowledge_seconds').observe(reply.elapsedTime / 1_000);
   });
   app.setErrorHandler((error, _request, reply) => answerFailure(error, reply, deps));
 }
@@ -167,10 +177,10 @@ function addDeliveries(
 function answerFailure(error: unknown, reply: FastifyReply, deps: WebhookDeps): FastifyReply {
   const statusCode = statusOf(error);
   if (statusCode !== null && statusCode < 500) {
-    deps.metrics.deliveries.inc({ status: 'rejected' });
+    deps.metrics.counter('deliveries_total').inc({ status: 'rejected' });
     return answer(reply, statusCode, { status: statusCode === 413 ? 'too large' : 'rejected' });
   }
-  deps.metrics.deliveries.inc({ status: 'unavailable' });
+  deps.metrics.counter('deliveries_total').inc({ status: 'unavailable' });
   deps.log.error({ err: error }, 'a delivery could not be kept');
   deps.health?.set('inbox', { isHealthy: false, detail: 'The inbox cannot be written.' });
   deps.alerts?.raise({

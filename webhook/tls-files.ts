@@ -11,6 +11,7 @@ import type { Settings } from '../config/settings.js';
 import { naming } from '../config/system-error.js';
 import { exists, makeFolder, replaceDurably } from '../ops/durable-files.js';
 import type { Logger } from '../ops/log.js';
+import type { Metrics } from '../ops/metrics.js';
 
 export interface TlsFiles {
   readonly certPath: string;
@@ -45,6 +46,14 @@ export async function prepareTlsFiles(
     'the endpoint uses a self-signed certificate; set BILLSYNC_WEBHOOK_TLS_CERT and BILLSYNC_WEBHOOK_TLS_KEY',
   );
   return { certPath, keyPath, isSelfSigned: true };
+}
+
+/** Until when the certificate at hand is valid, looked up once a minute. */
+export function measureCertificate({ certPath }: TlsFiles, metrics: Metrics): void {
+  const expiry = metrics.gauge('webhook_certificate_expiry_timestamp_seconds');
+  metrics.beforeRead(async () => {
+    expiry.set(Date.parse(new X509Certificate(await readFile(certPath)).validTo) / 1_000);
+  }, 60_000);
 }
 
 export async function readTlsFiles(files: TlsFiles): Promise<{ cert: Buffer; key: Buffer }> {

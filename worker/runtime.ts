@@ -2,6 +2,8 @@
 
 import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import type { Metrics } from '../ops/metrics.js';
+import { temporalMetrics } from './temporal-metrics.js';
 
 let isInstalled = false;
 
@@ -9,14 +11,17 @@ let isInstalled = false;
  * To be called before the first worker or native connection. Signals stay ours: a runtime that listens for SIGTERM
  * would stop workers before the endpoint has drained, and without workers it would ignore the signal altogether.
  */
-export function installRuntime(log: Logger): void {
+export function installRuntime(log: Logger, metrics?: Metrics): void {
   if (isInstalled) return;
   isInstalled = true;
   Runtime.install({
     shutdownSignals: [],
     logger: temporalLogger(log),
     // The native part would write to stderr by itself, past our log's format and its cleaning.
-    telemetryOptions: { logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN' }) } },
+    telemetryOptions: {
+      logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN' }) },
+      ...(metrics === undefined ? {} : { metrics: { buffer: temporalMetrics(metrics) } }),
+    },
   });
 }
 

@@ -24,6 +24,7 @@ import type { SetAside } from '../warehouse/opening.js';
 import { startPublisher } from '../warehouse/publish/publisher.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { QueueNames } from './create-workers.js';
+import { measureContents } from './measure-contents.js';
 import { openOrRebuild } from './open-or-rebuild.js';
 import { pollTemporal } from './poll-temporal.js';
 import { publishedPath } from './published-path.js';
@@ -74,7 +75,7 @@ const ENDS_AFTER_MS = 250;
 /** @throws WarehouseLockedError and whatever else keeps the warehouse or archive from opening; never for Temporal */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { settings, log, metrics, health } = options;
-  installRuntime(log);
+  installRuntime(log, metrics);
   const closers: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     // Newest first: polling, then publisher, then what they write to.
@@ -109,9 +110,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     });
     closers.push(() => warehouse.close());
     health.set('warehouse', { isHealthy: true });
-    const publisher = startPublisher(watchedWarehouse(warehouse, { health, alerts }), { log, metrics });
+    const contents = measureContents({ metrics, quarantine, publishedPath: publishedPath(settings) });
+    const publisher = startPublisher(watchedWarehouse(warehouse, { health, alerts }), {
+      ...{ log, metrics },
+      onPublished: () => contents.published(),
+    });
     closers.push(() => publisher.close());
-    const service = watchedService(createBillingService({ settings, archive, log }), { health });
+    const service = watchedService(createBillingService({ settings, archive, log, metrics }), { health });
     closers.push(() => service.close());
 
     const queues = options.queues ?? taskQueues(settings.environment);

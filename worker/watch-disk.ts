@@ -19,11 +19,13 @@ const MIB = 1024 ** 2;
 
 export function watchDisk(options: WatchDiskOptions): { close(): void } {
   const { dataDir, health, alerts, metrics, everyMs = 2_000 } = options;
-  const gauge = metrics.gauge('disk_free_bytes', 'Room on the disk of the data folder.');
+  const freeBytes = metrics.gauge('disk_free_bytes');
+  const sizeBytes = metrics.gauge('disk_size_bytes');
   async function look(): Promise<void> {
-    const { bavail, bsize } = await statfs(dataDir);
+    const { bavail, blocks, bsize } = await statfs(dataDir);
     const free = bavail * bsize;
-    gauge.set(free);
+    freeBytes.set(free);
+    sizeBytes.set(blocks * bsize);
     const isHealthy = free >= LEAST_FREE_BYTES;
     if (isHealthy) {
       health.set('disk', { isHealthy });

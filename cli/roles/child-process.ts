@@ -55,9 +55,7 @@ export function wordsOf(role: ChildRole, { dataDir }: Pick<Settings, 'dataDir'>)
 
 export function startProcess({ role, settings, context }: UpProcessOptions): UpProcess {
   const { log, alerts } = context;
-  const restarts = context.metrics.counter('process_restarts_total', 'Processes of up started again.', [
-    'process',
-  ]);
+  const restarts = context.metrics.counter('process_restarts_total');
   const started = deferred<void>();
   const polling = deferred<void>();
   const closing = new AbortController();

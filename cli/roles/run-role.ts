@@ -13,6 +13,7 @@ import { startTracing } from '../../temporal/tracing.js';
 import { checkEnvironment } from '../environment-check.js';
 import { EXIT, printError } from '../errors.js';
 import { contextOf } from '../verb.js';
+import { version } from '../version.js';
 import { takeOverSignals } from './early-signal.js';
 import { writeRunFile } from './run-file.js';
 
@@ -104,6 +105,7 @@ export function createRoleContext(
 ): RoleContext {
   const { settings, role, log } = base;
   const metrics = createMetrics(role);
+  metrics.gauge('build_info').set({ version: version() }, 1);
   const memory = join(settings.dataDir, 'run', `alerts-${role}.json`);
   const alerts = createAlerts({ settings, log, metrics, memory, scrub: createScrub(settings) });
   return { ...base, metrics, health: createHealth(), alerts };

@@ -9,6 +9,7 @@ import type { Settings } from '../../config/settings.js';
 import { openInbox } from '../../inbox/inbox.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import type { Logger } from '../../ops/log.js';
+import type { Metrics } from '../../ops/metrics.js';
 import { openTemporalLink, pause } from '../../temporal/connect.js';
 import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { claimDataFolder } from '../../warehouse/data-folder.js';
@@ -25,7 +26,7 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     parts.add('archive', () => archive.close());
     const inbox = await openInbox(join(settings.dataDir, 'inbox'));
     const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
-    const partner = learnPartner({ settings, archive, log, stopping });
+    const partner = learnPartner({ settings, archive, log, metrics, stopping });
     parts.add('billing service', () => partner.close());
     const temporal = openTemporalLink(settings, { log });
     parts.add('temporal', () => temporal.close());
@@ -63,16 +64,17 @@ interface PartnerQuestion {
   readonly settings: Settings;
   readonly archive: Archive;
   readonly log: Logger;
+  readonly metrics: Metrics;
   readonly stopping: AbortSignal;
 }
 
 /** Asks for a token until one tells whose account this is; until then deliveries are kept and judged later. */
-function learnPartner({ settings, archive, log, stopping }: PartnerQuestion) {
+function learnPartner({ settings, archive, log, metrics, stopping }: PartnerQuestion) {
   if (settings.partnerId !== null || !hasService(settings)) {
     const configured = settings.partnerId === null ? [] : [settings.partnerId];
     return { ids: () => configured, close: async () => {} };
   }
-  const service = createBillingService({ settings, archive, log });
+  const service = createBillingService({ settings, archive, log, metrics });
   // Also when the role is not asked to stop but cannot start: its port is taken, say.
   const closing = new AbortController();
   const until = AbortSignal.any([stopping, closing.signal]);

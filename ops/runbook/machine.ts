@@ -96,4 +96,23 @@ export const MACHINE = {
     ],
     proof: '`billsync_process_restarts_total` stands still and `/readyz` answers 200.',
   },
+  down: {
+    severity: 'critical',
+    meaning:
+      'Prometheus gets no answer from the admin port: billsync does not run, or it cannot be reached. Without the endpoint events are being lost.',
+    firstLook: [
+      'whether it runs: its supervisor’s status, `billsync doctor`',
+      'whether the admin port listens where Prometheus asks (`BILLSYNC_ADMIN_HOST`, `BILLSYNC_ADMIN_PORT`)',
+    ],
+    cure: ['Start it. It takes up what it left; afterwards `billsync report gaps`.'],
+    proof: '`/livez` answers 200 and `up{job="billsync"}` is 1.',
+  },
+  component: {
+    severity: 'critical',
+    each: 'component',
+    meaning: 'A component has not been well for two minutes. Most have an alert of their own that says more.',
+    firstLook: ['the page `/health`: which, since when, why', '`billsync alerts list`'],
+    cure: ['As the alert of that component says; `billsync doctor` tries each connection for real.'],
+    proof: '`/readyz` answers 200 and `billsync_component_up` is 1 for all.',
+  },
 } as const satisfies Record<string, RunbookEntry>;

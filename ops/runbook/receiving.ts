@@ -19,6 +19,20 @@ export const RECEIVING = {
     proof:
       '`billsync doctor` says that the endpoint answers; `billsync sandbox test-event` or a test event of the service is answered 200.',
   },
+  'endpoint/certificate': {
+    severity: 'warning',
+    meaning:
+      'The certificate of the endpoint ends within two weeks. After that the billing service refuses to deliver, and events are lost.',
+    firstLook: [
+      '`billsync doctor` (endpoint): until when it is valid',
+      'who renews it: certbot, the reverse proxy, a person',
+    ],
+    cure: [
+      'Put the new pair at `BILLSYNC_WEBHOOK_TLS_CERT` and `BILLSYNC_WEBHOOK_TLS_KEY`; it is taken up within a second, without a restart.',
+      'The self-signed one is made anew by a restart; have the service trust it.',
+    ],
+    proof: '`billsync_webhook_certificate_expiry_timestamp_seconds` lies months ahead.',
+  },
   'inbox/unwritable': {
     severity: 'critical',
     meaning:

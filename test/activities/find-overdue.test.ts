@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { createWarehouseActivities } from '../../activities/create-activities.js';
 import type { WarehouseDependencies } from '../../activities/dependencies.js';
 import type { FindOverdueResult } from '../../activities/find-overdue.js';
+import { createMetrics } from '../../ops/metrics.js';
 import { aWarehouse, type TestWarehouse } from '../warehouse/support.js';
 
 const HOUR = 3_600_000;
@@ -44,7 +45,7 @@ function activities(recheckLoadedDays = 60) {
       warehouse: t.warehouse,
       settings,
       service: { partnerIds: () => [] },
-      metrics: { gauge: () => ({}) },
+      metrics: createMetrics('worker'),
     },
   } as unknown as WarehouseDependencies);
 }

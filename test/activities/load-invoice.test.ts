@@ -7,6 +7,7 @@ import type { WarehouseDependencies } from '../../activities/dependencies.js';
 import { type LoadInvoiceResult, loadInvoice } from '../../activities/load-invoice.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import type { Alert } from '../../ops/alerts.js';
+import { createMetrics } from '../../ops/metrics.js';
 import { aCsv, anEvent, archiveCsv, aWarehouse, INVOICE, type TestWarehouse } from '../warehouse/support.js';
 
 let t: TestWarehouse;
@@ -23,7 +24,8 @@ test('tells of a file that another hash and size were announced for, by whatever
     raise: (alert: Alert) => void raised.set(alert.key, alert),
     resolve: (key: string) => void raised.delete(key),
   };
-  const deps = { warehouse, archive, quarantine, alerts, log, now: () => new Date() };
+  const metrics = createMetrics('worker');
+  const deps = { warehouse, archive, quarantine, alerts, metrics, log, now: () => new Date() };
   const activity = loadInvoice(deps as unknown as WarehouseDependencies);
   const load = async (bytes: Buffer): Promise<LoadInvoiceResult> => {
     const { sha256 } = await archiveCsv(t, bytes);
@@ -34,6 +36,9 @@ test('tells of a file that another hash and size were announced for, by whatever
   await t.record([anEvent('invoice_finalized', { fileHashSha256: 'a'.repeat(64), fileSizeBytes: 10 })]);
   expect(await load(aCsv())).toMatchObject({ outcome: 'loaded' });
   expect(logged).toMatchObject([[{ invoiceId: INVOICE, version: 1, shipments: 1 }, 'invoice loaded']]);
+  const counted = await metrics.text();
+  expect(counted).toContain('billsync_loads_total{outcome="loaded",role="worker"} 1');
+  expect(counted).toMatch(/^billsync_loaded_rows_total\{role="worker"\} 1$/m);
   const { detail } = raised.get(`announcement/${INVOICE}`) ?? {};
   expect(detail).toContain(`hash ${'a'.repeat(64)} announced`);
   expect(detail).toContain(`size 10 announced, ${aCsv().length} came`);

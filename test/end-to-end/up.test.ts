@@ -8,6 +8,7 @@ import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync 
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { METRICS } from '../../ops/metric-definitions.js';
 import { processesNaming } from '../../temporal/processes.js';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
 import { serviceSettings } from '../support/foreign-service/service-settings.js';
@@ -17,6 +18,7 @@ import { askJson, billedSums, reportedSums } from '../support/invariants/reporte
 import { billsync, eventually, type RunningRole, startRole } from '../support/processes/billsync.js';
 import { freePort } from '../support/processes/free-port.js';
 import { runCommand } from '../support/processes/run-command.js';
+import { promtool } from '../support/tools/promtool.js';
 
 const PASSWORD = 'p:a+s/s=wörd';
 const folder = mkdtempSync(join(tmpdir(), 'billsync-up-'));
@@ -146,6 +148,24 @@ describe('billsync up', () => {
     expect(doctor.stdout).not.toMatch(/✗/);
     expect(doctor.exitCode).toBe(0);
   }, 90_000);
+
+  test('serves every metric that is documented and no other, by the conventions of Prometheus', async () => {
+    const metrics = await (await fetch(new URL('/metrics', up.addresses.dashboard))).text();
+    const served = new Set([...metrics.matchAll(/^# TYPE billsync_(\S+)/gm)].map(([, name = '']) => name));
+    expect([...served].sort()).toEqual(Object.keys(METRICS).sort());
+    expect(metrics).toMatch(/^billsync_invoices\{state="loaded",role="worker"\} 4$/m);
+    expect(metrics).toMatch(/^billsync_shipments\{role="worker"\} 160$/m);
+    expect(metrics).toMatch(
+      /^billsync_service_calls_total\{endpoint="token",answer="200",role="worker"\} [1-9]/m,
+    );
+    expect(metrics).toMatch(/^billsync_component_up\{component="endpoint",role="worker"\} 1$/m);
+    expect(metrics).toMatch(
+      /^temporal_activity_execution_latency_seconds_count\{.*activity_type="loadInvoice"/m,
+    );
+    const ours = metrics.split(/^(?=# HELP )/m).filter((metric) => metric.startsWith('# HELP billsync_'));
+    const { exitCode, said } = await promtool(['check', 'metrics'], { input: `${ours.join('').trim()}\n` });
+    expect([exitCode, said]).toEqual([0, '']);
+  });
 
   test('fetches an invoice that no event told of', async () => {
     const silent = await service.createInvoice({ tenant: 'Plain', rows: 7 });

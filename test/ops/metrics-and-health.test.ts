@@ -7,15 +7,32 @@ import { createMetrics } from '../../ops/metrics.js';
 describe('metrics', () => {
   test('are labelled with their role, and one name is made once', async () => {
     const metrics = createMetrics('worker');
-    metrics.deliveries.inc({ status: 'accepted' });
-    expect(metrics.counter('loads_total', 'Loads.')).toBe(metrics.counter('loads_total', 'Loads.'));
-    metrics.counter('loads_total', 'Loads.').inc(2);
-    metrics.histogram('load_seconds', 'Loads.', { buckets: [1] }).observe(0.5);
+    metrics.counter('deliveries_total').inc({ status: 'accepted' });
+    expect(metrics.counter('loads_total')).toBe(metrics.counter('loads_total'));
+    metrics.counter('loads_total').inc({ outcome: 'loaded' }, 2);
+    metrics.histogram('load_seconds').observe(0.5);
     const text = await metrics.text();
     expect(text).toContain('billsync_deliveries_total{status="accepted",role="worker"} 1');
-    expect(text).toContain('billsync_loads_total{role="worker"} 2');
+    expect(text).toContain('billsync_loads_total{outcome="loaded",role="worker"} 2');
     expect(text).toContain('billsync_load_seconds_bucket{le="1",role="worker"} 1');
+    metrics.gauge('last_load_timestamp_seconds');
+    expect(await metrics.text()).not.toMatch(/^billsync_last_load_timestamp_seconds/m);
     expect(await createMetrics('webhook').text()).not.toContain('billsync_loads_total');
+  });
+
+  test('are measured anew before they are read, at most as often as told, and a measure that fails hurts nobody', async () => {
+    const metrics = createMetrics('worker');
+    let often = 0;
+    let seldom = 0;
+    metrics.beforeRead(() => metrics.gauge('inbox_backlog').set(++often));
+    metrics.beforeRead(() => metrics.gauge('shipments').set(++seldom), 60_000);
+    metrics.beforeRead(async () => {
+      throw new Error('The file is being replaced.');
+    });
+    await metrics.text();
+    const text = await metrics.text();
+    expect(text).toContain('billsync_inbox_backlog{role="worker"} 2');
+    expect(text).toContain('billsync_shipments{role="worker"} 1');
   });
 });
 

@@ -37,11 +37,14 @@ const COMPLAIN_EVERY_MS = 60_000;
 /** Starts at once and publishes until it is closed; a failure is tried again and shows in the metrics. */
 export function startPublisher(warehouse: PublishedWarehouse, options: PublisherOptions): Publisher {
   const { log, quietMs = 400, longestMs = 4_000, ingestEveryMs = 1_000 } = options;
-  const age = options.metrics?.gauge('publication_sequence', 'Sequence of the copy that readers see.');
-  const seconds = options.metrics?.histogram(
-    'publication_seconds',
-    'What a publication took, writers paused or not.',
-  );
+  const { metrics } = options;
+  const sequence = metrics?.gauge('publication_sequence');
+  const madeAt = metrics?.gauge('publication_timestamp_seconds');
+  const seconds = metrics?.histogram('publication_seconds');
+  const failed = metrics?.counter('publication_failures_total');
+  const pending = metrics?.gauge('publication_pending_seconds');
+  let unseenSince: number | null = null;
+  metrics?.beforeRead(() => pending?.set(unseenSince === null ? 0 : (Date.now() - unseenSince) / 1_000));
   let firstChange: number | null = null;
   let earliest = 0;
   let failures = 0;
@@ -74,12 +77,15 @@ export function startPublisher(warehouse: PublishedWarehouse, options: Publisher
       const took = performance.now() - began;
       failures = 0;
       earliest = Date.now() + Math.min(took * LEAST_PAUSE_FACTOR, longestMs);
-      age?.set(publication.sequence);
+      if (firstChange === null) unseenSince = null;
+      sequence?.set(publication.sequence);
+      madeAt?.set(Date.parse(publication.publishedAt) / 1_000);
       seconds?.observe(took / 1000);
       log.debug({ sequence: publication.sequence, tookMs: Math.round(took) }, 'published');
       options.onPublished?.(publication);
     } catch (error) {
       failures += 1;
+      failed?.inc();
       firstChange = Date.now();
       earliest = Date.now() + Math.min(1_000 * 2 ** failures, LONGEST_RETRY_MS);
       log.error({ err: error, failures }, 'readers keep the previous copy, publishing failed');
@@ -88,6 +94,7 @@ export function startPublisher(warehouse: PublishedWarehouse, options: Publisher
 
   const changed = (): void => {
     firstChange ??= Date.now();
+    unseenSince ??= firstChange;
     plan();
   };
   warehouse.onChange(changed);

@@ -2,7 +2,7 @@
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -29,6 +29,31 @@ export function keepNodeTool(tool: KeptTool): Promise<string> {
   return keep(tool, 'npm and its registry', (draft) =>
     run('npm', [...npm, '--prefix', draft, ...tool.packages], { timeout: 300_000 }),
   );
+}
+
+/**
+ * From Debian's packages, without root: a folder with the package's files. The lists are this tool's own where the machine
+ * has none.
+ *
+ * @throws Error there is no apt-get, or the package cannot be had
+ */
+export function keepDebianTool(tool: KeptTool): Promise<string> {
+  return keep(tool, 'apt-get with dpkg and the packages of Debian', async (draft) => {
+    const apt = (args: readonly string[], options: readonly string[] = []) =>
+      run('apt-get', [...options, ...args], { cwd: draft, timeout: 300_000 });
+    await apt(['download', ...tool.packages]).catch(async () => {
+      const lists = join(draft, 'lists');
+      await mkdir(join(lists, 'partial'), { recursive: true });
+      const own = ['-o', `Dir::State::lists=${lists}`, '-o', `Dir::Cache=${draft}`];
+      await apt(['update'], own);
+      await apt(['download', ...tool.packages], own);
+      await rm(lists, { recursive: true });
+    });
+    for (const file of (await readdir(draft)).filter((name) => name.endsWith('.deb'))) {
+      await run('dpkg', ['-x', file, '.'], { cwd: draft });
+      await rm(join(draft, file));
+    }
+  });
 }
 
 /** Whole or not at all; of several that install it at the same time the first one's stays. */
