@@ -7,24 +7,24 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Those of twenty seconds and more on two cores at rest, the longest first. */
 const LONG = [
-  'end-to-end/up',
-  'dashboard/in-the-browser',
-  'warehouse/lake/lake',
-  'reports/filters',
-  'workflows/backfill',
-  'security/any-hostile-sequence',
-  'dashboard/server',
-  'end-to-end/recovery',
-  'worker/quirks',
-  'worker/worker',
-  'archive/s3-commands',
-  'package',
-  'docs/commands',
-  'warehouse/load/corpus',
-  'warehouse/load/tolerate',
-  'warehouse/load/chunks',
-  'workflows/confirm-void',
-  'sandbox/page',
+  'test/end-to-end/up.test.ts',
+  'test/dashboard/in-the-browser.test.ts',
+  'test/warehouse/lake/lake.test.ts',
+  'test/reports/filters.test.ts',
+  'test/workflows/backfill.test.ts',
+  'test/security/any-hostile-sequence.test.ts',
+  'test/dashboard/server.test.ts',
+  'test/end-to-end/recovery.test.ts',
+  'test/worker/quirks.test.ts',
+  'test/worker/worker.test.ts',
+  'test/archive/s3-commands.test.ts',
+  'test/package.test.ts',
+  'test/docs/commands.test.ts',
+  'test/warehouse/load/corpus.test.ts',
+  'test/warehouse/load/tolerate.test.ts',
+  'test/warehouse/load/chunks.test.ts',
+  'test/workflows/confirm-void.test.ts',
+  'test/sandbox/page.test.ts',
 ];
 
 export class LongestFirst extends BaseSequencer {
@@ -36,6 +36,6 @@ export class LongestFirst extends BaseSequencer {
 }
 
 function placeOf({ moduleId }: TestSpecification): number {
-  const place = LONG.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+  const place = LONG.findIndex((name) => moduleId.endsWith(`/${name}`));
   return place === -1 ? LONG.length : place;
 }
