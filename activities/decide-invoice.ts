@@ -4,6 +4,7 @@ import type { Decided, Decision } from '../warehouse/warehouse.js';
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 import { attentionKey } from './park-invoice.js';
+import { voidedAfterLoadKey } from './void-invoice.js';
 
 export function decideInvoice({ warehouse, alerts, log }: WarehouseDependencies) {
   return (decision: Decision): Promise<Decided> =>
@@ -12,7 +13,11 @@ export function decideInvoice({ warehouse, alerts, log }: WarehouseDependencies)
       if (decided.outcome === 'done' && !decision.isDryRun) {
         const { kind, invoiceId, by, reason } = decision;
         log.info({ invoiceId, by, reason }, `a person decided: ${kind}`);
-        if (kind === 'restore') alerts.resolve(attentionKey(invoiceId));
+        if (kind === 'restore') {
+          alerts.resolve(attentionKey(invoiceId));
+          // It counts again, as whoever was given figures with it believes.
+          alerts.resolve(voidedAfterLoadKey(invoiceId));
+        }
       }
       return decided;
     });

@@ -5,7 +5,7 @@ import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 import { attentionKey } from './park-invoice.js';
 
-/** Of the alert; loading the invoice again takes it back. */
+/** Of the alert; what makes the invoice count again takes it back, or a person who has seen it. */
 export function voidedAfterLoadKey(invoiceId: string): AlertKey {
   return `voided-after-load/${invoiceId}`;
 }

@@ -4,19 +4,17 @@
  * An alert must never be the reason why something else fails: nothing here throws or makes its caller wait.
  */
 
-import { readFileSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import { request } from 'undici';
-import { z } from 'zod';
 import { durationMs } from '../config/duration.js';
 import type { Settings } from '../config/settings.js';
 import type { Notice } from './alert-channels/channel.js';
 import { openChannels } from './alert-channels/channels.js';
+import { type DecisionsOnAlert, isHushed, readAlertDecisions } from './alert-decisions.js';
 import type { Logger } from './log.js';
 import type { Metrics } from './metrics.js';
-import { replaceFile } from './replace-file.js';
-import { type AlertKey, type AlertName, alertNameOf, anchorOf, RUNBOOK } from './runbook/runbook.js';
+import { isOver, recalled, remember, type Said } from './open-alerts.js';
+import { type AlertKey, alertNameOf, anchorOf, RUNBOOK } from './runbook/runbook.js';
 
 export interface Alert {
   readonly key: AlertKey;
@@ -35,20 +33,9 @@ export interface Alerts {
   close(): Promise<void>;
 }
 
-interface Said {
-  readonly alert: Alert;
-  /** When it was said last. */
-  readonly atMs: number;
-  /** When it began; missing in what an older version remembered. */
-  readonly sinceMs?: number;
-  /** How often it was raised since and not said. */
-  unsaid: number;
-}
-
+const NOTHING_DECIDED: DecisionsOnAlert = { acknowledged: null, quieted: null };
 const SEND_TIMEOUT_MS = 10_000;
 const TRIES = 3;
-/** The newest are remembered across restarts. */
-const MOST_REMEMBERED = 2_000;
 
 /** @param deps.scrub takes secrets out of what leaves the process (ops/scrub.ts) */
 export function createAlerts(deps: {
@@ -69,7 +56,9 @@ export function createAlerts(deps: {
   const quietMs = durationMs(settings.alerts.quietWindow);
   const { memory } = deps;
   const channels = openChannels({ settings, post });
-  const said = new Map<string, Said>(memory === undefined ? [] : recalled(memory));
+  const said = new Map<string, Said>(memory === undefined ? [] : recalledOr(memory, log));
+  const decisions = memory === undefined ? null : readAlertDecisions(dirname(memory));
+  let isToRemember = false;
   let tail: Promise<void> = Promise.resolve();
   const raised = deps.metrics?.counter('alerts_total');
   const open = deps.metrics?.gauge('alerts_open');
@@ -77,14 +66,30 @@ export function createAlerts(deps: {
 
   function raise(alert: Alert): void {
     const atMs = now().getTime();
-    const before = said.get(alert.key);
-    if (before !== undefined && atMs - before.atMs < quietMs) {
+    const decided = decisionsOn(alert.key);
+    const known = said.get(alert.key);
+    // A notice that somebody has seen is over; this is another.
+    const before = known !== undefined && isOver(known, decided) ? undefined : known;
+    const sinceMs = before?.sinceMs ?? before?.atMs ?? atMs;
+    const isHushedNow = isHushed(decided, sinceMs, atMs);
+    if (before !== undefined && (isHushedNow || atMs - before.atMs < quietMs)) {
       before.unsaid += 1;
       return;
     }
-    said.set(alert.key, { alert, atMs, sinceMs: before?.sinceMs ?? atMs, unsaid: 0 });
+    said.set(alert.key, { alert, atMs, sinceMs, unsaid: 0 });
     count(alert.key);
-    say('raised', alert, before?.unsaid ?? 0);
+    if (isHushedNow) rememberSoon();
+    else say('raised', alert, before?.unsaid ?? 0);
+  }
+
+  /** What cannot be read must not keep an alert from being said. */
+  function decisionsOn(key: string): DecisionsOnAlert {
+    try {
+      return decisions?.on(key) ?? NOTHING_DECIDED;
+    } catch (error) {
+      log.warn({ err: error }, 'what was decided on alerts cannot be read');
+      return NOTHING_DECIDED;
+    }
   }
 
   function resolve(key: AlertKey): void {
@@ -114,10 +119,29 @@ export function createAlerts(deps: {
       runbook: runbookOf(alert.key, settings.alerts.runbookUrl ?? null),
     };
     raised?.inc({ state });
-    if (memory !== undefined) tail = tail.then(() => remember(memory, said)).catch(() => undefined);
+    rememberSoon();
     log[state === 'raised' ? 'warn' : 'info']({ alert: notice }, `alert ${state}: ${notice.title}`);
     // One after the other, so that a resolved notice never overtakes its alert.
     tail = tail.then(() => deliver(notice)).catch((error: unknown) => complain(notice, error));
+  }
+
+  /** Once for all that are said before it comes to that. */
+  function rememberSoon(): void {
+    if (memory === undefined || isToRemember) return;
+    isToRemember = true;
+    tail = tail.then(() => {
+      isToRemember = false;
+      try {
+        for (const [key, known] of said) {
+          if (!isOver(known, decisionsOn(key))) continue;
+          said.delete(key);
+          count(key);
+        }
+        remember(memory, said);
+      } catch (error) {
+        log.error({ err: error }, 'the open alerts could not be kept: pages and commands may not list them');
+      }
+    });
   }
 
   async function deliver(notice: Notice): Promise<void> {
@@ -156,61 +180,18 @@ export function createAlerts(deps: {
   return { raise, resolve, close: () => tail };
 }
 
-/** What an earlier life of the process had said; nothing of what makes no sense. */
-function recalled(path: string): [string, Said][] {
-  try {
-    const lines: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    return (Array.isArray(lines) ? lines : []).flatMap((line): [string, Said][] => {
-      const said = Remembered.safeParse(line);
-      return said.success ? [[said.data.alert.key, said.data as unknown as Said]] : [];
-    });
-  } catch {
-    return [];
-  }
-}
-
-/** An alert that was raised and is not over. */
-export interface OpenAlert {
-  readonly key: string;
-  readonly title: string;
-  /** What was tried, what to do. */
-  readonly detail: string;
-  /** ISO 8601 UTC. */
-  readonly since: string;
-  /** Which process said it. */
-  readonly role: string;
-  /** Its page in the runbook; null for one that an older version remembered. */
-  readonly name: AlertName | null;
-}
-
-/** What the processes of a data folder have said and not taken back, newest first. @param folder `run` of the data folder */
-export async function openAlerts(folder: string): Promise<readonly OpenAlert[]> {
-  const names = await readdir(folder).catch(() => []);
-  const found = names.flatMap((name) => {
-    const role = /^alerts-(.+)\.json$/.exec(name)?.[1];
-    if (role === undefined) return [];
-    return recalled(join(folder, name)).map(([key, { alert, atMs, sinceMs = atMs }]) => ({
-      ...{ key, title: alert.title, detail: alert.detail ?? '', role, name: alertNameOf(key) },
-      since: new Date(sinceMs).toISOString(),
-    }));
-  });
-  return found.sort((one, other) => (one.since < other.since ? 1 : -1));
-}
-
 /** Where it stands what to do: an address, or the command that shows it where none is set. */
 function runbookOf(key: string, url: string | null): string {
   const name = alertNameOf(key) ?? key;
   return url === null ? `billsync alerts explain ${name}` : `${url.replace(/#$/, '')}#${anchorOf(name)}`;
 }
 
-const Remembered = z.object({
-  alert: z.object({ key: z.string(), title: z.string(), detail: z.string().optional() }),
-  atMs: z.number(),
-  sinceMs: z.number().optional(),
-  unsaid: z.number(),
-});
-
-async function remember(path: string, said: ReadonlyMap<string, Said>): Promise<void> {
-  const lines = [...said.values()].slice(-MOST_REMEMBERED);
-  replaceFile(path, `${JSON.stringify(lines)}\n`);
+/** Without what an earlier life had said an alert may be repeated, which is better than no start. */
+function recalledOr(memory: string, log: Logger): [string, Said][] {
+  try {
+    return recalled(memory);
+  } catch (error) {
+    log.warn({ err: error }, 'what was said before cannot be read; alerts may be repeated');
+    return [];
+  }
 }

@@ -38,10 +38,11 @@ export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Ware
     const { events, loads, movedAside, losses } = await rebuildWarehouse({ ...opening, acceptLoss: true });
     log.warn({ events, loads, movedAside }, 'the warehouse was made again; the damaged file lies aside');
     warehouse = await openWarehouse(opening);
-    if (losses.length === 0) alerts.resolve('warehouse');
-    else tellOfLosses(options, { losses, movedAside });
+    if (losses.length > 0) tellOfLosses(options, { losses, movedAside });
   }
   isOpen = true;
+  // Also what an earlier life of this process ended with.
+  alerts.resolve('warehouse');
   return warehouse;
 }
 
@@ -56,7 +57,8 @@ function tellOfLosses(
   const [first] = losses;
   const what = first?.invoiceId == null ? '' : `invoice ${first.invoiceId}: `;
   const detail = `${losses.length} losses, the first: ${what}${first?.why}. Put the archive back from its backup, then \`billsync rebuild\`. The damaged file lies at ${movedAside}.`;
-  alerts.raise({ key: 'warehouse', title: 'The warehouse was made again, but not all of it', detail });
+  const title = 'The warehouse was made again, but not all of it';
+  alerts.raise({ key: 'warehouse/losses', title, detail });
 }
 
 const LOSSES_LOGGED = 200;

@@ -1,34 +1,49 @@
 /** `billsync alerts`: what is wrong now, and what to do about it. */
 
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import type { Command } from 'commander';
-import { type OpenAlert, openAlerts } from '../../ops/alerts.js';
+import { type Command, InvalidArgumentError } from 'commander';
+import { durationMs } from '../../config/duration.js';
+import { readDuration } from '../../config/setting-values.js';
+import type { Settings } from '../../config/settings.js';
+import { type AlertDecision, decideOnAlerts } from '../../ops/alert-decisions.js';
+import { type OpenAlert, openAlerts } from '../../ops/open-alerts.js';
 import { ALERT_NAMES, alertNameOf, RUNBOOK } from '../../ops/runbook/runbook.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
 import type { Column } from '../terminal/render-table.js';
+import { printable } from '../terminal/terminal-text.js';
 import { contextOf, group, outputOf, verb, withJson } from '../verb.js';
 
 export function alertsCommand(): Command {
   return group('alerts', 'Alerts that are not over, and what to do about them.', [
     listCommand(),
     explainCommand(),
+    acknowledgeCommand(),
+    quietCommand(),
   ]);
 }
 
 function listCommand(): Command {
   const command = verb(
     'list',
-    'Lists the alerts that are not over, newest first. Exit code 1 when there are any besides those that only tell something.',
+    'Lists the alerts that are not over, newest first. Exit code 1 when there are any besides those that only tell something and those that somebody has acknowledged.',
     'billsync alerts list --json',
   );
   return withJson(command, { ndjson: true }).action(async (_flags: unknown, command: Command) => {
     const { settings, output } = contextOf(command);
-    await checkEnvironment(settings);
-    const alerts = (await openAlerts(join(settings.dataDir, 'run'))).map(asJson);
+    const alerts = (await openOf(settings)).map(asJson);
     output.rows(alerts, COLUMNS, { empty: 'No alert is open.' });
-    if (alerts.some(({ severity }) => severity !== 'info')) process.exitCode = EXIT.checkFailed;
+    const isWaiting = alerts.some(
+      ({ severity, acknowledged_at }) => severity !== 'info' && acknowledged_at === null,
+    );
+    if (isWaiting) process.exitCode = EXIT.checkFailed;
   });
+}
+
+async function openOf(settings: Settings): Promise<readonly OpenAlert[]> {
+  await checkEnvironment(settings);
+  return openAlerts(runFolder(settings));
 }
 
 function explainCommand(): Command {
@@ -64,8 +79,95 @@ function listed(lines: readonly string[]): string {
   return lines.map((line) => `- ${line}`).join('\n');
 }
 
-function asJson({ key, title, detail, since, role, name }: OpenAlert) {
-  return { since, severity: name === null ? null : RUNBOOK[name].severity, key, title, detail, role, name };
+interface WriteFlags {
+  readonly all?: boolean;
+  readonly note: string;
+  readonly dryRun?: boolean;
+}
+
+function acknowledgeCommand(): Command {
+  const command = verb(
+    'acknowledge [key...]',
+    'Says that somebody takes care: the alert is not repeated until it is over. One that tells of something that ' +
+      'happened, which nothing undoes (a void after the load), is over with it.',
+    'billsync alerts acknowledge disk/full --note "a larger one is ordered"',
+  );
+  return withWriteFlags(command).action(
+    async (keys: readonly string[], flags: WriteFlags, command: Command) => {
+      await decide(command, { keys, flags, kind: 'acknowledged', until: null, done: 'Acknowledged' });
+    },
+  );
+}
+
+function quietCommand(): Command {
+  const command = verb(
+    'quiet [key...]',
+    'Keeps alerts from being said for a while; they stay on the list. `--for 0s` ends it.',
+    'billsync alerts quiet temporal/away --for 2h --note "it moves to another machine"',
+  ).requiredOption('--for <duration>', 'how long, such as 30m, 8h or 7d', duration);
+  return withWriteFlags(command).action(
+    async (keys: readonly string[], flags: WriteFlags & { readonly for: number }, command: Command) => {
+      const until = new Date(Date.now() + flags.for).toISOString();
+      await decide(command, { keys, flags, kind: 'quieted', until, done: `Quiet until ${until}` });
+    },
+  );
+}
+
+function withWriteFlags(command: Command): Command {
+  return command
+    .option('--all', 'all that are open')
+    .option('--note <text>', 'why, for whoever looks next', '')
+    .option('--dry-run', 'say which alerts it would be');
+}
+
+interface Wish extends Pick<AlertDecision, 'kind' | 'until'> {
+  readonly keys: readonly string[];
+  readonly flags: WriteFlags;
+  readonly done: string;
+}
+
+async function decide(command: Command, { keys, flags, done, kind, until }: Wish): Promise<void> {
+  const { settings, output } = contextOf(command);
+  const hint = '`billsync alerts list` shows what is open';
+  const isAll = flags.all === true;
+  if (isAll === keys.length > 0) {
+    throw new CliError(EXIT.usage, 'name the keys of alerts, or say --all', { hint });
+  }
+  const open = new Set<string>((await openOf(settings)).map(({ key }) => key));
+  if (open.size === 0) throw new CliError(EXIT.nothingMatched, 'no alert is open');
+  const unknown = keys.find((key) => !open.has(key));
+  if (unknown !== undefined) {
+    throw new CliError(EXIT.nothingMatched, 'no alert is open by that key', { subject: unknown, hint });
+  }
+  const wanted = isAll ? [...open] : [...new Set(keys)];
+  const named = wanted.map(printable).join(', ');
+  if (flags.dryRun === true) return output.note(`Would be: ${named}.`);
+  const said = { at: new Date().toISOString(), by: userInfo().username, note: flags.note.trim() };
+  const decisions = wanted.map((key) => ({ ...said, key, kind, until }));
+  await decideOnAlerts(runFolder(settings), decisions);
+  output.note(`${done}: ${named}.`);
+}
+
+function runFolder({ dataDir }: Settings): string {
+  return join(dataDir, 'run');
+}
+
+function duration(text: string): number {
+  try {
+    return durationMs(readDuration(text));
+  } catch (error) {
+    throw new InvalidArgumentError(`It ${error instanceof Error ? error.message : String(error)}.`);
+  }
+}
+
+function asJson({ key, title, detail, since, role, name, acknowledged, quieted }: OpenAlert) {
+  return {
+    ...{ since, severity: name === null ? null : RUNBOOK[name].severity, key, title, detail, role, name },
+    acknowledged_at: acknowledged?.at ?? null,
+    acknowledged_by: acknowledged?.by ?? null,
+    note: acknowledged?.note ?? quieted?.note ?? null,
+    quiet_until: quieted?.until ?? null,
+  };
 }
 
 const COLUMNS: readonly Column<ReturnType<typeof asJson>>[] = [
@@ -74,4 +176,6 @@ const COLUMNS: readonly Column<ReturnType<typeof asJson>>[] = [
   { title: 'alert', value: ({ key }) => key },
   { title: 'what', value: ({ title }) => title },
   { title: 'detail', value: ({ detail }) => detail, canShrink: true },
+  { title: 'seen by', value: ({ acknowledged_by }) => acknowledged_by },
+  { title: 'quiet until', value: ({ quiet_until }) => quiet_until },
 ];

@@ -2,7 +2,7 @@
 
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { openAlerts } from '../../ops/alerts.js';
+import { openAlerts } from '../../ops/open-alerts.js';
 import { anchorOf } from '../../ops/runbook/runbook.js';
 import { ask, frame, type PageContext, sendPage } from '../page-context.js';
 import type { Ask } from '../published-questions.js';

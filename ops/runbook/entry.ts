@@ -11,6 +11,8 @@ export interface RunbookEntry {
   readonly severity: Severity;
   /** What follows the name in the alert's key when there is one alert for each of many: an invoice, a reason. */
   readonly each?: string;
+  /** It tells of something that happened, which nothing undoes: it is over once a person has acknowledged it (ADR 31). */
+  readonly isNotice?: true;
   /** What has happened and what it does to deliveries and figures. */
   readonly meaning: string;
   readonly firstLook: readonly string[];

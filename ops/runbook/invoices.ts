@@ -60,6 +60,7 @@ export const INVOICES = {
   'voided-after-load': {
     severity: 'info',
     each: 'invoice',
+    isNotice: true,
     meaning: 'An invoice that counted was voided; its shipments left every total.',
     firstLook: ['`billsync invoices show ID`: since when it counted'],
     cure: [
@@ -70,6 +71,7 @@ export const INVOICES = {
   report: {
     severity: 'info',
     each: 'file',
+    isNotice: true,
     meaning: 'A scheduled report was written.',
     firstLook: ['the file that is named'],
     cure: ['Nothing to do.'],

@@ -15,6 +15,18 @@ export const MACHINE = {
     ],
     proof: '`billsync verify` ends with 0.',
   },
+  'warehouse/losses': {
+    severity: 'critical',
+    isNotice: true,
+    meaning:
+      'The warehouse was made again, and the archive could not give all that was in it: invoices are missing from the figures.',
+    firstLook: ['the alert: how many losses, and the first', 'the log of the role `worker`: each of them'],
+    cure: [
+      'Put the archive back from its backup, then `billsync rebuild`.',
+      'An invoice whose id is known: `billsync backfill ID --wait`.',
+    ],
+    proof: '`billsync verify` ends with 0, and `billsync report gaps` names none of them.',
+  },
   ingest: {
     severity: 'critical',
     meaning: 'What was received does not reach the warehouse. Deliveries are kept; figures grow old.',
@@ -51,6 +63,7 @@ export const MACHINE = {
   'set-aside': {
     severity: 'warning',
     each: 'place',
+    isNotice: true,
     meaning: 'A record of the archive could not be taken in and was left out; all others were taken.',
     firstLook: ['`billsync verify`: `record-set-aside` with place and reason'],
     cure: ['Repair the record or put it back from the backup, then `billsync rebuild`.'],
@@ -58,6 +71,7 @@ export const MACHINE = {
   },
   disk: {
     severity: 'critical',
+    isNotice: true,
     meaning:
       'The disk did not keep what it was given (fsync failed). The process ends and starts clean; nothing that was acknowledged depends on it.',
     firstLook: ['`dmesg | tail`', '`df -h`', 'the storage’s own health'],

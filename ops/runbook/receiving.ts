@@ -86,6 +86,7 @@ export const RECEIVING = {
   },
   'webhook/connections': {
     severity: 'warning',
+    isNotice: true,
     meaning:
       'More connections are open than the endpoint may have; those that never showed credentials are ended. Known senders keep their share.',
     firstLook: ['the address in the alert', '`billsync_webhook_connections_ended_total` by reason'],
@@ -95,9 +96,19 @@ export const RECEIVING = {
     ],
     proof: '`rate(billsync_webhook_connections_ended_total[5m])` is 0.',
   },
+  'delivery-contradicts-itself': {
+    severity: 'warning',
+    isNotice: true,
+    meaning:
+      'A delivery has two values for one field. It was kept and neither value is used; the service is asked for what is missing.',
+    firstLook: ['`billsync events show ID`: all values', '`billsync invoices show ID`'],
+    cure: ['Tell the billing service: what it says twice today it may say wrongly tomorrow.'],
+    proof: '`billsync invoices show ID` says loaded, with the total that the service means.',
+  },
   quarantine: {
     severity: 'warning',
     each: 'reason',
+    isNotice: true,
     meaning:
       'A delivery was refused for this reason and is kept whole: an event type, version or partner that is not known, or a body that cannot be read.',
     firstLook: ['`billsync quarantine list`', '`billsync quarantine show ID`'],

@@ -26,6 +26,12 @@ export function alertNameOf(key: string): AlertName | null {
   return isAlertName(prefix) && RUNBOOK[prefix].each !== undefined ? prefix : null;
 }
 
+/** Whether nothing but a person ends it. */
+export function isNotice(key: string): boolean {
+  const name = alertNameOf(key);
+  return name !== null && RUNBOOK[name].isNotice === true;
+}
+
 export function isAlertName(text: string): text is AlertName {
   return Object.hasOwn(ENTRIES, text);
 }

@@ -59,6 +59,7 @@ export const SERVICE = {
   },
   'temporal/unencrypted': {
     severity: 'critical',
+    isNotice: true,
     meaning:
       'Something in clear text stood in Temporal and was not obeyed. billsync encrypts all it says there, so somebody else can reach it.',
     firstLook: ['who can connect to Temporal’s port: `ss -ltnp`, firewall, namespace permissions'],
@@ -67,6 +68,7 @@ export const SERVICE = {
   },
   'temporal/undecryptable': {
     severity: 'critical',
+    isNotice: true,
     meaning: 'Workflows cannot be read with the encryption keys that are set; those invoices stand still.',
     firstLook: ['`billsync config show` (encryption keys)', 'which machine or secret changed last'],
     cure: [
@@ -77,6 +79,7 @@ export const SERVICE = {
   },
   'temporal/foreign-event': {
     severity: 'critical',
+    isNotice: true,
     meaning:
       'An event reached the workflow of another invoice and was not obeyed: a copy that somebody made in Temporal.',
     firstLook: ['who can connect to Temporal’s port'],

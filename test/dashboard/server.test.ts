@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AdminPasswordMissingError } from '../../dashboard/admin-guard.js';
 import { AdminPortTakenError } from '../../dashboard/probes.js';
 import type { RunningDashboard } from '../../dashboard/server.js';
+import { decideOnAlerts } from '../../ops/alert-decisions.js';
 import { createAlerts } from '../../ops/alerts.js';
 import { createHealth } from '../../ops/health.js';
 import { createSemaphore } from '../../ops/semaphore.js';
@@ -81,10 +82,14 @@ describe('what is not well', () => {
     const runbook = await (await get('/runbook')).text();
     expect(runbook).toMatch(/<h2 id="disk-full">disk\/full<\/h2>[\s\S]*<code>df -h<\/code>/);
     expect(runbook).not.toContain('undefined');
+    const seen = { at: '2026-03-01T09:00:00Z', until: null, by: 'anna', note: 'asked them' };
+    const key = `totals/${parked.id}`;
+    await decideOnAlerts(join(fixture.folder, 'run'), [{ ...seen, kind: 'acknowledged', key }]);
+    expect(await (await get('/alerts')).text()).toContain('by anna, 2026-03-01 09:00: asked them');
     alerts.resolve('disk/full');
     await alerts.close();
     expect(await (await get('/alerts')).text()).not.toContain('nearly full');
-    await rm(memory);
+    await rm(join(fixture.folder, 'run'), { recursive: true });
   });
 });
 

@@ -1,6 +1,6 @@
 /** An alert reaches every sink once per quiet window, says when it is over, and never hurts who raised it. */
 
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,9 +8,11 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { durationMs } from '../../config/duration.js';
 import { openChannels } from '../../ops/alert-channels/channels.js';
+import { decideOnAlerts } from '../../ops/alert-decisions.js';
 import { createAlerts } from '../../ops/alerts.js';
 import { createLogger } from '../../ops/log.js';
 import { createMetrics, type Metrics } from '../../ops/metrics.js';
+import { openAlerts } from '../../ops/open-alerts.js';
 import { createScrub } from '../../ops/scrub.js';
 import { testSettings } from '../webhook/a-delivery.js';
 
@@ -137,6 +139,88 @@ describe('alerts', () => {
       expect.stringContaining('Invoice 1 needs attention'),
       expect.stringContaining('Resolved: Invoice 1 needs attention'),
     ]);
+  });
+
+  describe('what a person decides', () => {
+    const at = '2026-03-01T00:30:00.000Z';
+    const decided = { at, by: 'anna', note: 'asked the service', until: null };
+    async function aFolder() {
+      const folder = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'run');
+      const file = join(folder, 'said.ndjson');
+      const made = await alertsWith({ memory: join(folder, 'alerts-worker.json'), file });
+      const states = async () => {
+        await made.alerts.close();
+        const lines = (await readFile(file, 'utf8')).trim().split('\n');
+        return lines.map((line) => (JSON.parse(line) as { state: string }).state);
+      };
+      const open = async () => {
+        await made.alerts.close();
+        return (await openAlerts(folder, new Date(at))).map(({ key }) => key);
+      };
+      return { ...made, folder, states, open };
+    }
+
+    test('what lasts and was acknowledged is not repeated until it is over, and stays on the list', async () => {
+      const { alerts, wait, folder, states, open } = await aFolder();
+      const alert = { key: 'disk/full', title: 'Full.' } as const;
+      alerts.raise(alert);
+      expect(await open()).toEqual(['disk/full']);
+      await decideOnAlerts(folder, [{ ...decided, kind: 'acknowledged', key: alert.key }]);
+      wait('5h');
+      alerts.raise(alert);
+      expect(await states()).toEqual(['raised']);
+      expect(await openAlerts(folder)).toMatchObject([{ key: 'disk/full', acknowledged: decided }]);
+      alerts.resolve(alert.key);
+      alerts.raise(alert);
+      expect(await states()).toEqual(['raised', 'resolved', 'raised']);
+      expect(await openAlerts(folder)).toMatchObject([{ key: 'disk/full', acknowledged: null }]);
+    });
+
+    test('what happened and was acknowledged is over; when it happens again it is told again', async () => {
+      const { alerts, wait, folder, states, open } = await aFolder();
+      const alert = { key: 'voided-after-load/1', title: 'Voided.' } as const;
+      alerts.raise(alert);
+      expect(await open()).toEqual([alert.key]);
+      await decideOnAlerts(folder, [{ ...decided, kind: 'acknowledged', key: alert.key }]);
+      expect(await open()).toEqual([]);
+      wait('31m');
+      alerts.raise(alert);
+      expect(await states()).toEqual(['raised', 'raised']);
+      expect(await open()).toEqual([alert.key]);
+    });
+
+    test('what is quieted is listed and not said, until its time has passed', async () => {
+      const { alerts, wait, folder, states } = await aFolder();
+      const until = '2026-03-01T08:00:00.000Z';
+      await decideOnAlerts(folder, [{ ...decided, kind: 'quieted', key: 'drift', until }]);
+      alerts.raise({ key: 'drift', title: 'Sad.' });
+      alerts.raise({ key: 'gaps', title: 'Other.' });
+      expect(await states()).toEqual(['raised']);
+      expect(await openAlerts(folder, new Date(at))).toMatchObject([
+        { key: 'drift', quieted: { until } },
+        { key: 'gaps' },
+      ]);
+      wait('9h');
+      alerts.raise({ key: 'drift', title: 'Sad.' });
+      expect(await states()).toEqual(['raised', 'raised']);
+    });
+
+    test('lines that were cut off and files that are no JSON hide nothing else', async () => {
+      const { alerts, folder, open } = await aFolder();
+      alerts.raise({ key: 'quarantine/a', title: 'Sad.' });
+      alerts.raise({ key: 'quarantine/b', title: 'Other.' });
+      await alerts.close();
+      await writeFile(join(folder, 'alert-decisions.ndjson'), '{"at":"2026-03-01T00:30');
+      await decideOnAlerts(folder, [{ ...decided, kind: 'acknowledged', key: 'quarantine/a' }]);
+      await writeFile(join(folder, 'alerts-webhook.json'), 'nonsense');
+      expect(await open()).toEqual(['quarantine/b']);
+    });
+
+    test('a list that cannot be read is no empty list', async () => {
+      const { folder } = await aFolder();
+      await mkdir(join(folder, 'alerts-webhook.json'), { recursive: true });
+      await expect(openAlerts(folder)).rejects.toThrow('EISDIR');
+    });
   });
 
   test('every sink hears of it once per quiet window, then how often it happened meanwhile', async () => {

@@ -1,0 +1,48 @@
+/** `billsync alerts`: from what a process said to what a person decided. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { createAlerts } from '../../ops/alerts.js';
+import { createLogger } from '../../ops/log.js';
+import { billsync } from '../support/processes/billsync.js';
+import { testSettings } from '../webhook/a-delivery.js';
+
+const dataDir = mkdtempSync(join(tmpdir(), 'billsync-alerts-'));
+afterAll(() => rmSync(dataDir, { recursive: true }));
+
+const run = (...args: string[]) => billsync(['alerts', ...args], { env: { BILLSYNC_DATA_DIR: dataDir } });
+
+test('lists what is open, and takes what a person decides', async () => {
+  expect(await run('list', '--json')).toMatchObject({ exitCode: 0, stdout: '[]\n' });
+  const settings = testSettings(dataDir);
+  const alerts = createAlerts({
+    ...{ settings, log: createLogger(settings, 'worker', { write: () => undefined }) },
+    ...{ scrub: (text) => text, memory: join(dataDir, 'run', 'alerts-worker.json') },
+  });
+  alerts.raise({ key: 'disk/full', title: 'The disk is nearly full', detail: 'Make room.' });
+  alerts.raise({ key: 'voided-after-load/1', title: 'Invoice 1 was voided' });
+  await alerts.close();
+
+  expect(await run('list', '--json')).toMatchObject({ exitCode: 1 });
+  expect(await run('acknowledge', 'nosuch')).toMatchObject({ exitCode: 3 });
+  expect(await run('acknowledge')).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--all') });
+  expect(await run('acknowledge', '--all', '--dry-run')).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringContaining('disk/full'),
+  });
+  expect(await run('acknowledge', '--all', '--note', 'I look')).toMatchObject({ exitCode: 0 });
+  expect(await run('quiet', 'disk/full', '--for', '8h')).toMatchObject({ exitCode: 0 });
+  const { stdout, exitCode } = await run('list', '--json');
+  expect(exitCode).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject([
+    {
+      key: 'disk/full',
+      role: 'worker',
+      acknowledged_at: expect.any(String),
+      note: 'I look',
+      quiet_until: expect.any(String),
+    },
+  ]);
+});
