@@ -9,9 +9,10 @@
 import { isLosslessNumber, LosslessNumber } from 'lossless-json';
 import { getManyValues, isMany, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
+import { contradictionOf } from './contradiction.js';
 import { DEEPEST_JSON } from './json-depth.js';
 import { wellFormed } from './well-formed.js';
-import { NotJsonError } from './wire.js';
+import { isJsonObject, NotJsonError } from './wire.js';
 
 /** Objects and lists within each other: below this nothing is kept, below `DEEPEST_JSON` nothing is read. */
 const KEPT_DEPTH = 10;
@@ -124,8 +125,17 @@ export class JsonSkeleton {
       this.#passedOver += 1;
       return;
     }
+    const before = container.kind === 'object' ? this.#fieldsBefore(parent) : null;
+    if (before !== null) return void this.#open.push({ kind: 'object', fields: before, key: null, count: 0 });
     this.#keep(container.kind === 'object' ? container.fields : container.elements);
     this.#open.push(container);
+  }
+
+  /** The fields of an object that stood under the same key before: both are read as one, field by field. */
+  #fieldsBefore(parent: Container | undefined): Fields | null {
+    if (parent?.kind !== 'object' || parent.fields === null || parent.key === null) return null;
+    const before = parent.fields[parent.key];
+    return isJsonObject(before) ? (before as Fields) : null;
   }
 
   #leave(): void {
@@ -167,11 +177,7 @@ export class JsonSkeleton {
       return;
     }
     if (key === null || value === undefined) return;
-    // Two readers would see two invoices.
-    if (key in fields && !isSame(fields[key], value)) {
-      throw new NotJsonError('The body has one key twice, with different values.');
-    }
-    fields[key] = value;
+    fields[key] = key in fields && !isSame(fields[key], value) ? contradictionOf(fields[key], value) : value;
   }
 }
 

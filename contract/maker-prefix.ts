@@ -1,5 +1,7 @@
 /** Finds the two id fields, which the wire spells with its maker's prefix and the specification without (spec 2.6). */
 
+import { Contradiction } from './contradiction.js';
+
 /** The payload's own id fields by their neutral names; undefined when the payload has no such key. */
 export interface SpelledIds {
   readonly invoiceId: unknown;
@@ -8,7 +10,7 @@ export interface SpelledIds {
 
 export type IdReading =
   | { readonly ok: true; readonly ids: SpelledIds }
-  /** Spellings that contradict each other: whose invoice it is must not be guessed. */
+  /** Spellings of the invoice's id that contradict each other: which invoice it is must not be guessed. */
   | { readonly ok: false; readonly problem: string };
 
 const NEUTRAL = 'service';
@@ -30,15 +32,17 @@ export function readIds(payload: Readonly<Record<string, unknown>>, wirePrefix: 
   const spellings = [...new Set([NEUTRAL, ...prefixes])];
   const invoiceIds = stated(payload, spellings, 'InvoiceId');
   const tenantIds = stated(payload, spellings, 'TenantId');
-  const contradiction = [invoiceIds, tenantIds].find(disagree);
-  if (contradiction !== undefined) {
-    const keys = contradiction.map(({ key }) => key).join(' and ');
+  if (disagree(invoiceIds)) {
+    const keys = invoiceIds.map(({ key }) => key).join(' and ');
     return {
       ok: false,
       problem: `${keys} contradict each other; BILLSYNC_WIRE_PREFIX says which one counts`,
     };
   }
-  return { ok: true, ids: { invoiceId: invoiceIds[0]?.value, tenantId: tenantIds[0]?.value } };
+  const tenantId = disagree(tenantIds)
+    ? new Contradiction(tenantIds.map(({ value }) => value))
+    : tenantIds[0]?.value;
+  return { ok: true, ids: { invoiceId: invoiceIds[0]?.value, tenantId } };
 }
 
 function makersOf(payload: Readonly<Record<string, unknown>>): readonly string[] {

@@ -7,6 +7,7 @@
 
 import { stringify } from 'lossless-json';
 import { z } from 'zod';
+import { Contradiction, contradictionsIn } from './contradiction.js';
 import { type Envelope, findEnvelope, type JsonObject } from './find-envelope.js';
 import type { EventHeader, ExportLocation, InvoiceEvent } from './invoice-event.js';
 import {
@@ -49,6 +50,8 @@ export type ParsedDelivery =
       readonly discrepancies: readonly StatedDiscrepancy[];
       /** Fields that are required (spec 2.5 to 2.7) and could not be read, such as `payload.invoiceDueDate`. */
       readonly unread: readonly string[];
+      /** Keys that stand twice with different values, as `payload.invoiceTotalAmount`: read as neither. */
+      readonly contradictory: readonly string[];
     }
   /** Must not be processed as real data (spec 6, rule 4); `event` is null when its payload is none. */
   | {
@@ -109,6 +112,13 @@ export function parseDelivery(body: Uint8Array, options: ParseDeliveryOptions): 
   if (readBoolean(metadata.testEvent)) {
     return { kind: 'test', eventId, event: reading.event, envelope };
   }
+  const twice = ['eventType', 'payloadSchemaVersion'].find((key) => metadata[key] instanceof Contradiction);
+  if (twice !== undefined) {
+    // What happened to the invoice is not guessed: it is listed, and the service is asked.
+    const code = twice === 'eventType' ? 'unknown-event-type' : 'unknown-schema-version';
+    const message = `metadata.${twice} stands twice, with different values.`;
+    return { kind: 'unsupported', code, message, eventId, invoiceId, envelope };
+  }
   const version = readText(metadata.payloadSchemaVersion) ?? PAYLOAD_SCHEMA_VERSION;
   if (!/^v?1(\.\d+)*$/i.test(version)) {
     const message = `payloadSchemaVersion ${printable(version, 40)} is unknown, ${PAYLOAD_SCHEMA_VERSION} is known.`;
@@ -124,7 +134,8 @@ export function parseDelivery(body: Uint8Array, options: ParseDeliveryOptions): 
     return { kind: 'unusable', code, message, eventId: statedId ?? null, invoiceId, envelope };
   }
   const discrepancies = discrepanciesOf(reading.event);
-  return { kind: 'event', event: reading.event, envelope, discrepancies, unread: reading.unread };
+  const { event, unread } = reading;
+  return { kind: 'event', event, envelope, discrepancies, unread, contradictory: contradictionsIn(json) };
 }
 
 type EventReading =
@@ -151,8 +162,7 @@ function readEvent(
   if (!ids.ok) return refuse('invalid-payload', `payload: ${ids.problem}`);
   const invoiceId = readId(ids.ids.invoiceId);
   if (invoiceId === undefined) {
-    const isThere = ids.ids.invoiceId !== undefined && ids.ids.invoiceId !== null;
-    return refuse('invalid-payload', `payload.invoiceId: ${isThere ? 'expected a UUID' : 'missing'}`);
+    return refuse('invalid-payload', `payload.invoiceId: ${whyNoId(ids.ids.invoiceId)}`);
   }
   const eventType = typeOf(metadata, payload);
   if (eventType === null) return refuse('invalid-metadata', 'metadata.eventType: missing', invoiceId);
@@ -183,6 +193,11 @@ function readEvent(
 }
 
 const LONGEST_PARTNER_ID = 128;
+
+function whyNoId(value: unknown): string {
+  if (value instanceof Contradiction) return 'stands twice, with different values';
+  return value === undefined || value === null ? 'missing' : 'expected a UUID';
+}
 
 /** By its letters: `INVOICE_VOIDED`, `invoice.voided` and `InvoiceVoided` say the same. Without a word the status tells. */
 function typeOf(metadata: JsonObject, payload: JsonObject | null): EventType | null {

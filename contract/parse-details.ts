@@ -3,6 +3,7 @@
 import { isLosslessNumber } from 'lossless-json';
 import { z } from 'zod';
 import { MalformedAnswerError } from './answer-json.js';
+import { Contradiction } from './contradiction.js';
 import { plainDecimal } from './decimal.js';
 import type { InvoiceHeader } from './invoice-event.js';
 import { JsonSkeleton } from './json-skeleton.js';
@@ -133,16 +134,26 @@ function invoiceIdOf(object: JsonObject, wirePrefix: string, wantedId: string): 
 /** Of two fields the one named after the invoice counts, unless the other says that it is void: no void may be missed. */
 function statusOf(object: JsonObject): WebhookStatus | null {
   const read = wordsOf(object).map(readStatus);
-  return read.includes('voided') ? 'voided' : (read[0] ?? null);
+  if (read.includes('voided')) return 'voided';
+  return isContradicted(object) ? null : (read[0] ?? null);
 }
 
 function unknownWordOf(object: JsonObject): string | null {
-  const [word] = wordsOf(object);
-  return word === undefined ? null : printable(word, 60);
+  const words = wordsOf(object);
+  if (words.length === 0) return null;
+  return printable(isContradicted(object) ? words.join(' and ') : (words[0] ?? ''), 60);
 }
 
 function wordsOf({ invoiceStatus, status }: JsonObject): readonly string[] {
-  return [wordIn(invoiceStatus), wordIn(status)].filter((word) => word !== '');
+  const said = [invoiceStatus, status].flatMap((value) =>
+    value instanceof Contradiction ? value.contradictoryValues : [value],
+  );
+  return said.map(wordIn).filter((word) => word !== '');
+}
+
+/** One key twice with two words: unless one of them is a void, nobody knows what the invoice is. */
+function isContradicted({ invoiceStatus, status }: JsonObject): boolean {
+  return invoiceStatus instanceof Contradiction || status instanceof Contradiction;
 }
 
 /** A status may be an object of its own: `{"code":"CANCELED","label":"…"}`; a number is a word that nobody knows. */

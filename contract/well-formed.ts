@@ -8,6 +8,7 @@
  */
 
 import { isLosslessNumber } from 'lossless-json';
+import { Contradiction } from './contradiction.js';
 
 /** The text itself when nothing is wrong with it. */
 export function wellFormed(text: string): string {
@@ -19,6 +20,8 @@ export function wellFormedInside(value: unknown): unknown {
   if (typeof value === 'string') return wellFormed(value);
   if (Array.isArray(value)) return value.map(wellFormedInside);
   if (typeof value !== 'object' || value === null || isLosslessNumber(value)) return value;
+  if (value instanceof Contradiction)
+    return new Contradiction(value.contradictoryValues.map(wellFormedInside));
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [wellFormed(name), wellFormedInside(inner)]),
   );

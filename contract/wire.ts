@@ -2,6 +2,7 @@
 
 import { isLosslessNumber, LosslessNumber, parse } from 'lossless-json';
 import { z } from 'zod';
+import { Contradiction, contradictionOf } from './contradiction.js';
 import { plainDecimal } from './decimal.js';
 import { DEEPEST_JSON, isDeeperThan } from './json-depth.js';
 import { mayBeIllFormed, wellFormedInside } from './well-formed.js';
@@ -14,7 +15,7 @@ export class NotJsonError extends Error {
 /**
  * JSON text or UTF-8 bytes as a value whose numbers are `LosslessNumber`s (hazard 36) and whose texts are well-formed:
  * this is where text of others enters, and half a character in it would be refused by every store behind. A key that
- * appears twice with different values is refused: two readers would see two invoices. So is nesting beyond `DEEPEST_JSON`.
+ * stands twice with different values says neither (`Contradiction`). Nesting beyond `DEEPEST_JSON` is refused.
  *
  * @throws NotJsonError
  */
@@ -29,21 +30,21 @@ export function parseJson(json: string | Uint8Array): unknown {
     throw new NotJsonError(`The body nests objects or arrays more than ${DEEPEST_JSON} deep.`);
   }
   try {
-    const value = parse(text);
+    const value = parse(text, null, {
+      onDuplicateKey: ({ oldValue, newValue }) => contradictionOf(oldValue, newValue),
+    });
     return mayBeIllFormed(text) ? wellFormedInside(value) : value;
   } catch (error) {
     const position = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined;
-    const what =
-      error instanceof Error && error.message.startsWith('Duplicate key')
-        ? 'The body has one key twice, with different values'
-        : 'The body is not JSON';
+    const what = 'The body is not JSON';
     throw new NotJsonError(position === undefined ? `${what}.` : `${what} (at character ${position}).`);
   }
 }
 
-/** True for a JSON object, as opposed to an array, a number or null. */
+/** True for a JSON object, as opposed to an array, a number, null or a contradiction. */
 export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return !isLosslessNumber(value) && !(value instanceof Contradiction);
 }
 
 /** A JSON number as decimal text, digits as received, without exponent. */

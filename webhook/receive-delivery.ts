@@ -63,6 +63,7 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
       const { eventId } = parsed.event;
       log.warn({ eventId, unread: parsed.unread }, 'an event lacks fields; the service is asked for them');
     }
+    if (parsed.contradictory.length > 0) tellContradictions(parsed);
     const kept = await keep('event', parsed.event, body, receivedAt, parsed.event.invoice.invoiceId);
     return { statusCode: 200, status: kept, eventId: parsed.event.eventId };
   }
@@ -76,6 +77,16 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
       { eventId, aheadSeconds },
       'an event is from the future: our clock or the one of the service is wrong',
     );
+  }
+
+  /** The sender is broken: what it says twice today it may say wrongly tomorrow. */
+  function tellContradictions({ event, contradictory }: Extract<ParsedDelivery, { kind: 'event' }>): void {
+    deps.alerts?.raise({
+      key: 'delivery-contradicts-itself',
+      isNotice: true,
+      title: 'A delivery says one thing twice, differently.',
+      detail: `Event ${event.eventId} of invoice ${event.invoice.invoiceId} has two values for ${contradictory.slice(0, 5).join(', ')}. It was kept and neither value is used; the service is asked. Tell the service; billsync events show ${event.eventId} has all values.`,
+    });
   }
 
   async function keep(
@@ -182,6 +193,7 @@ export function tellRefusal(
   ].join(' ');
   alerts?.raise({
     key: `quarantine/${code}`,
+    isNotice: true,
     title: `A delivery was refused: ${code}.`,
     detail: `${message} ${about} See billsync quarantine list; after a fix, billsync quarantine requeue.`,
   });

@@ -215,13 +215,22 @@ describe('parseDetails (spec 4.4, shape not shown)', () => {
 
   test.each([
     ['an early end', `{"id":"${INVOICE}","status":"VOID"`],
-    ['a key twice', `{"id":"${INVOICE}","status":"VOID","status":"APPROVED"}`],
     ['two answers', `{"id":"${INVOICE}","status":"VOID"}{"id":"${INVOICE}","status":"APPROVED"}`],
     ['depth', '['.repeat(100_000)],
     ['nothing', ''],
     ['a page', '<html>'],
   ])('refuses %s', (_, body) => {
     expect(() => parseDetails(bytes(body), options)).toThrow(MalformedAnswerError);
+  });
+
+  test.each([
+    ['"VOID","status":"APPROVED"', { status: 'voided', unknownStatus: null }],
+    ['"APPROVED","status":"CANCELED"', { status: 'voided', unknownStatus: null }],
+    ['"APPROVED","status":"DRAFT"', { status: null, unknownStatus: 'APPROVED and DRAFT' }],
+    ['"APPROVED","status":"APPROVED"', { status: 'finalized', unknownStatus: null }],
+  ])('of a status that stands twice, %s, misses no void and guesses nothing', (words, told) => {
+    const inner = `{"invoice":{"id":"${INVOICE}","currencyCode":"USD"},"invoice":{"status":${words}}}`;
+    expect(parseDetails(bytes(inner), options)).toMatchObject({ ...told, header: { currencyCode: 'USD' } });
   });
 
   test('keeps the header fields it recognises, digits exact, and leaves out the rest', () => {

@@ -152,7 +152,6 @@ describe('parseDelivery', () => {
       'contradict',
     ],
     ['neutral and maker that differ', { serviceInvoiceId: METADATA.eventId }, 'auto', 'contradict'],
-    ['tenant null and not null', { serviceTenantId: null }, 'auto', 'contradict'],
     ['only a foreign prefix', {}, 'zeta', 'payload.invoiceId: missing'],
   ])('refuses to guess the ids: %s', (_, payload, wirePrefix, message) => {
     expect(parseWith({ payload }, wirePrefix)).toMatchObject({
@@ -160,6 +159,80 @@ describe('parseDelivery', () => {
       code: 'invalid-payload',
       eventId: METADATA.eventId,
       message: expect.stringContaining(message),
+    });
+  });
+
+  test('tenant ids that contradict each other are read as neither, not as no tenant', () => {
+    const parsed = parseWith({ payload: { serviceTenantId: null } });
+    expect(parsed).toMatchObject({ kind: 'event', event: { invoice: { invoiceId: INVOICE } } });
+    expect(parsed.kind === 'event' && 'tenantId' in parsed.event.invoice).toBe(false);
+  });
+
+  describe('of a key that stands twice with different values', () => {
+    const whole = JSON.stringify({ metadata: METADATA, payload: PAYLOAD });
+    const twice = (key: string, other: unknown) =>
+      parse(whole.replace(`"${key}":`, `"${key}":${JSON.stringify(other)},"${key}":`));
+
+    test('neither is used, everything else is, and the envelope keeps both', () => {
+      const parsed = twice('invoiceTotalAmount', 99.9);
+      expect(parsed).toMatchObject({
+        kind: 'event',
+        unread: ['payload.invoiceTotalAmount'],
+        contradictory: ['payload.invoiceTotalAmount'],
+        event: { eventId: METADATA.eventId, invoice: { invoiceId: INVOICE, totalTransactionCount: 3 } },
+      });
+      expect(parsed.envelope).toContain('"invoiceTotalAmount":{"contradictoryValues":[99.9,10.5]}');
+    });
+
+    test.each([
+      ['invoiceNumber', 'INV-2', 'payload.invoiceNumber'],
+      ['acmeTenantId', null, 'payload.acmeTenantId'],
+      ['testEvent', true, 'metadata.testEvent'],
+      ['partnerId', TENANT, 'metadata.partnerId'],
+      ['fileHashSha256', 'cd'.repeat(32), 'payload.fileHashSha256'],
+      ['__proto__', 1, undefined],
+    ])('%s: the event is kept', (key, other, place) => {
+      expect(twice(key, other)).toMatchObject({
+        kind: 'event',
+        contradictory: place === undefined ? [] : [place],
+        event: { isTestEvent: false, eventType: 'invoice_finalized', invoice: { invoiceId: INVOICE } },
+      });
+    });
+
+    test('the event id: one is made from the bytes, which a retry repeats', () => {
+      const parsed = twice('eventId', TENANT);
+      expect(parsed).toMatchObject({ kind: 'event', unread: ['metadata.eventId'] });
+      expect(twice('eventId', TENANT)).toEqual(parsed);
+    });
+
+    test.each([
+      ['eventType', 'invoice_voided', 'unknown-event-type'],
+      ['payloadSchemaVersion', 'v2', 'unknown-schema-version'],
+    ])('%s: nothing is guessed, the invoice is named', (key, other, code) => {
+      const message = `metadata.${key} stands twice, with different values.`;
+      expect(twice(key, other)).toMatchObject({ kind: 'unsupported', code, message, invoiceId: INVOICE });
+    });
+
+    test('the invoice: it is refused, as by two makers that differ', () => {
+      const message = 'payload.invoiceId: stands twice, with different values';
+      expect(twice('acmeInvoiceId', TENANT)).toMatchObject({ kind: 'unusable', message, invoiceId: null });
+    });
+
+    test('two payloads are read field by field', () => {
+      const other = JSON.stringify({ ...PAYLOAD, invoiceNumber: 'INV-2' });
+      const parsed = parse(
+        `{"metadata":${JSON.stringify(METADATA)},"payload":${JSON.stringify(PAYLOAD)},"payload":${other}}`,
+      );
+      expect(parsed).toMatchObject({ kind: 'event', contradictory: ['payload.invoiceNumber'] });
+      expect(parsed).toMatchObject({ event: { invoice: { invoiceTotalAmount: '10.5' } } });
+    });
+
+    test('equal values are no contradiction', () => {
+      expect(twice('invoiceTotalAmount', 10.5)).toMatchObject({
+        kind: 'event',
+        contradictory: [],
+        unread: [],
+      });
     });
   });
 
@@ -389,7 +462,7 @@ describe('parseDelivery', () => {
     ['{"metadata":', 'not-json', null],
     ['[]', 'invalid-metadata', '[]'],
     ['null', 'invalid-metadata', 'null'],
-    ['{"metadata":{},"metadata":{"a":1}}', 'not-json', null],
+    ['{"metadata":{},"metadata":{"a":1}}', 'invalid-payload', '{"metadata":{"a":1}}'],
     [`${'['.repeat(200_000)}`, 'not-json', null],
   ])('refuses %.40j', (text, code, envelope) => {
     expect(parse(text)).toMatchObject({ kind: 'unusable', code, eventId: null, envelope });

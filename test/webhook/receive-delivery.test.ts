@@ -38,6 +38,27 @@ describe('receiver', () => {
     expect(parts.logged.join('')).toContain('payload.invoiceDueDate');
     expect(await parts.inbox.pending()).toMatchObject([{ eventId, invoiceId }]);
   });
+
+  test('an event that says its total twice, differently, is accepted, and somebody is told', async () => {
+    const parts = await openParts();
+    const { alerts, raised } = listening();
+    const { eventId, invoiceId, body } = aDelivery();
+    const twice = body.replace('"invoiceTotalAmount":', '"invoiceTotalAmount":1,"invoiceTotalAmount":');
+    const answer = await createReceiver({ ...parts, alerts }).receive(Buffer.from(twice));
+    expect(answer).toMatchObject({ statusCode: 200, status: 'accepted', eventId });
+    expect(raised).toMatchObject([
+      { key: 'delivery-contradicts-itself', detail: expect.stringContaining('payload.invoiceTotalAmount') },
+    ]);
+    expect(raised[0]?.detail).toContain(invoiceId);
+    // Forwarded like any other, and kept with both values.
+    const sent: string[] = [];
+    const forwarder = startForwarder({ ...parts, send: async (event) => void sent.push(event.eventId) });
+    expect(await forwarder.drain()).toBe(true);
+    await forwarder.close();
+    expect(sent).toEqual([eventId]);
+    const kept = (await parts.archive.event(eventId))?.envelope;
+    expect(kept).toContain('"invoiceTotalAmount":{"contradictoryValues":[1,12.34]}');
+  });
 });
 
 describe('a refusal', () => {
