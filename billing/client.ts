@@ -29,6 +29,7 @@ import {
   NotExportedError,
   NotModifiedError,
   RefusedError,
+  ServerFaultError,
   SizeMismatchError,
   UnexpectedAnswerError,
   UnknownInvoiceError,
@@ -174,8 +175,9 @@ class Client implements BillingService {
     try {
       return await this.#export(invoiceId, options);
     } catch (error) {
-      // It may be the condition that the service does not take (405, 412): then all of the file is worth asking for.
-      if (options.unless === undefined || !(error instanceof RefusedError)) throw error;
+      // It may be the condition that the service does not take (405, 412, 501): then all of the file is worth asking for.
+      const isAnswer = error instanceof RefusedError || error instanceof ServerFaultError;
+      if (options.unless === undefined || !isAnswer) throw error;
       const { unless: _, ...plain } = options;
       return this.#export(invoiceId, plain);
     }

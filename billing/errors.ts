@@ -108,12 +108,14 @@ export class ServerFaultError extends BillingError {
   }
 }
 
-/** A redirect could lead a request, and what it carries, anywhere: none is followed. */
+/** A redirect that is not followed, see redirects.ts: it could lead a request, and what it carries, anywhere. */
 export class RedirectError extends BillingError {
   readonly code = 'redirect';
 
   constructor(endpoint: string, status: number) {
-    super(`${endpoint} answered with a redirect (HTTP ${status}); none is followed.`);
+    super(
+      `${endpoint} answered with a redirect (HTTP ${status}) that is not followed: only few, and on the same host.`,
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-/** HTTPS as we speak it: no redirects, deadlines on everything, guarded addresses, typed failures. */
+/** HTTPS as we speak it: redirects to the same place only, deadlines on everything, guarded addresses, typed failures. */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
@@ -16,6 +16,7 @@ import {
   OverloadedError,
   UnreachableError,
 } from './errors.js';
+import { MOST_REDIRECTS, redirected } from './redirects.js';
 
 export interface HttpRequest {
   readonly url: string;
@@ -78,6 +79,16 @@ export function createHttp(options: ConnectionOptions): Http {
   }
 
   async function open(request: HttpRequest): Promise<HttpStream> {
+    for (let asked = request, hops = 0; ; hops += 1) {
+      const answer = await openOnce(asked);
+      const next = hops < MOST_REDIRECTS ? redirected(asked, answer) : null;
+      if (next === null) return answer;
+      answer.body.on('error', () => undefined).destroy();
+      asked = next;
+    }
+  }
+
+  async function openOnce(request: HttpRequest): Promise<HttpStream> {
     const url = new URL(request.url);
     if (url.protocol !== 'https:') throw new HostNotAllowedError(url.host, 'not-https');
     await respectPause(request);
@@ -91,7 +102,7 @@ export function createHttp(options: ConnectionOptions): Http {
         ...(request.body === undefined ? {} : { body: request.body }),
         ...(request.signal === undefined ? {} : { signal: request.signal }),
       });
-      return { status: statusCode, headers, body };
+      return { status: statusCode, headers: joined(headers), body };
     } catch (error) {
       throw asBillingError(error, request);
     }
@@ -135,6 +146,14 @@ export function createHttp(options: ConnectionOptions): Http {
     },
     close: () => dispatchers.close(),
   };
+}
+
+/** A header that comes twice is one list (RFC 9110, 5.3); undici gives an array, which no reader of a header expects. */
+function joined(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const fields = Object.entries(headers);
+  return Object.fromEntries(
+    fields.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
+  );
 }
 
 /** Host and port of a URL, for messages: nothing else of a URL may be shown. */

@@ -42,6 +42,10 @@ beforeAll(async () => {
   service = createServer(options, (request, response) => {
     const { subject } = (request.socket as TLSSocket).getPeerCertificate();
     shown.push(String(subject?.CN ?? ''));
+    const { searchParams } = new URL(request.url ?? '/', 'https://here.invalid');
+    const [status, to] = [searchParams.get('status'), searchParams.get('to')];
+    if (to !== null) return void response.writeHead(Number(status ?? 302), { location: to }).end('elsewhere');
+    if (searchParams.has('echo')) return response.end(`${request.method} ${request.headers.authorization}`);
     response.end('here');
   });
   proxy = createHttpServer().on('connect', (request, socket) => {
@@ -114,6 +118,55 @@ describe('addresses and ports', () => {
     attack('other ports of public hosts', { tries: answers.length, held });
     const listed = client({ httpsProxy: proxyUrl, downloadHosts: ['billing.invalid:8443'] });
     expect(await get(listed, 'https://billing.invalid:8443/')).toBe('here');
+  });
+});
+
+describe('redirects', () => {
+  const asked = (to: string, status = 302) =>
+    `https://127.0.0.1:${port}/a?status=${status}&to=${encodeURIComponent(to)}`;
+  const send = (url: string, method: 'GET' | 'POST' = 'GET') =>
+    client()
+      .send({ method, url, headers: { authorization: 'Bearer ours' } }, LIMITS)
+      .then(({ status, body }) => (status < 300 ? Buffer.from(body).toString() : status));
+
+  test('are followed where scheme, host and port stay the same, with what the request carries', async () => {
+    for (const status of [301, 302, 303, 307, 308]) {
+      expect(await send(asked('/b/?echo', status))).toBe('GET Bearer ours');
+    }
+    expect(await send(asked(`https://127.0.0.1:${port}/b?echo`, 308))).toBe('GET Bearer ours');
+    expect(await send(asked('?echo', 307), 'POST')).toBe('POST Bearer ours');
+    expect(await send(asked('?echo', 308), 'POST')).toBe('POST Bearer ours');
+    const twice = asked(asked('/c?echo'));
+    expect(await send(twice)).toBe('GET Bearer ours');
+  });
+
+  test('are followed nowhere else, no other method is used, and a circle ends', async () => {
+    const elsewhere = [
+      ...[
+        'https://elsewhere.invalid/',
+        '//elsewhere.invalid/',
+        '/\\elsewhere.invalid/',
+        '\\\\elsewhere.invalid',
+      ],
+      ...[`https://127.0.0.1:${port}@elsewhere.invalid/`, `http://127.0.0.1:${port}/`, 'https://127.0.0.1/'],
+      ...[`https://127.0.0.1:${port + 1}/`, `https://localhost:${port}/`, 'https://169.254.169.254/latest/'],
+      ...[
+        `https://[::1]:${port}/`,
+        `https://2130706434:${port}/`,
+        'file:///etc/passwd',
+        'data:,x',
+        'https://',
+        '',
+      ],
+    ].slice(0, -1);
+    const answers: unknown[] = [];
+    for (const to of elsewhere) answers.push(await send(asked(to)));
+    for (const status of [301, 302, 303]) answers.push(await send(asked('/?echo', status), 'POST'));
+    const before = shown.length;
+    answers.push(await send(`https://127.0.0.1:${port}/a?to=`));
+    const held = answers.filter((answer) => typeof answer === 'number').length;
+    attack('redirects to another place', { tries: answers.length, held });
+    expect(shown.length - before).toBeLessThanOrEqual(4);
   });
 });
 

@@ -45,7 +45,8 @@ export interface Rig {
   close(): Promise<void>;
 }
 
-function changed(body: string, change: (envelope: Envelope) => void): string {
+/** An event's text, changed. */
+export function changed(body: string, change: (envelope: Envelope) => void): string {
   const envelope = JSON.parse(body) as Envelope;
   change(envelope);
   return JSON.stringify(envelope);

@@ -81,7 +81,7 @@ export class ForeignBilling {
   }
 
   find(invoiceId: string): StoredInvoice | undefined {
-    return this.#invoices.get(invoiceId);
+    return this.#invoices.get(invoiceId.toLowerCase());
   }
 
   /** @throws Error there is no such invoice */
