@@ -116,6 +116,15 @@ export function settingFlags(flags: SharedFlags): Record<string, string> {
   return texts;
 }
 
+/** For flags that are durations in seconds, as long as a timer of Node can be: beyond, it would ring at once. */
+export function seconds(text: string): number {
+  const value = positiveInteger(text);
+  if (value <= LONGEST_TIMER_SECONDS) return value;
+  throw new InvalidArgumentError(`It must be at most ${LONGEST_TIMER_SECONDS}, which are 24 days.`);
+}
+
+const LONGEST_TIMER_SECONDS = 24 * 86_400;
+
 /** For flags that may be given several times. */
 export function collect(value: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), value];

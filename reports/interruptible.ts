@@ -12,6 +12,9 @@ export interface TimeLimit {
   readonly deadline: number;
 }
 
+/** Node takes a timer of more than 31 bits for one of a millisecond; 24.8 days are as good as none here. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** interrupt() stops only the statement that runs at that moment, so it is repeated until the work has ended. */
 const INTERRUPT_EVERY_MS = 20;
 
@@ -25,7 +28,7 @@ export async function interruptible<T>(limit: TimeLimit, work: () => Promise<T>)
       limit.file.connection.interrupt();
       repeated = setInterval(() => limit.file.connection.interrupt(), INTERRUPT_EVERY_MS);
     },
-    Math.max(0, limit.deadline - Date.now()),
+    Math.min(Math.max(0, limit.deadline - Date.now()), LONGEST_TIMER_MS),
   );
   try {
     return await work();

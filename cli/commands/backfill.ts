@@ -9,7 +9,7 @@ import { withTemporal } from '../ask-temporal.js';
 import { CliError, EXIT } from '../errors.js';
 import { counted, type Output } from '../terminal/output.js';
 import { printable } from '../terminal/terminal-text.js';
-import { contextOf, positiveInteger, verb, withJson } from '../verb.js';
+import { contextOf, positiveInteger, seconds, verb, withJson } from '../verb.js';
 import { idsOf, type NamedInvoice, readInvoices } from './invoices/invoice-ids.js';
 
 interface BackfillFlags {
@@ -34,7 +34,7 @@ export function backfillCommand(): Command {
     .option(
       '--timeout <seconds>',
       'with --wait: give up watching after so long (it goes on all the same)',
-      positiveInteger,
+      seconds,
     )
     .option('--concurrency <number>', 'how many at once', positiveInteger, 20)
     .option('--follow <backfill>', 'watch or steer one that was started before, instead of starting one')

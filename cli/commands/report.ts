@@ -14,7 +14,7 @@ import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT, nothingIs } from '../errors.js';
 import { publishedPath } from '../published.js';
 import { counted, type Output } from '../terminal/output.js';
-import { collect, contextOf, positiveInteger, verb, withJson } from '../verb.js';
+import { collect, contextOf, seconds, verb, withJson } from '../verb.js';
 import { writeWhole } from '../write-whole.js';
 import { helpOfReport } from './reports/report-help.js';
 import type { ScheduleWord } from './reports/report-schedule.js';
@@ -83,7 +83,7 @@ export function reportCommand(): Command {
     .option('--param <name=value>', "one of the report's own parameters (repeatable)", collectParameter)
     .addOption(new Option('--format <format>', 'the form of the answer').choices([...REPORT_FORMATS]))
     .option('--output <file>', 'write there instead of stdout')
-    .option('--limit <seconds>', 'stop after so long', positiveInteger, 60)
+    .option('--limit <seconds>', 'stop after so long', seconds, 60)
     .addOption(
       new Option(
         '--schedule <when>',

@@ -11,7 +11,7 @@ import type { Command } from 'commander';
 import { NotPublishedError } from '../../reports/errors.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
-import { contextOf, positiveInteger, verb, withJson } from '../verb.js';
+import { contextOf, seconds, verb, withJson } from '../verb.js';
 
 export function sqlCommand(): Command {
   const command = verb(
@@ -19,7 +19,7 @@ export function sqlCommand(): Command {
     'Asks reports.duckdb a question of your own, read-only, with the macros of the reports. Without a statement opens\n' +
       'the DuckDB shell on it, when `duckdb` is on PATH; `-` reads the statement from stdin.',
     'billsync sql "select tenant, currency_code, sum(billing_cost) from tenant_shipments group by all"',
-  ).option('--limit <seconds>', 'stop after so long', positiveInteger, 60);
+  ).option('--limit <seconds>', 'stop after so long', seconds, 60);
   return withJson(command, { ndjson: true }).action(
     async (statement: string | undefined, flags: { readonly limit?: number }, command: Command) => {
       const { settings, output } = contextOf(command);

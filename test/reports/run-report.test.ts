@@ -175,6 +175,12 @@ describe('runReport', () => {
     await expect(asked).rejects.toThrow('--limit on the command line, BILLSYNC_PAGE_LIMIT for the dashboard');
   });
 
+  test('takes a limit that is longer than any timer for a long one', async () => {
+    const timeLimitMs = 100 * 86_400_000;
+    const asked = runReport({ databasePath: fixture.path, name: 'outliers', timeLimitMs });
+    await expect(asked).resolves.toMatchObject({ rows: expect.anything() });
+  });
+
   test('spills what does not fit into its memory to a folder of its own, and leaves none', async () => {
     const folders = await Promise.all(
       [1, 2].map(async () => {
