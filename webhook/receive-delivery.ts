@@ -83,7 +83,6 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
   function tellContradictions({ event, contradictory }: Extract<ParsedDelivery, { kind: 'event' }>): void {
     deps.alerts?.raise({
       key: 'delivery-contradicts-itself',
-      isNotice: true,
       title: 'A delivery says one thing twice, differently.',
       detail: `Event ${event.eventId} of invoice ${event.invoice.invoiceId} has two values for ${contradictory.slice(0, 5).join(', ')}. It was kept and neither value is used; the service is asked. Tell the service; billsync events show ${event.eventId} has all values.`,
     });
@@ -193,7 +192,6 @@ export function tellRefusal(
   ].join(' ');
   alerts?.raise({
     key: `quarantine/${code}`,
-    isNotice: true,
     title: `A delivery was refused: ${code}.`,
     detail: `${message} ${about} See billsync quarantine list; after a fix, billsync quarantine requeue.`,
   });

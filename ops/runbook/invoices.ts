@@ -65,6 +65,7 @@ export const INVOICES = {
     firstLook: ['`billsync invoices show ID`: since when it counted'],
     cure: [
       'Tell whoever was given figures with it. If the void is a mistake of the service: `billsync invoices restore ID --reason TEXT`.',
+      '`billsync alerts acknowledge voided-after-load/ID` ends the alert.',
     ],
     proof: '`billsync report rebills` shows what was billed again in its place.',
   },
