@@ -18,6 +18,7 @@ import type { Health } from '../ops/health.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
 import { createScrub } from '../ops/scrub.js';
+import { watchStates } from '../ops/watch-state.js';
 import { UndecryptablePayloadError, UnknownEncryptionKeyError } from '../temporal/codec.js';
 import { applySchedule } from '../temporal/schedule.js';
 import type { SetAside } from '../warehouse/opening.js';
@@ -29,10 +30,12 @@ import { openOrRebuild } from './open-or-rebuild.js';
 import { pollTemporal } from './poll-temporal.js';
 import { publishedPath } from './published-path.js';
 import { readGaps } from './read-gaps.js';
+import { readWaiting } from './read-waiting.js';
 import { installRuntime } from './runtime.js';
 import { watchDisk } from './watch-disk.js';
 import { watchOthers } from './watch-others.js';
 import { watchedService } from './watch-service.js';
+import { upkeepWatches } from './watch-upkeep.js';
 import { watchedWarehouse } from './watched-warehouse.js';
 import { writeReport } from './write-report.js';
 
@@ -116,6 +119,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       onPublished: () => contents.published(),
     });
     closers.push(() => publisher.close());
+    const upkeep = upkeepWatches({
+      ...{ settings, archive, quarantine },
+      readWaiting: () => readWaiting(publishedPath(settings)),
+    });
+    const watching = watchStates(upkeep, { health, alerts });
+    closers.push(async () => watching.close());
     const service = watchedService(createBillingService({ settings, archive, log, metrics }), { health });
     closers.push(() => service.close());
 

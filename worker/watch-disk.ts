@@ -36,7 +36,10 @@ export function watchDisk(options: WatchDiskOptions): { close(): void } {
     health.set('disk', { isHealthy, detail });
     alerts.raise({ key: 'disk/full', title: 'The disk is nearly full', detail });
   }
-  const asking = setInterval(() => void look().catch(() => undefined), everyMs).unref();
-  void look().catch(() => undefined);
+  // A folder that cannot be asked for its room, as one that was unmounted, has none.
+  const ask = () =>
+    look().catch(({ message }: Error) => health.set('disk', { isHealthy: false, detail: message }));
+  const asking = setInterval(ask, everyMs).unref();
+  void ask();
   return { close: () => clearInterval(asking) };
 }

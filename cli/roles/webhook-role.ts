@@ -10,6 +10,8 @@ import { openInbox } from '../../inbox/inbox.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import type { Logger } from '../../ops/log.js';
 import type { Metrics } from '../../ops/metrics.js';
+import { certificateWatch } from '../../ops/watch-expiry.js';
+import { watchStates } from '../../ops/watch-state.js';
 import { openTemporalLink, pause } from '../../temporal/connect.js';
 import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { claimDataFolder } from '../../warehouse/data-folder.js';
@@ -56,6 +58,13 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
       isOpenAllowed: settings.webhook.open === true,
     });
     parts.add('endpoint', () => server.close());
+    const { tls, tlsCert } = settings.webhook;
+    // One that we made ourselves is renewed by itself.
+    if (tls && tlsCert !== null) {
+      const watch = certificateWatch('certificate', 'BILLSYNC_WEBHOOK_TLS_CERT', tlsCert);
+      const watching = watchStates([watch], { health, alerts });
+      parts.add('certificate', async () => watching.close());
+    }
     return { addresses: { webhook: server.url }, close: () => parts.close() };
   });
 }

@@ -95,6 +95,18 @@ export const MACHINE = {
     cure: ['Make room; it goes on by itself.'],
     proof: 'The next file that fits takes the alert back.',
   },
+  expiry: {
+    severity: 'warning',
+    each: 'setting',
+    meaning:
+      'A certificate or a credential runs out within a fortnight, or has. Afterwards the billing service cannot reach us, or we cannot reach it or Temporal.',
+    firstLook: ['the alert: which setting, until when', '`billsync doctor`'],
+    cure: [
+      'Renew it and put the new one into the same place. The endpoint takes a renewed certificate by itself; for the others restart.',
+    ],
+    proof:
+      'The page `/health` says until when the new one is good; the alert is taken back within ten minutes.',
+  },
   process: {
     severity: 'critical',
     each: 'role',

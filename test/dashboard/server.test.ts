@@ -138,6 +138,22 @@ describe('every page', () => {
 });
 
 describe('the overview', () => {
+  test('counts in each tile what the list behind it holds', async () => {
+    const page = await (await get('/')).text();
+    const tiles = [...page.matchAll(/<li[^>]*><a href="([^"]+)"><strong>([\d,]+)<\/strong>/g)];
+    const counted: Record<string, number> = {};
+    const listed: Record<string, number> = {};
+    for (const [, href = '', text = ''] of tiles) {
+      counted[href] = Number(text.replace(',', ''));
+      const list = await (await get(href.replaceAll('&amp;', '&'))).text();
+      const said = /<p>([\d,]+) invoices?\.<\/p>/.exec(list)?.[1];
+      const rows = list.split('<tbody>')[1]?.split('</tbody>')[0]?.match(/<tr/g)?.length ?? 0;
+      listed[href] = said === undefined ? rows : Number(said.replace(',', ''));
+    }
+    expect(listed).toEqual(counted);
+    expect(Object.keys(counted)).toEqual(expect.arrayContaining(['/invoices?state=loaded', '/reports/gaps']));
+  });
+
   test('says where invoices stand, what needs a person and what is spent', async () => {
     const page = await (await get('/')).text();
     expect(page).toMatch(/<a href="\/invoices\?state=needs_attention"><strong>1<\/strong>/);

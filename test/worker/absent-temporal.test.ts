@@ -4,7 +4,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EmbeddedTemporal } from '../../temporal/embedded.js';
+import { publishedPath } from '../../worker/published-path.js';
 import type { RunningWorker } from '../../worker/start-worker.js';
+import { dashboardOver } from '../dashboard/support.js';
 import { eventually } from '../support/eventually.js';
 import { settled } from './books.js';
 import { aRig, type Rig } from './rig.js';
@@ -37,6 +39,38 @@ describe('worker', () => {
     expect((await worker.warehouse.invoice(first.invoiceId))?.state).toBe('voided');
     expect(rig.service.complaints).toEqual([]);
     expect(rig.health.report().components.temporal?.isHealthy).toBe(true);
+  });
+
+  test('says on every page within 15 s that Temporal stands still, and when it goes on', async () => {
+    const dashboard = await dashboardOver(publishedPath(rig.settings), { health: rig.health });
+    const pages = [
+      '/',
+      '/invoices',
+      '/events',
+      '/quarantine',
+      '/alerts',
+      '/reports',
+      '/reports/tenants',
+      '/health',
+    ];
+    const unwell = async () => {
+      const texts = await Promise.all(pages.map(async (page) => (await fetch(dashboard.url + page)).text()));
+      return texts.map((text) => /class="unwell".*<strong>temporal<\/strong>.*does not answer/.test(text));
+    };
+    expect(await unwell()).toEqual(pages.map(() => false));
+    const stoppedAt = performance.now();
+    process.kill(server.pid, 'SIGSTOP');
+    try {
+      await eventually(async () => rig.health.report().components.temporal?.isHealthy === false, {
+        every: 100,
+      });
+      expect(performance.now() - stoppedAt).toBeLessThan(15_000);
+      expect(await unwell()).toEqual(pages.map(() => true));
+    } finally {
+      process.kill(server.pid, 'SIGCONT');
+    }
+    await eventually(async () => rig.health.report().components.temporal?.isHealthy === true);
+    await dashboard.close();
   });
 
   test('goes on after Temporal was killed', async () => {

@@ -1,0 +1,50 @@
+/** Looks at something again and again and says in health, and by an alert, how it is: what nobody's work would stumble over. */
+
+import type { Alerts } from './alerts.js';
+import type { Health } from './health.js';
+import type { AlertKey } from './runbook/runbook.js';
+
+export interface LookedAt {
+  readonly isHealthy: boolean;
+  /** What a person reads; also when all is well, where there is something to say. */
+  readonly detail: string;
+}
+
+export interface StateWatch {
+  /** Its name in `/readyz`. */
+  readonly component: string;
+  readonly look: () => Promise<LookedAt>;
+  /** Missing: another part raises the alert, or there is none. */
+  readonly alert?: { readonly key: AlertKey; readonly title: string };
+  /** true: it does not make this process unready to do its part. */
+  readonly isOutside?: boolean;
+  readonly everyMs: number;
+}
+
+/** What cannot be looked at is not well either: silence would pass for good news. */
+export function watchStates(
+  watches: readonly StateWatch[],
+  { health, alerts }: { readonly health: Health; readonly alerts: Alerts },
+): { close(): void } {
+  const timers = watches.map(({ component, look, alert, isOutside = false, everyMs }) => {
+    let isLooking = false;
+    async function again(): Promise<void> {
+      if (isLooking) return;
+      isLooking = true;
+      const state = await look().catch(unknown);
+      isLooking = false;
+      health.set(component, { ...state, isOutside });
+      if (alert === undefined) return;
+      if (state.isHealthy) alerts.resolve(alert.key);
+      else alerts.raise({ ...alert, detail: state.detail });
+    }
+    void again();
+    return setInterval(() => void again(), everyMs).unref();
+  });
+  return { close: () => timers.forEach(clearInterval) };
+}
+
+function unknown(error: unknown): LookedAt {
+  const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+  return { isHealthy: false, detail: `It cannot be looked at: ${reason}` };
+}

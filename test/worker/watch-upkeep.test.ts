@@ -1,0 +1,129 @@
+/** What grows old while everything works, as components of health. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generate } from 'selfsigned';
+import { afterAll, expect, test } from 'vitest';
+import type { QuarantinedThing } from '../../contract/quarantine.js';
+import { createHealth } from '../../ops/health.js';
+import { watchStates } from '../../ops/watch-state.js';
+import { readWaiting } from '../../worker/read-waiting.js';
+import { type UpkeepOptions, upkeepWatches, type Waiting } from '../../worker/watch-upkeep.js';
+import { eventually } from '../support/eventually.js';
+import { anInvoice, reportsFixture } from '../support/reports/reports-fixture.js';
+
+const folder = await mkdtemp(join(tmpdir(), 'upkeep-'));
+afterAll(() => rm(folder, { recursive: true }));
+
+const NOW = Date.parse('2026-03-10T08:00:00Z');
+const service = { clientCert: null, apiKey: null } as UpkeepOptions['settings']['service'];
+
+/** What health says of a worker with these, and which alerts are open. */
+async function told(over: Partial<UpkeepOptions> = {}) {
+  const health = createHealth();
+  const open = new Set<string>();
+  const watches = upkeepWatches({
+    settings: { service, archive: { kind: 'folder', path: folder } },
+    archive: { file: async () => null },
+    quarantine: { list: async () => [] },
+    readWaiting: async () => ({ invoices: 0, since: null }),
+    ...{ env: {}, now: () => NOW },
+    ...over,
+  });
+  const alerts = {
+    raise: ({ key }: { readonly key: string }) => void open.add(key),
+    resolve: (key: string) => void open.delete(key),
+    close: async () => undefined,
+  };
+  const watching = watchStates(watches, { health, alerts });
+  await eventually(async () => Object.keys(health.report().components).length === watches.length);
+  watching.close();
+  return { ...health.report(), open: [...open] };
+}
+
+function refusedAt(...times: readonly string[]) {
+  return { list: async () => times.map((at) => ({ at }) as QuarantinedThing) };
+}
+const waiting =
+  (since: string): (() => Promise<Waiting>) =>
+  async () => ({ invoices: 3, since });
+
+test('all is well where nothing waits and nothing runs out', async () => {
+  expect(await told()).toMatchObject({ isWell: true, isReady: true, open: [] });
+});
+
+test('refused things are counted, and are no longer well after a day', async () => {
+  const fresh = await told({ quarantine: refusedAt('2026-03-10T07:00:00Z', '2026-03-09T09:00:00Z') });
+  const detail = '2 refused, the oldest since 2026-03-09 09:00 UTC.';
+  expect(fresh.components.quarantine).toMatchObject({ isHealthy: true, detail });
+  const old = await told({ quarantine: refusedAt('2026-03-10T07:00:00Z', '2026-03-09T07:00:00Z') });
+  expect(old).toMatchObject({
+    isWell: false,
+    isReady: true,
+    components: { quarantine: { isHealthy: false } },
+  });
+});
+
+test('finalized invoices whose file does not come are no longer well after an hour', async () => {
+  const fresh = await told({ readWaiting: waiting('2026-03-10T07:30:00.000Z') });
+  expect(fresh.components.files).toMatchObject({
+    isHealthy: true,
+    detail: expect.stringContaining('3 finalized'),
+  });
+  const late = await told({ readWaiting: waiting('2026-03-10T06:30:00.000Z') });
+  expect(late.components.files).toMatchObject({ isHealthy: false });
+});
+
+test('the published file says which wait', async () => {
+  const since = { state: 'finalized', proof: null } as const;
+  const fixture = await reportsFixture([
+    anInvoice([], since),
+    anInvoice([], since),
+    anInvoice([], { state: 'draft' }),
+  ]);
+  expect(await readWaiting(fixture.path)).toEqual({
+    invoices: 2,
+    since: expect.stringMatching(/^\d{4}-\d\d-\d\d.*Z$/),
+  });
+  expect(await readWaiting(join(folder, 'none.duckdb'))).toEqual({ invoices: 0, since: null });
+  await fixture.remove();
+});
+
+test('an archive that is not there any more is not well, though it answers every question', async () => {
+  const gone = await told({ settings: { service, archive: { kind: 'folder', path: join(folder, 'gone') } } });
+  expect(gone).toMatchObject({ isReady: false, components: { archive: { isHealthy: false } } });
+  expect(gone.components.archive?.detail).toMatch(/cannot be looked at: ENOENT/);
+  const refused = { file: () => Promise.reject(new Error('AccessDenied\nby the bucket')) };
+  const bucket = await told({
+    settings: { service, archive: { kind: 's3', url: 's3://b' } },
+    archive: refused,
+  });
+  expect(bucket.components.archive).toMatchObject({ detail: 'It cannot be looked at: AccessDenied' });
+});
+
+test('certificates and tokens are told a fortnight before they run out, and when they have', async () => {
+  const pem = async (name: string, until: string) => {
+    const { cert } = await generate([{ name: 'commonName', value: name }], {
+      notBeforeDate: new Date('2026-01-01'),
+      notAfterDate: new Date(until),
+    });
+    await writeFile(join(folder, name), cert);
+    return join(folder, name);
+  };
+  const [soon, later] = [await pem('soon.pem', '2026-03-20'), await pem('later.pem', '2027-01-01')];
+  const token = (exp: number) => `e30.${Buffer.from(JSON.stringify({ exp })).toString('base64url')}.sig`;
+  const settings = (clientCert: string | null, apiKey: string | null) =>
+    ({ service: { ...service, clientCert, apiKey }, archive: { kind: 'folder', path: folder } }) as const;
+  expect(await told({ settings: settings(later, 'no.token.at.all') })).toMatchObject({
+    isWell: true,
+    open: [],
+  });
+  const told1 = await told({ settings: settings(soon, token(NOW / 1_000 - 60)) });
+  expect(told1).toMatchObject({ isWell: false, isReady: true });
+  expect(told1.open.sort()).toEqual(['expiry/BILLSYNC_API_KEY', 'expiry/BILLSYNC_CLIENT_CERT']);
+  expect(told1.components['client certificate']?.detail).toContain('good until 2026-03-20');
+  expect(told1.components['API key']?.detail).toContain('ran out at 2026-03-10 07:59');
+  const env = { TEMPORAL_API_KEY: token(NOW / 1_000 + 86_400), TEMPORAL_TLS_CLIENT_CERT_PATH: later };
+  expect((await told({ env })).open).toEqual(['expiry/TEMPORAL_API_KEY']);
+});
