@@ -11,6 +11,7 @@ import { lockOwner } from '../warehouse/duckdb/lock-file.js';
 import { warehousePaths } from '../warehouse/paths.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { CliError, EXIT } from './errors.js';
+import { onInterrupt } from './terminal/on-interrupt.js';
 
 export interface WriterWork<T> {
   /** Stands in the lock while the work is done here. */
@@ -27,7 +28,7 @@ export interface WriterWork<T> {
 export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Promise<T> {
   if (await workerIsRunning(settings)) {
     const { withTemporal } = await import('./ask-temporal.js');
-    return withTemporal(settings, work.ask);
+    return onInterrupt(GOES_ON, () => withTemporal(settings, work.ask));
   }
   if (work.makesFolder !== true) requireFolder(settings);
   await work.begin?.();
@@ -39,7 +40,7 @@ export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Pr
   try {
     const warehouse = await openWarehouse({ settings, archive, log: commandLog(settings), role: work.role });
     try {
-      return await work.direct(warehouse, archive);
+      return await onInterrupt(STOPS_HERE, () => work.direct(warehouse, archive));
     } finally {
       await warehouse.close();
     }
@@ -47,6 +48,9 @@ export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Pr
     await archive.close();
   }
 }
+
+const GOES_ON = 'Stopped waiting; the worker goes on with what it was asked for.';
+const STOPS_HERE = 'Stopped. What was finished stays; the same command does the rest.';
 
 /** A misspelt folder is not one more, empty warehouse. A lake is somewhere else. */
 function requireFolder({ dataDir, warehouse }: Settings): void {

@@ -10,6 +10,7 @@ import type { Decided, Decision, Publication, Verification } from '../warehouse/
 import type { ReconcileResult, reconcile } from '../workflows/reconcile.js';
 import type { decideInvoice, importCsv, snapshot, verify } from '../workflows/writer-requests.js';
 import type { InvoiceRoute } from './invoice-client.js';
+import { type OnProgress, watchProgress } from './watch-progress.js';
 
 /** The worker could not do what it was asked. The message is the worker's own. */
 export class WriterRequestError extends BillsyncError {
@@ -28,14 +29,23 @@ export function askSnapshot(client: Client, route: InvoiceRoute): Promise<Public
   return answered(() => client.workflow.execute<typeof snapshot>('snapshot', options(route, 'snapshot')));
 }
 
-/** Proves the warehouse. Of a large drift the first 200 differences come back. @throws WriterRequestError */
+/**
+ * Proves the warehouse. Of a large drift the first 200 differences come back, with their number.
+ *
+ * @param onProgress hears about once a second how many invoices are proved
+ * @throws WriterRequestError
+ */
 export function askVerify(
   client: Client,
   route: InvoiceRoute,
   request: { readonly full: boolean },
+  onProgress?: OnProgress,
 ): Promise<Verification> {
+  const how = options(route, 'verify');
   return answered(() =>
-    client.workflow.execute<typeof verify>('verify', { ...options(route, 'verify'), args: [request] }),
+    watched(client, how.workflowId, onProgress, () =>
+      client.workflow.execute<typeof verify>('verify', { ...how, args: [request] }),
+    ),
   );
 }
 
@@ -61,12 +71,16 @@ export function askReconcile(
   client: Client,
   route: InvoiceRoute,
   request: { readonly isFull?: boolean } = {},
+  onProgress?: OnProgress,
 ): Promise<ReconcileResult> {
+  const how = options(route, 'reconcile');
   return answered(() =>
-    client.workflow.execute<typeof reconcile>('reconcile', {
-      ...options(route, 'reconcile'),
-      args: [{ environment: route.environment, ...request }],
-    }),
+    watched(client, how.workflowId, onProgress, () =>
+      client.workflow.execute<typeof reconcile>('reconcile', {
+        ...how,
+        args: [{ environment: route.environment, ...request }],
+      }),
+    ),
   );
 }
 
@@ -90,6 +104,17 @@ function options(route: InvoiceRoute, what: string) {
     taskQueue: (route.queues ?? taskQueues(environment)).warehouse,
     workflowRunTimeout: '1 h',
   } as const;
+}
+
+async function watched<T>(
+  client: Client,
+  workflowId: string,
+  onProgress: OnProgress | undefined,
+  ask: () => Promise<T>,
+): Promise<T> {
+  if (onProgress === undefined) return ask();
+  const watching = watchProgress(client, workflowId, onProgress);
+  return ask().finally(() => watching.stop());
 }
 
 async function answered<T>(ask: () => Promise<T>): Promise<T> {

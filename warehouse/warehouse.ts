@@ -210,6 +210,8 @@ export interface Verification {
   readonly shipments: number;
   readonly filesRead: number;
   readonly drift: readonly Drift[];
+  /** How many there are, when `drift` has only the first of them. */
+  readonly driftInAll?: number;
   /** Recorded discrepancies are listed, they are not drift. */
   readonly discrepancies: number;
 }

@@ -7,6 +7,7 @@ import { naming } from '../../config/system-error.js';
 import type { BackfillHandle, BackfillOutcome } from '../../temporal/backfill-client.js';
 import { withTemporal } from '../ask-temporal.js';
 import { CliError, EXIT } from '../errors.js';
+import { onInterrupt } from '../terminal/on-interrupt.js';
 import { counted, type Output } from '../terminal/output.js';
 import { printable } from '../terminal/terminal-text.js';
 import { contextOf, positiveInteger, seconds, verb, withJson } from '../verb.js';
@@ -69,7 +70,7 @@ export function backfillCommand(): Command {
             handingOver.update(ids, invoiceIds.length);
           },
         }).finally(() => handingOver.end());
-        if (flags.wait === true) return await tell(handle, flags, output);
+        if (flags.wait === true) return await watched(handle, () => tell(handle, flags, output));
         output.thing({ backfill_id: handle.backfillId, total: invoiceIds.length }, () => handle.backfillId);
       });
     },
@@ -108,7 +109,7 @@ async function follow(
     const handle = followBackfill(client, settings, backfillId);
     if (control !== undefined && flags.dryRun === true) return output.note(`Would ${control} ${backfillId}.`);
     if (control !== undefined) await handle.control(control);
-    if (flags.wait === true) return await tell(handle, flags, output);
+    if (flags.wait === true) return await watched(handle, () => tell(handle, flags, output));
     const { total, done, inWork, control: state, isOver, isComplete, counts } = await handle.status();
     if (isOver && !isComplete) output.note(NOT_ALL);
     const shown = { backfill_id: backfillId, total, done, in_work: inWork, control: state, over: isOver };
@@ -117,6 +118,11 @@ async function follow(
       return `${done} of ${total} done (${parts.map(([name, count]) => `${count} ${name}`).join(', ') || 'none yet'}), ${inWork} in work`;
     });
   });
+}
+
+function watched<T>({ backfillId }: BackfillHandle, watch: () => Promise<T>): Promise<T> {
+  const again = `billsync backfill --follow ${backfillId} --wait`;
+  return onInterrupt(`Stopped watching; the backfill goes on. \`${again}\` watches it again.`, watch);
 }
 
 /** A line per invoice as it ends, progress with rate and time left beside it. */

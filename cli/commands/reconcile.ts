@@ -3,6 +3,7 @@
 import { type Command, Option } from 'commander';
 import { withTemporal } from '../ask-temporal.js';
 import { EXIT } from '../errors.js';
+import { onInterrupt } from '../terminal/on-interrupt.js';
 import { contextOf, verb, withJson } from '../verb.js';
 
 export function reconcileCommand(): Command {
@@ -35,7 +36,13 @@ export function reconcileCommand(): Command {
         output.thing({ workflow_id: workflowId }, () => workflowId);
         return output.note('Reconciling in the background; --wait tells what it found.');
       }
-      const found = await withTemporal(settings, (client) => askReconcile(client, settings, request));
+      const progress = output.progress('Proving');
+      output.note('The worker reconciles.');
+      const found = await onInterrupt('Stopped waiting; the worker goes on and reconciles.', () =>
+        withTemporal(settings, (client) =>
+          askReconcile(client, settings, request, (done, of) => progress.update(done, of, 'invoices')),
+        ),
+      ).finally(() => progress.end());
       const { proved } = found;
       output.thing(
         {

@@ -17,16 +17,16 @@ export function verifyCommand(): Command {
     const { settings, output } = contextOf(command);
     const full = flags.quick !== true;
     const progress = output.progress('Proving');
+    const onProgress = (done: number, of: number) => progress.update(done, of, 'invoices');
     const found = await withWriter(settings, {
       role: 'verify',
       async ask(client) {
         const { askVerify } = await import('../../temporal/writer-client.js');
-        return askVerify(client, settings, { full });
+        return askVerify(client, settings, { full }, onProgress);
       },
-      direct: (warehouse) =>
-        warehouse.verify({ full, onProgress: (done, of) => progress.update(done, of, 'invoices') }),
+      direct: (warehouse) => warehouse.verify({ full, onProgress }),
     }).finally(() => progress.end());
-    const { invoices, shipments, filesRead, drift, discrepancies } = found;
+    const { invoices, shipments, filesRead, drift, driftInAll = drift.length, discrepancies } = found;
     if (output.form === 'table') {
       output.rows(drift, [
         { title: 'invoice', value: ({ invoiceId }) => invoiceId },
@@ -36,8 +36,11 @@ export function verifyCommand(): Command {
       ]);
       output.note(
         `${invoices} invoices, ${shipments} shipments, ${filesRead} files read: ` +
-          `${drift.length === 0 ? 'no drift' : `${drift.length} differences`}, ${discrepancies} recorded discrepancies.`,
+          `${driftInAll === 0 ? 'no drift' : `${driftInAll} differences`}, ${discrepancies} recorded discrepancies.`,
       );
+      if (driftInAll > drift.length) {
+        output.note(`The first ${drift.length} are shown; with the worker stopped, all are.`);
+      }
       if (drift.some(({ rule }) => rule === 'hash' || rule === 'file-missing')) {
         output.note(
           '  → `billsync import FILE` puts a file that the archive lost, or has damaged, there again',

@@ -102,6 +102,26 @@ describe('worker', () => {
     await settled(rig, worker);
   });
 
+  test('says how far it is with what a command asked of it', async () => {
+    const heard: string[] = [];
+    const { warehouse } = worker;
+    const prove = warehouse.verify.bind(warehouse);
+    // As slow as a proof of many files is, until its progress was heard of.
+    warehouse.verify = async (options) => {
+      options?.onProgress?.(2, 5);
+      await eventually(async () => heard.length > 0, { every: 50 });
+      return prove(options);
+    };
+    try {
+      const onProgress = (done: number, of: number) => void heard.push(`${done} of ${of}`);
+      const ask = rig.temporal.run.bind(rig.temporal);
+      await ask((client) => askVerify(client, rig.route, { full: true }, onProgress));
+      expect(heard[0]).toBe('2 of 5');
+    } finally {
+      warehouse.verify = prove;
+    }
+  });
+
   test('has a schedule that can be shown, paused, resumed and triggered', async () => {
     const ask = rig.temporal.run.bind(rig.temporal);
     const shown = () => ask((client) => showSchedule(client, rig.settings));
