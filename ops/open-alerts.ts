@@ -69,7 +69,8 @@ export async function openAlerts(folder: string, now = new Date()): Promise<read
       };
     });
   });
-  return found.sort((one, other) => (one.since < other.since ? 1 : -1));
+  const places = found.map((alert) => ({ alert, place: `${alert.since} ${alert.key}` }));
+  return places.sort((one, other) => (one.place < other.place ? 1 : -1)).map(({ alert }) => alert);
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {

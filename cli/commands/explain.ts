@@ -22,7 +22,7 @@ export function explainCommand(): Command {
     const { publishedPath } = await import('../published.js');
     const databasePath = publishedPath(settings);
     if (!existsSync(databasePath)) throw new NotPublishedError(databasePath);
-    const { explainTracking } = await import('../../warehouse/trace/explain.js');
+    const { explainTracking, MOST_EXPLAINED } = await import('../../warehouse/trace/explain.js');
     const archive = await openArchive(settings);
     const found = await explainTracking({ databasePath, archive, trackingNumber }).finally(() =>
       archive.close(),
@@ -37,6 +37,9 @@ export function explainCommand(): Command {
       );
     }
     output.thing(found.map(asJson), () => found.map(describe).join('\n\n'));
+    if (found.length === MOST_EXPLAINED) {
+      output.note(`There may be more than these ${MOST_EXPLAINED} rows; \`billsync sql\` counts them all.`);
+    }
   });
 }
 

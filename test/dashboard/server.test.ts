@@ -85,7 +85,7 @@ describe('what is not well', () => {
     const seen = { at: '2026-03-01T09:00:00Z', until: null, by: 'anna', note: 'asked them' };
     const key = `totals/${parked.id}`;
     await decideOnAlerts(join(fixture.folder, 'run'), [{ ...seen, kind: 'acknowledged', key }]);
-    expect(await (await get('/alerts')).text()).toContain('by anna, 2026-03-01 09:00: asked them');
+    expect(await (await get('/alerts')).text()).toContain('by anna, 2026-03-01 09:00:00 UTC: asked them');
     alerts.resolve('disk/full');
     await alerts.close();
     expect(await (await get('/alerts')).text()).not.toContain('nearly full');

@@ -75,6 +75,8 @@ describe('the file', () => {
       expect(row['Tracking Number']).not.toBe('');
       expect(row.Carrier).not.toBe('');
       expect(row['Carrier Invoice Date']).toMatch(/^(\d{4}-\d\d-\d\d)?$/);
+      // A carrier's invoice that is billed on cannot be younger than the bill.
+      expect((row['Carrier Invoice Date'] ?? '') <= (row['Invoice Generation Date'] ?? '')).toBe(true);
     }
   });
 

@@ -59,6 +59,12 @@ describe('regenerate presigned URL', () => {
       'fileSizeBytes',
     ]);
     const { bytes } = await client.send(String(body.presignedUrl));
+    // Another method is refused, and the query, which is a key, is not repeated.
+    const posted = await client.send(String(body.presignedUrl), { method: 'POST' });
+    expect(posted.status).toBe(405);
+    for (const value of new URL(String(body.presignedUrl)).searchParams.values()) {
+      if (value.length > 8) expect(posted.text).not.toContain(value);
+    }
     expect(bytes.length).toBe(body.fileSizeBytes);
     expect(createHash('sha256').update(bytes).digest('hex')).toBe(body.fileHashSha256);
   });

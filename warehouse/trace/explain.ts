@@ -56,7 +56,10 @@ export interface ExplainRequest {
   readonly trackingNumber: string;
 }
 
-/** Every row of every version that carries the tracking number, current ones first; at most 1,000. */
+/** Of one tracking number; no page or terminal holds more. */
+export const MOST_EXPLAINED = 1_000;
+
+/** Every row of every version that carries the tracking number, current ones first; at most `MOST_EXPLAINED`. */
 export async function explainTracking(request: ExplainRequest): Promise<readonly Explanation[]> {
   const { databasePath, archive, trackingNumber } = request;
   const database = await openForReading(databasePath, tmpdir());

@@ -109,7 +109,8 @@ export class ForeignServer {
     const { method = '' } = request;
     const play = (route: ForeignRoute, asUsual: () => void) =>
       this.#play(route, { request, response, invoice, asUsual });
-    const [, invoiceId = '', action = ''] = /^\/billing\/invoices\/([^/]+)(?:\/([a-z-]+))?\/?$/.exec(path) ?? [];
+    const [, invoiceId = '', action = ''] =
+      /^\/billing\/invoices\/([^/]+)(?:\/([a-z-]+))?\/?$/.exec(path) ?? [];
     const billing = this.#billing;
     const invoice = billing.find(decodeURIComponent(invoiceId));
     if (`${method} ${path}` === 'GET /deliveryexperience/ping') {
