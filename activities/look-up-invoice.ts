@@ -1,7 +1,7 @@
 /** Asks the service what it knows of an invoice (spec 4.4): how an event that never came is found. */
 
 import { cancellationSignal } from '@temporalio/activity';
-import { UnknownInvoiceError } from '../billing/errors.js';
+import { BillingError, UnknownInvoiceError } from '../billing/errors.js';
 import type { InvoiceHeader } from '../contract/invoice-event.js';
 import type { WebhookStatus } from '../contract/names.js';
 import { alertingRefusal } from './credentials-alert.js';
@@ -24,10 +24,24 @@ export function lookUpInvoice({ service, alerts }: BillingDependencies) {
     translated(async () => {
       try {
         const ask = () => service.lookUpInvoice(invoiceId, { signal: cancellationSignal() });
-        return { outcome: 'found', ...(await alertingRefusal(alerts, ask, { provesThem: true })) };
+        const details = await alertingRefusal(alerts, ask, { provesThem: true });
+        alerts.resolve(ALERT_KEY);
+        return { outcome: 'found', ...details };
       } catch (error) {
         if (error instanceof UnknownInvoiceError) return { outcome: 'not-found' };
+        if (error instanceof BillingError && UNUSABLE.has(error.code)) tellUnusable(error.message);
         throw error;
       }
     });
+
+  /** The file may still be had, so invoices load; who is not told believes that voids would be noticed. */
+  function tellUnusable(message: string): void {
+    const title = 'The details of invoices cannot be read';
+    const detail = `${message} Invoices are loaded all the same; a void whose event was lost is not found meanwhile.`;
+    alerts.raise({ key: ALERT_KEY, title, detail });
+  }
 }
+
+const ALERT_KEY = 'service/details';
+/** What does not pass by itself. */
+const UNUSABLE: ReadonlySet<string> = new Set(['forbidden', 'refused', 'redirect', 'unexpected-answer']);

@@ -32,6 +32,17 @@ export const SERVICE = {
     ],
     proof: '`billsync doctor` is green, and the component `billing service` is well on `/health`.',
   },
+  'service/details': {
+    severity: 'warning',
+    meaning:
+      'The service refuses the details of invoices, or answers them with something that cannot be read. Files come another way and are loaded; a void whose event was lost is not found.',
+    firstLook: ['the alert: what it answered', '`billsync doctor` (billing service)'],
+    cure: [
+      'HTTP 403: have the right to read invoices added to our credentials.',
+      'A redirect or a page: correct `BILLSYNC_BASE_URL`, or tell the service.',
+    ],
+    proof: 'The next answer that can be read takes the alert back; `billsync reconcile --wait` asks.',
+  },
   gaps: {
     severity: 'warning',
     meaning: 'Invoices that should have come by their number or billing period did not come.',

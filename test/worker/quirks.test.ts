@@ -508,3 +508,21 @@ test('an invoice whose deliveries were refused is listed with the reason, and lo
   await rig.temporal.run((client) => askReconcile(client, rig.route));
   await eventually(async () => (await found())?.state === 'loaded');
 });
+
+test('a service that refuses its details is told of: files come all the same, lost voids do not', async () => {
+  const { service } = rig;
+  for (const route of ['details', 'regenerate', 'export', 'storage'] as const) service.play(route, null);
+  const lostAgain = async () => {
+    const { invoiceId } = await service.createInvoice({ rows: 2 });
+    await rig.give(service.events.at(-1) ?? '');
+    await service.finalize(invoiceId);
+    await eventually(async () => (await worker.warehouse.invoice(invoiceId))?.state === 'loaded');
+  };
+  service.play('details', answer(403, { 'content-type': 'application/json' }, '{"error":"no_scope"}'));
+  await lostAgain();
+  expect(rig.logged()).toContain('alert raised: The details of invoices cannot be read');
+  expect(rig.logged()).not.toContain('alert resolved: The details of invoices cannot be read');
+  service.play('details', null);
+  await lostAgain();
+  expect(rig.logged()).toContain('alert resolved: The details of invoices cannot be read');
+});
