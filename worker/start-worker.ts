@@ -12,6 +12,7 @@ import type { Settings } from '../config/settings.js';
 import { taskQueues } from '../contract/names.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import { openQuarantine } from '../inbox/quarantine-folder.js';
+import { tellDropped } from '../inbox/tell-dropped.js';
 import { type Alert, type Alerts, createAlerts } from '../ops/alerts.js';
 import { onFsyncFailure } from '../ops/durable-files.js';
 import type { Health } from '../ops/health.js';
@@ -100,7 +101,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     closers.push(async () => others.close());
     const archive = await openArchive(settings);
     closers.push(() => archive.close());
-    const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
+    const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'), {
+      onDropped: tellDropped({ log, alerts }),
+    });
     const warehouse = await openOrRebuild({
       ...{ settings, archive, log, metrics, health, alerts, role: options.role ?? 'worker' },
       lockPatienceMs: LOCK_PATIENCE_MS,

@@ -8,6 +8,7 @@ import { requireService } from '../../config/load-settings.js';
 import type { Settings } from '../../config/settings.js';
 import { openInbox } from '../../inbox/inbox.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
+import { tellDropped } from '../../inbox/tell-dropped.js';
 import type { Logger } from '../../ops/log.js';
 import type { Metrics } from '../../ops/metrics.js';
 import { certificateWatch } from '../../ops/watch-expiry.js';
@@ -27,7 +28,9 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     const archive = await openArchive(settings);
     parts.add('archive', () => archive.close());
     const inbox = await openInbox(join(settings.dataDir, 'inbox'));
-    const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
+    const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'), {
+      onDropped: tellDropped({ log, alerts }),
+    });
     const partner = learnPartner({ settings, archive, log, metrics, stopping });
     parts.add('billing service', () => partner.close());
     const temporal = openTemporalLink(settings, { log });

@@ -1,6 +1,9 @@
 /** What the door notices besides what it answers. */
 
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { openQuarantine } from '../../inbox/quarantine-folder.js';
+import { tellDropped } from '../../inbox/tell-dropped.js';
 import type { Alert, Alerts } from '../../ops/alerts.js';
 import { startForwarder } from '../../webhook/forwarder.js';
 import { createReceiver } from '../../webhook/receive-delivery.js';
@@ -87,6 +90,22 @@ describe('a refusal', () => {
       expect((await parts.quarantine.list())[0]).toMatchObject({ code, invoiceId });
     },
   );
+
+  test('that a full quarantine drops is told', async () => {
+    const parts = await openParts();
+    const { alerts, raised } = listening();
+    const quarantine = await openQuarantine(join(parts.settings.dataDir, 'small'), {
+      maxThings: 1,
+      onDropped: tellDropped({ log: parts.log, alerts }),
+    });
+    const receiver = createReceiver({ ...parts, quarantine });
+    await receiver.receive(Buffer.from('{"metadata":'));
+    expect(raised).toEqual([]);
+    await receiver.receive(Buffer.from('{"payload":'));
+    await receiver.settle();
+    expect(raised).toMatchObject([{ key: 'quarantine/full', detail: expect.stringContaining('not-json') }]);
+    expect(parts.logged.join('')).toContain('dropped from a full quarantine');
+  });
 
   test('without an invoice is an alert all the same', async () => {
     const parts = await openParts();
