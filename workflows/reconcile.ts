@@ -3,9 +3,12 @@
  * whether the warehouse still is what the archive proves. Everything it starts is harmless to start twice.
  */
 
-import { log, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { log, patched, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { WarehouseActivities } from '../activities/create-activities.js';
+import type { FindOverdueResult } from '../activities/find-overdue.js';
 import type { EnvironmentName } from '../contract/names.js';
+import type { Verification } from '../warehouse/warehouse.js';
+import { failureOf } from './failure.js';
 
 export interface ReconcileInput {
   readonly environment: EnvironmentName;
@@ -35,7 +38,14 @@ export interface ReconcileResult {
 /** Of each kind in one run; what is left over stays due. */
 const LIMIT = 1_000;
 
-/** Answers what was started and what `verify` found; never fails because of a single invoice. */
+const NOTHING_DUE: FindOverdueResult = { unwatched: [], toRecheck: [], toRetry: [], needAttention: 0 };
+const NOTHING_PROVED: Verification = { invoices: 0, shipments: 0, filesRead: 0, drift: [], discrepancies: 0 };
+
+/**
+ * Answers what was started and what `verify` found; never fails because of a single invoice.
+ *
+ * @throws ActivityFailure of the first part that failed, once all others are done
+ */
 export async function reconcile(input: ReconcileInput): Promise<ReconcileResult> {
   const { taskQueue } = workflowInfo();
   const queues = { billing: taskQueue.replace(/-warehouse$/, '-billing'), warehouse: taskQueue };
@@ -46,21 +56,46 @@ export async function reconcile(input: ReconcileInput): Promise<ReconcileResult>
     retry: { initialInterval: '1 s', maximumInterval: '1 min', maximumAttempts: 10 },
   });
 
+  const failures: unknown[] = [];
+  /** What one part cannot do keeps no other from being done: a damaged archive must not hide a lost void. */
+  async function part<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const { code, activity } = failureOf(error);
+      if (!patched('each-part-by-itself')) throw error;
+      log.error('a part of the reconciliation failed', { code, activity });
+      failures.push(error);
+      return otherwise;
+    }
+  }
+
   const until = new Date().toISOString();
-  const { forwarded, waiting } = await activities.forwardInbox({ queues });
-  const { events: ingested } = await activities.ingestArchive();
-  const due = await activities.findOverdue({ until, limit: LIMIT });
-  await activities.lookAfterInvoices({ how: 'watch', invoices: due.unwatched, queues });
-  await activities.lookAfterInvoices({ how: 'recheck', invoices: due.toRecheck, queues });
-  await activities.lookAfterInvoices({ how: 'retry', invoices: due.toRetry, queues });
-  const { findings: gaps } = await activities.findGaps({ known: lastResult()?.gaps ?? [] });
-  const { held } = await activities.checkQuarantine();
-  const { invoices, shipments, drift } = await activities.verifyWarehouse({ full: input.isFull ?? false });
-  if (drift.length > 0) log.error('the warehouse differs from the archive', { drift: drift.length });
+  const left = await part(() => activities.forwardInbox({ queues }), { forwarded: 0, waiting: 0 });
+  const { events: ingested } = await part(() => activities.ingestArchive(), { events: 0 });
+  const due = await part(() => activities.findOverdue({ until, limit: LIMIT }), NOTHING_DUE);
+  for (const [how, invoices] of [
+    ['watch', due.unwatched],
+    ['recheck', due.toRecheck],
+    ['retry', due.toRetry],
+  ] as const) {
+    await part(() => activities.lookAfterInvoices({ how, invoices, queues }), undefined);
+  }
+  const before = lastResult()?.gaps ?? [];
+  const { findings: gaps } = await part(() => activities.findGaps({ known: before }), {
+    findings: before,
+    gaps: 0,
+  });
+  const { held } = await part(() => activities.checkQuarantine(), { held: 0, olderThanADay: 0 });
+  const proof = await part(() => activities.verifyWarehouse({ full: input.isFull ?? false }), NOTHING_PROVED);
+  const { invoices, shipments, driftInAll: drift = proof.drift.length } = proof;
+  if (drift > 0) log.error('the warehouse differs from the archive', { drift });
+  // All that could be done is done; that the rest was not, whoever asked is told.
+  if (failures.length > 0) throw failures[0];
   return {
-    ...{ until, ingested, needAttention: due.needAttention, quarantined: held, forwarded, waiting, gaps },
+    ...{ until, ingested, needAttention: due.needAttention, quarantined: held, ...left, gaps },
     ...{ watched: due.unwatched.length, rechecked: due.toRecheck.length, retried: due.toRetry.length },
-    proved: { invoices, shipments, drift: drift.length },
+    proved: { invoices, shipments, drift },
   };
 }
 
