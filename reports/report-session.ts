@@ -12,6 +12,9 @@ import { readColumns, readRows } from './read-rows.js';
 import { checkFilters, letAllPass, type ReportFilters, type ReportLevel } from './report-filters.js';
 import { headNotes, levelsOf, provedPercent, weighedIn } from './report-head.js';
 import type { ReportColumn, ReportResult, ReportRow } from './report-result.js';
+import { askShipments, type ShipmentsAnswer, type ShipmentsAsked } from './shipments/ask-shipments.js';
+import type { ShipmentConditions } from './shipments/conditions.js';
+import { type ShipmentTotals, totalShipments } from './shipments/total-shipments.js';
 import { drawableCharts, shownColumns } from './shown-columns.js';
 
 export type { Counted } from './prepare-session.js';
@@ -22,6 +25,14 @@ export interface ReportSession {
    * @throws ReportInterruptedError: the time limit ran out
    */
   run(name: string, parameters?: Readonly<Record<string, string>>): Promise<ReportResult>;
+  /**
+   * The lines themselves, a page of them with the totals of all.
+   *
+   * @throws ReportFilterError, ReportInterruptedError as `run`
+   */
+  shipments(asked: ShipmentsAsked): Promise<ShipmentsAnswer>;
+  /** Only their totals, for `totals` of several pages. */
+  totalShipments(conditions: ShipmentConditions): Promise<ShipmentTotals>;
   /** For `counted` of later sessions without filters. */
   count(): Promise<Counted>;
   close(): void;
@@ -125,6 +136,16 @@ export async function openReportSession(request: SessionRequest): Promise<Report
       const report = await findReport(name);
       bindParameters(report, { ...report.formerly[name], ...parameters });
       return interruptible({ file, name, timeLimitMs, deadline }, () => answer(name, parameters));
+    },
+    shipments: (asked) => {
+      const limit = { file, name: 'of shipments', timeLimitMs, deadline };
+      return interruptible(limit, async () =>
+        askShipments(file, { prepared: await prepared(), filters }, asked),
+      );
+    },
+    totalShipments: (conditions) => {
+      const limit = { file, name: 'of shipments', timeLimitMs, deadline };
+      return interruptible(limit, async () => totalShipments(file, await prepared(), conditions));
     },
     count: () => interruptible({ file, name: 'of what there is', timeLimitMs, deadline }, prepared),
     close: () => file.close(),

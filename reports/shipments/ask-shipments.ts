@@ -1,0 +1,154 @@
+/** The shipments themselves, page by page, with exact totals of all that were asked for; the form of a report, so that every export takes them. */
+
+import type { DuckDBValue } from '@duckdb/node-api';
+import { ReportFilterError } from '../errors.js';
+import { matchNotes } from '../match-filters.js';
+import type { Prepared } from '../prepare-session.js';
+import type { PublishedFile } from '../published-file.js';
+import { readColumns, readRows } from '../read-rows.js';
+import type { AppliedFilters } from '../report-filters.js';
+import { headNotes, levelsOf, provedPercent, weighedIn } from '../report-head.js';
+import type { ReportResult, ReportRow } from '../report-result.js';
+import { checkColumns, checkSort, type ShipmentSort, USUAL_SORT } from './columns.js';
+import { type BoundConditions, bindConditions, type ShipmentConditions } from './conditions.js';
+import { rowsOnPage } from './page-rows.js';
+import { query } from './statement.js';
+import { type ShipmentTotals, totalShipments } from './total-shipments.js';
+
+export interface ShipmentsAsked {
+  readonly conditions: ShipmentConditions;
+  /** Names of columns; none means all. */
+  readonly columns?: readonly string[];
+  /** A column, with `-` before it for the largest first; the latest ship date first unless told. */
+  readonly sort?: string | undefined;
+  /** What `next` of the page before was. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+  /** Of the same filters and conditions, when they are known already. */
+  readonly totals?: ShipmentTotals;
+}
+
+export interface ShipmentsAnswer {
+  readonly result: ReportResult;
+  readonly totals: ShipmentTotals;
+  /** For `after` of the following page; null on the last. */
+  readonly next: string | null;
+}
+
+/** @throws ReportFilterError a condition, a column, a sort or an `after` that cannot be meant */
+export function checkAsked(asked: Omit<ShipmentsAsked, 'totals'>): void {
+  const sort = checkSort(asked.sort ?? USUAL_SORT);
+  bindConditions(asked.conditions);
+  checkColumns(asked.columns ?? []);
+  keyOf(asked.after, sort);
+}
+
+/** @throws ReportFilterError a condition, a column, a sort or an `after` that cannot be meant */
+export async function askShipments(
+  file: PublishedFile,
+  { prepared, filters }: { readonly prepared: Prepared; readonly filters: AppliedFilters },
+  asked: ShipmentsAsked,
+): Promise<ShipmentsAnswer> {
+  const bound = bindConditions(asked.conditions);
+  const sort = checkSort(asked.sort ?? USUAL_SORT);
+  const shown = checkColumns(asked.columns ?? []);
+  const key = keyOf(asked.after, sort);
+  const known = asked.totals?.publication === prepared.publication ? asked.totals : null;
+  const totals = known ?? (await totalShipments(file, prepared, asked.conditions));
+  const found = await query(file, 'keys', {
+    filled: {
+      ...{ conditions: bound.sql, sorted_by: sort.column, type: sort.type },
+      direction: sort.isDescending ? 'desc' : 'asc',
+      beyond: sort.isDescending ? '<' : '>',
+    },
+    // One more than a page tells whether there is another.
+    values: { ...bound.values, ...key, limit: asked.limit + 1 },
+  });
+  const keys = readRows(found, readColumns(found, { units: {}, details: [] }));
+  const onPage = keys.slice(0, asked.limit);
+  const last = keys.length > asked.limit ? onPage.at(-1) : undefined;
+  const { columns: all, rows } = await rowsOnPage(file, onPage);
+  const columns = all.filter(({ name }) => shown.some((each) => each === name));
+  return {
+    totals,
+    next: last === undefined ? null : keyText(last, sort),
+    result: {
+      ...WORDS,
+      order: `${sort.column}${sort.isDescending ? ', the largest first' : ''}; invoice_id; row_number`,
+      ...{ example: null, charts: [], columns },
+      rows: rows.map((row) => Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]))),
+      head: headOf({ prepared, filters, bound, totals, rows: onPage.length }),
+    },
+  };
+}
+
+const WORDS = {
+  name: 'shipments',
+  title: 'Shipments',
+  grain: 'line of a finalized invoice that is not voided',
+  means:
+    'billing_cost is what the invoice bills for the line, exactly as in its file; a credit is below zero. zone is the carrier’s zone brought to one spelling. invoice_id and row_number name the line in its file, which file_sha256 names.',
+  cannotSay: 'surcharges, dimensional weight, destination and margin: they are not in an invoice file.',
+};
+
+function headOf(of: {
+  readonly prepared: Prepared;
+  readonly filters: AppliedFilters;
+  readonly bound: BoundConditions;
+  readonly totals: ShipmentTotals;
+  readonly rows: number;
+}): ReportResult['head'] {
+  const { prepared, filters, totals } = of;
+  const { level, asOf, publication, matches, partners } = prepared;
+  const counts = totals.counts.filter((count) => levelsOf(level).includes(count.level));
+  return {
+    ...{ filters, matches, level, asOf, publication, rows: of.rows },
+    parameters: of.bound.shown,
+    timeZone: 'UTC',
+    shipments: counts.reduce((sum, count) => sum + count.shipments, 0),
+    weighed: weighedIn(counts),
+    provedPercent: provedPercent(counts),
+    notes: [
+      ...matchNotes(matches),
+      ...(partners.length > 1
+        ? [`${partners.length} partners, told apart by partner_id; nothing is added across them.`]
+        : []),
+      ...headNotes({
+        ...{ counts: totals.counts, level, filters, chosen: filters.level !== null },
+        ...{ comparesLevels: false, readsInvoices: false, invoicesLeftOut: 0, isCut: false },
+      }),
+    ],
+  };
+}
+
+/** Where a page ends, in letters that an address takes as they are. */
+function keyText(row: ReportRow, sort: ShipmentSort): string {
+  const key = [nameOf(sort), row.sorted_by, row.invoice_id, row.row_number];
+  return Buffer.from(JSON.stringify(key)).toString('base64url');
+}
+
+/** @throws ReportFilterError when it is none, or one of another sort */
+function keyOf(after: string | undefined, sort: ShipmentSort): Readonly<Record<string, DuckDBValue>> {
+  if (after === undefined) return { after_value: null, after_invoice: null, after_row: null };
+  const key = parsed(after);
+  if (key[0] !== nameOf(sort) || typeof key[2] !== 'string' || typeof key[3] !== 'number') {
+    throw new ReportFilterError(
+      'after',
+      'The page that is asked for is of another list: begin with the first.',
+    );
+  }
+  return { after_value: key[1] === null ? null : String(key[1]), after_invoice: key[2], after_row: key[3] };
+}
+
+function parsed(text: string): readonly unknown[] {
+  try {
+    const key: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    return Array.isArray(key) ? key : [];
+  } catch {
+    return [];
+  }
+}
+
+function nameOf({ column, isDescending }: ShipmentSort): string {
+  return `${isDescending ? '-' : ''}${column}`;
+}

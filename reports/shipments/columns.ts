@@ -1,0 +1,73 @@
+/** The columns of the list of shipments: which there are, which are shown unless others are chosen, how they are sorted. */
+
+import { ReportFilterError } from '../errors.js';
+import { nearestNames } from '../nearest-names.js';
+
+/** DuckDB's type by column, in the order of the list. */
+const TYPES = {
+  tenant: 'varchar',
+  invoice_number: 'varchar',
+  ship_date: 'date',
+  carrier: 'varchar',
+  service_level: 'varchar',
+  carrier_zone: 'varchar',
+  origin: 'varchar',
+  tracking_number: 'varchar',
+  currency_code: 'varchar',
+  billing_cost: 'decimal(18, 4)',
+  billable_weight: 'decimal(18, 4)',
+  billable_weight_unit: 'varchar',
+  zone: 'varchar',
+  invoice_generation_date: 'date',
+  carrier_invoice_date: 'date',
+  invoice_level: 'varchar',
+  invoice_id: 'uuid',
+  row_number: 'bigint',
+  tenant_id: 'varchar',
+  partner_tenant_id: 'varchar',
+  file_sha256: 'varchar',
+  loaded_at: 'timestamptz',
+  partner_id: 'varchar',
+} as const;
+
+export type ShipmentColumn = keyof typeof TYPES;
+
+export const SHIPMENT_COLUMNS = Object.keys(TYPES) as readonly ShipmentColumn[];
+/** What a person is shown who chose none; the rest is for machines and for those who look closer. */
+export const USUAL_COLUMNS = SHIPMENT_COLUMNS.slice(0, SHIPMENT_COLUMNS.indexOf('zone'));
+
+export interface ShipmentSort {
+  readonly column: ShipmentColumn;
+  readonly type: string;
+  readonly isDescending: boolean;
+}
+
+/** The latest first. */
+export const USUAL_SORT = '-ship_date';
+
+/**
+ * @param names as typed; none means all
+ * @returns those columns in the order of the list
+ * @throws ReportFilterError naming the nearest that exists
+ */
+export function checkColumns(names: readonly string[]): readonly ShipmentColumn[] {
+  const asked = names.flatMap((name) => name.split(',')).map((name) => name.trim());
+  const named = new Set(asked.filter((name) => name !== '').map((name) => columnOf('columns', name)));
+  return named.size === 0 ? SHIPMENT_COLUMNS : SHIPMENT_COLUMNS.filter((name) => named.has(name));
+}
+
+/** `ship_date`, or `-ship_date` for the largest first. @throws ReportFilterError */
+export function checkSort(text: string): ShipmentSort {
+  const isDescending = text.startsWith('-');
+  const column = columnOf('sort', isDescending ? text.slice(1) : text);
+  return { column, type: TYPES[column], isDescending };
+}
+
+function columnOf(filter: string, name: string): ShipmentColumn {
+  const found = SHIPMENT_COLUMNS.find((known) => known === name);
+  if (found) return found;
+  const near = nearestNames(name, SHIPMENT_COLUMNS);
+  const hint =
+    near.length > 0 ? `did you mean ${near.join(' or ')}?` : `take ${SHIPMENT_COLUMNS.join(', ')}.`;
+  throw new ReportFilterError(filter, `Shipments have no column "${name}" for ${filter}: ${hint}`);
+}
