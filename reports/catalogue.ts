@@ -16,11 +16,13 @@
  * - `source` the tables it joins beside the published ones, each a CSV file (see `optional-tables.ts`)
  * - `formerly` names it had, each with the parameters that make it the same; they work for one version and say so
  * - `shown` columns that are there only if the parameter `by` has a word: `service_level service`
+ * - `leads` what a number counts, so that it can be looked at (see `drill-down/leads.ts`), one per line
  * - `example` a worked example (see `worked-example.ts`)
  */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
+import { type Lead, leadsOf } from './drill-down/leads.js';
 import { ReportNotFoundError } from './errors.js';
 import { nearestNames } from './nearest-names.js';
 import { exampleOf, type WorkedExample } from './worked-example.js';
@@ -99,6 +101,7 @@ export interface ReportDefinition {
   /** The word of the parameter `by` that shows a column, by column; all others are always there. */
   readonly shownBy: Readonly<Record<string, string>>;
   readonly example: WorkedExample | null;
+  readonly leads: readonly Lead[];
   readonly sql: string;
 }
 
@@ -170,6 +173,7 @@ export function parseReport(name: string, sql: string): ReportDefinition {
     formerly: Object.fromEntries(listOf(one('formerly')).map(formerNameOf)),
     shownBy: Object.fromEntries(listOf(one('shown')).map((item) => splitOnce(item, ' '))),
     example: exampleOf(name, header.get('example') ?? [], EXTRA_TABLES),
+    leads: leadsOf(name, header.get('leads') ?? []),
     sql,
   };
 }

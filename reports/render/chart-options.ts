@@ -32,7 +32,10 @@ export interface Drawing {
   readonly mostBars: number;
 }
 
-export function optionOf(drawing: Drawing): [EChartsCoreOption, number] {
+/** What ECharts is told, the height in pixels, and which point each series has at each index. */
+type Drawn = [option: EChartsCoreOption, height: number, places: readonly (readonly (Point | undefined)[])[]];
+
+export function optionOf(drawing: Drawing): Drawn {
   switch (drawing.spec.kind) {
     case 'bar':
       return barOption(drawing);
@@ -46,7 +49,7 @@ export function optionOf(drawing: Drawing): [EChartsCoreOption, number] {
 }
 
 /** Lying bars, in the order of the report, with the amounts written at their ends. */
-function barOption({ points, unit, width, mostBars }: Drawing): [EChartsCoreOption, number] {
+function barOption({ points, unit, width, mostBars }: Drawing): Drawn {
   const shown = points.slice(0, mostBars);
   const height = 62 + shown.length * 26;
   const names = shown.map((point) => cut(point.key, width));
@@ -80,10 +83,10 @@ function barOption({ points, unit, width, mostBars }: Drawing): [EChartsCoreOpti
       },
     ],
   };
-  return [option, height];
+  return [option, height, [shown]];
 }
 
-function lineOption({ points, unit, spec, width }: Drawing): [EChartsCoreOption, number] {
+function lineOption({ points, unit, spec, width }: Drawing): Drawn {
   const hasLegend = spec.roles.series !== undefined;
   const keys = [...new Set(points.map((point) => point.key))].sort();
   const series = largestFirst(points)
@@ -119,7 +122,10 @@ function lineOption({ points, unit, spec, width }: Drawing): [EChartsCoreOption,
       };
     }),
   };
-  return [option, 260 + top];
+  const places = series.map(([, members]) =>
+    keys.map((each) => members.find((point) => point.key === each && point.value !== null)),
+  );
+  return [option, 260 + top, places];
 }
 
 /** Pixels of a legend whose entries stand side by side as long as they fit. */
@@ -152,13 +158,17 @@ const SYMBOLS = [
   'emptyDiamond',
 ];
 
-function heatmapOption({ spec, points, unit, width }: Drawing): [EChartsCoreOption, number] {
+function heatmapOption({ spec, points, unit, width }: Drawing): Drawn {
   const columns = [...new Set(points.map((point) => point.key))].slice(0, MOST_BARS);
   const lines = [...new Set(points.map((point) => point.series))].slice(0, MOST_BARS);
-  const cells = points
-    .filter((point) => point.value !== null)
-    .map((point) => [columns.indexOf(point.key), lines.indexOf(point.series), Number(point.value)])
-    .filter(([x, line]) => (x ?? -1) >= 0 && (line ?? -1) >= 0);
+  const shown = points.filter(
+    (point) => point.value !== null && columns.includes(point.key) && lines.includes(point.series),
+  );
+  const cells = shown.map((point) => [
+    columns.indexOf(point.key),
+    lines.indexOf(point.series),
+    Number(point.value),
+  ]);
   const sizes = cells.map((cell) => cell[2] ?? 0);
   // Sums begin at nothing. Means lie close together, and nobody would tell their colours apart if they did.
   const least = Math.min(...(spec.roles.combine === undefined ? sizes : [0, ...sizes]));
@@ -198,7 +208,7 @@ function heatmapOption({ spec, points, unit, width }: Drawing): [EChartsCoreOpti
       },
     ],
   };
-  return [option, 110 + lines.length * 30];
+  return [option, 110 + lines.length * 30, [shown]];
 }
 
 const LEAST_LABELLED_CELL = 48;
@@ -208,7 +218,7 @@ const LEAST_LABELLED_CELL = 48;
  * one that reaches to its lower end, below zero as well: stacked by sum, where the usual way puts negative and positive
  * apart.
  */
-function waterfallOption({ points, unit, width }: Drawing): [EChartsCoreOption, number] {
+function waterfallOption({ points, unit, width }: Drawing): Drawn {
   let level = 0;
   const bars = points.map((point, index) => {
     const size = Number(point.value ?? 0);
@@ -259,7 +269,7 @@ function waterfallOption({ points, unit, width }: Drawing): [EChartsCoreOption, 
       },
     ],
   };
-  return [option, 340];
+  return [option, 340, [[], points]];
 }
 
 /** To the cent where there is room for it, else in short. */

@@ -10,6 +10,8 @@ export interface Point {
   readonly series: string;
   /** Exact text; null: nothing is known there. */
   readonly value: string | null;
+  /** Of which it is made. */
+  readonly rows: readonly ReportRow[];
 }
 
 /** One point for each place. `combine=sum` adds up what several rows say of one place, in whole numbers. */
@@ -23,7 +25,7 @@ export function pointsOf(spec: ChartSpec, rows: readonly ReportRow[]): Point[] {
     const place = JSON.stringify([key, series]);
     const before = spec.roles.combine === 'sum' ? (points.get(place)?.value ?? null) : null;
     const sum = before !== null && value !== null ? plus(before, value) : (value ?? before);
-    points.set(place, { key, series, value: sum });
+    points.set(place, { key, series, value: sum, rows: [...(points.get(place)?.rows ?? []), row] });
   }
   return [...points.values()];
 }

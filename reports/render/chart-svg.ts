@@ -37,6 +37,8 @@ export interface ChartOptions {
   /** Pixels of the wide drawing. */
   readonly width?: number;
   readonly mostBars?: number;
+  /** The address of what a bar, a point or a cell is made of; null: there is none. */
+  readonly leadTo?: (rows: readonly ReportRow[], column: string) => string | null;
 }
 
 const DEFAULT_WIDTH = 900;
@@ -45,12 +47,12 @@ const NARROW_WIDTH = 350;
 /** A chart for each currency, since amounts of two currencies never share an axis. */
 export function drawCharts(
   result: ReportResult,
-  { width = DEFAULT_WIDTH, mostBars = MOST_BARS }: ChartOptions = {},
+  { width = DEFAULT_WIDTH, mostBars = MOST_BARS, leadTo = () => null }: ChartOptions = {},
 ): Chart[] {
   if (result.rows.length === 0) return [];
   return result.charts.flatMap((spec) =>
     groupBy(result.rows, (row) => text(row.currency_code)).flatMap(([currency, rows]) =>
-      drawChart({ result, spec, currency, rows, width, mostBars }),
+      drawChart({ result, spec, currency, rows, width, mostBars, leadTo }),
     ),
   );
 }
@@ -76,7 +78,7 @@ export function practiseDrawing(): void {
 }
 
 /** Nothing when all is zero or unknown: an empty drawing only takes room. */
-function drawChart({ result, spec, currency, rows, width, mostBars }: Wanted): Chart[] {
+function drawChart({ result, spec, currency, rows, width, mostBars, leadTo }: Wanted): Chart[] {
   const value = columnsOf(result, spec.roles.value)[0];
   const unit = value?.unit?.replace('money', currency) ?? '';
   const named = value ? `${columnLabel({ ...value, unit: null })}${unit === '' ? '' : ` in ${unit}`}` : '';
@@ -88,8 +90,15 @@ function drawChart({ result, spec, currency, rows, width, mostBars }: Wanted): C
   const points = pointsOf(spec, rows);
   if (!points.some((point) => Number(point.value ?? 0) !== 0)) return [];
   const drawn = (size: number): string => {
-    const [option, height] = optionOf({ title, unit, spec, points, mostBars, width: size });
-    return toSvg(option, { width: size, height, title });
+    const [option, height, places] = optionOf({ title, unit, spec, points, mostBars, width: size });
+    const svg = toSvg(option, { width: size, height, title });
+    return linked(svg, (series, index) => {
+      const point = places[series]?.[index];
+      const address = point === undefined ? null : leadTo(point.rows, spec.roles.value ?? '');
+      if (point === undefined || address === null) return null;
+      const place = [point.key, point.series].filter((part) => part !== '').join(', ');
+      return { address, label: `${visible(place)}: ${grouped(point.value ?? '')} ${unit}`.trim() };
+    });
   };
   const description = describe({ title, unit, spec, points, mostBars, width });
   return [{ title, description, svg: drawn(width), narrowSvg: drawn(NARROW_WIDTH) }];
@@ -106,6 +115,25 @@ interface Wanted {
   readonly rows: readonly ReportRow[];
   readonly width: number;
   readonly mostBars: number;
+  readonly leadTo: NonNullable<ChartOptions['leadTo']>;
+}
+
+const MARK =
+  /<(path|rect|circle|polygon)\b[^>]*ecmeta_series_index="(\d+)" ecmeta_data_index="(\d+)"[^>]*><\/\1>/g;
+
+/** Each mark is a link to what it stands for. A picture holds no links, so it is a group then. */
+function linked(
+  svg: string,
+  linkOf: (series: number, index: number) => { readonly address: string; readonly label: string } | null,
+): string {
+  let links = 0;
+  const drawn = svg.replace(MARK, (mark: string, _tag, series: string, index: string) => {
+    const link = linkOf(Number(series), Number(index));
+    if (link === null) return mark;
+    links += 1;
+    return `<a href="${escapeAttribute(link.address)}" aria-label="${escapeAttribute(link.label)}">${mark}</a>`;
+  });
+  return links === 0 ? svg : drawn.replace('role="img"', 'role="group"');
 }
 
 function toSvg(

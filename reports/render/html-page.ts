@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
-import type { ReportResult } from '../report-result.js';
+import type { ReportResult, ReportRow } from '../report-result.js';
 import { exampleTables } from '../worked-example.js';
 import { drawCharts } from './chart-svg.js';
 import { escapeHtml } from './escape-html.js';
@@ -31,21 +31,34 @@ export function renderHtml(result: ReportResult): string {
   });
 }
 
-/** Everything below the heading, as HTML; `rowLimit` keeps a page on a screen small, the head still counts them all. */
-export function renderReportBody(result: ReportResult, options: { readonly rowLimit?: number } = {}): string {
+export interface BodyOptions {
+  /** Keeps a page on a screen small; the head still counts them all. */
+  readonly rowLimit?: number;
+  /** Where a number leads, of one row in the table and of several in a chart; a file on its own leads nowhere. */
+  readonly leadTo?: (
+    rows: readonly ReportRow[],
+    column: string,
+  ) => { readonly address: string; readonly isTotal: boolean } | null;
+}
+
+/** Everything below the heading, as HTML. */
+export function renderReportBody(result: ReportResult, options: BodyOptions = {}): string {
   const limit = options.rowLimit ?? Number.POSITIVE_INFINITY;
+  const { leadTo = () => null } = options;
   const number = (align: 'left' | 'right'): string => (align === 'right' ? ' class="number"' : '');
   return eta.render('./report-body.eta', {
     result: { ...result, means: sentence(result.means), cannotSay: sentence(result.cannotSay) },
     example: result.example && { text: result.example.text, tables: exampleTables(result.example) },
     head: headLines(result.head),
     grain: result.grain.replace(/, ([^,]+)$/, ' and $1'),
-    charts: drawCharts(result),
+    charts: drawCharts(result, { leadTo: (rows, column) => leadTo(rows, column)?.address ?? null }),
+    leads: options.leadTo !== undefined,
     columns: result.columns.map((column) => ({ label: columnLabel(column), number: number(column.align) })),
     rows: result.rows.slice(0, limit).map((row) =>
       result.columns.map((column) => ({
         text: cellLabel(row[column.name] ?? null, column),
         kind: kindOf(cellLabel(row[column.name] ?? null, column), column.align),
+        lead: column.align === 'right' && row[column.name] !== null ? leadTo([row], column.name) : null,
       })),
     ),
     cutAt: result.rows.length > limit ? grouped(String(limit)) : null,

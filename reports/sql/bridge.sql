@@ -17,6 +17,7 @@
 -- cannot say: whether the mix was a choice; destinations and promised dates are not in an invoice file.
 -- units: amount money
 -- chart: waterfall key=step value=amount
+-- leads: shipments by currency_code, period_from? as days_from, period_to? as days_before; amount=billing_cost, shipments
 -- example: January had a ground parcel for 8 and an air one for 20, a mean of 14; February has three ground parcels for
 --   9 each. Volume: one more at 14. Price: three at 1 more. In all -1, so mix is -1 - 14 - 3 = -18.
 --   lines: ship_date | service_level | billing_cost

@@ -14,6 +14,7 @@
 --   exchange your books take.
 -- units: budget money, billing_cost money, variance money, used_percent %
 -- chart: bar key=month value=variance combine=sum
+-- leads: shipments by month, tenant?, carrier?
 -- example: 100 USD were budgeted for March, for all. 60 USD and 50 EUR were billed; at 1.10 that is 60 + 55 = 115, 15 over.
 --   lines: invoice_number | currency_code | billing_cost
 --   1 | USD | 60

@@ -12,6 +12,7 @@
 --   an invoice file. Any markup between the carrier and you is part of every difference.
 -- units: billing_cost money, credits money, stated_amount money, difference money
 -- chart: bar key=carrier value=billing_cost combine=sum
+-- leads: shipments by carrier as carrier_in_any_case, carrier_invoice_date, currency_code; totals
 -- example: UPS states 30 for 6 March and 5 for 13 March; we were billed 10 and 19 with the first date, and nothing with the
 --   second.
 --   lines: carrier_invoice_date | tracking_number | billing_cost

@@ -11,6 +11,7 @@
 -- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, credits money
 -- detail: credits
 -- chart: bar key=carrier value=billing_cost
+-- leads: shipments by carrier, currency_code; totals
 -- example: UPS carried the packages A for 8 and B for 12, of which it credited 2: 18 for three lines and two packages, 9 each. The
 --   lines weigh 1 lb and twice 1 kg, 5.4092 lb (2 x 2.2046226218 is 4.4092452436); 18 by 5.4092452436 is 3.3276.
 --   lines: carrier | tracking_number | billable_weight | billable_weight_unit | billing_cost

@@ -17,6 +17,7 @@
 -- cannot say: that an invoice exists. A tenant may have shipped nothing, or a number may never have been given out.
 -- units: usual_step days
 -- detail: invoice_level, usual_step
+-- leads: invoices by after_invoice as search
 -- example: Acme is invoiced by the week. The week from 19 January was voided and never billed again; nothing came for
 --   the two weeks from 26 January, and the numbers A-4 and A-5 are missing.
 --   invoices: invoice_number | tenant | state | invoice_start_date | invoice_end_date | invoice_date

@@ -18,6 +18,7 @@
 --   outside.
 -- units: share_raised %, median_change_percent %
 -- chart: line key=month value=median_change_percent series=carrier+service_level
+-- leads: shipments by month, carrier, service_level, currency_code
 -- example: Zones 2, 5 and 8 cost 10, 20 and 30 in January and 10.50, 21 and 31 in February: raised by 5, 5 and 3.33 %, of
 --   which the middle one is 5 %.
 --   lines: ship_date | carrier_zone | billing_cost

@@ -12,6 +12,7 @@
 -- units: cost_first money, cost_second money, difference money
 -- detail: invoice_id
 -- chart: bar key=invoice_number+tenant value=difference
+-- leads: invoice by invoice_id
 -- example: Between 1 February and 1 March the invoice I-1 of 7 was loaded and I-2 of 9 voided; I-3 did not change.
 --   invoices: invoice_number | loaded_at | state | voided_at
 --   I-1 | 2026-02-05T00:00:00Z | loaded |

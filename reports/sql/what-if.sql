@@ -16,6 +16,7 @@
 --   two carriers are not quite the same.
 -- units: coverage_percent %, covered_cost money, repriced_cost money, saving money, saving_percent %
 -- chart: bar key=carrier+other_carrier value=saving
+-- leads: shipments by carrier, currency_code
 -- example: Into zone 5 with 2 lb FedEx charged 8, 9 and 11 (median 9), UPS 10 and 10. Two of UPS's at 9 are 18, 2 less;
 --   its parcel into zone 8 has no price at FedEx. UPS has only two prices, one less than the three it takes to count.
 --   lines: carrier | carrier_zone | billing_cost

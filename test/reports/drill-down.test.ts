@@ -1,0 +1,175 @@
+/**
+ * Every number of every report leads to what it counts: the way is gone, and the totals found there are the cell.
+ *
+ * Of each report rows from its first to its last are followed, all numbers of each; `BILLSYNC_EVERY_LINK=1` follows all
+ * rows, which takes minutes.
+ */
+
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { listReports, parseReport } from '../../reports/catalogue.js';
+import { type CellLead, leadOfCell } from '../../reports/drill-down/leads.js';
+import type { ReportFilters } from '../../reports/report-filters.js';
+import type { ReportRow } from '../../reports/report-result.js';
+import { openReportSession, type ReportSession } from '../../reports/report-session.js';
+import {
+  anInvoice,
+  aShipment,
+  type ReportsFixture,
+  reportsFixture,
+} from '../support/reports/reports-fixture.js';
+import { seededInvoices } from '../support/reports/seeded-invoices.js';
+
+const reports = await listReports();
+/** Two of one name, a renamed one, and a second partner's, so that labels differ from what lines say. */
+const awkward = [
+  anInvoice([aShipment({ tenant: 'Twin' })], { tenantId: 'twin-1' }),
+  anInvoice([aShipment({ tenant: 'Twin', carrier: 'UPS' })], { tenantId: 'twin-2' }),
+  anInvoice([aShipment({ tenant: 'Old Name' })], { tenantId: 'renamed', date: '2026-02-01' }),
+  anInvoice([aShipment({ tenant: 'New Name' })], { tenantId: 'renamed', date: '2026-03-20' }),
+  anInvoice([aShipment({ tenant: 'Drifting', service: 'Saver' })], {
+    earlier: [{ loadedAt: '2026-03-09T12:00:00Z', shipments: [aShipment({ cost: '3' })] }],
+  }),
+  anInvoice([], { number: 'INV-DRAFT', state: 'draft', proof: null }),
+];
+/** What makes every report answer something: parameters besides their defaults. */
+const ASKED: Readonly<Record<string, readonly Readonly<Record<string, string>>[]>> = {
+  cost: [
+    { by: 'month+carrier' },
+    { by: 'tenant+service' },
+    { by: 'zone' },
+    { by: 'origin' },
+    { by: 'weight' },
+    { by: 'week' },
+  ],
+  mix: [{ by: 'zone' }, { by: 'service', grain: 'week' }, { by: 'weight' }],
+  summary: [{ grain: 'month' }, { grain: 'week' }],
+  outliers: [{ min_shipments: '3', threshold: '1' }],
+  'late-billed': [{ days: '10' }],
+  restatement: [{ first: '2026-03-09T18:00:00Z', second: '2026-03-31T00:00:00Z' }],
+  'accrual-journal': [{ min_months: '1' }],
+};
+const ASKED_WITH: readonly ReportFilters[] = [
+  {},
+  { from: '2026-02-03', to: '2026-04-20', carriers: ['UPS', 'fedex'], by: 'invoice-date' },
+  { level: 'partner' },
+];
+
+let fixture: ReportsFixture;
+const sessions = new Map<string, Promise<ReportSession>>();
+
+beforeAll(async () => {
+  fixture = await reportsFixture([...seededInvoices(21, 11), ...awkward]);
+  const files = join(fixture.folder, 'report-files');
+  await mkdir(files);
+  await writeFile(
+    join(files, 'budget.csv'),
+    'month,tenant,carrier,currency_code,amount\n2026-03,,,USD,100\n2026-03,Acme,ups,USD,50\n',
+  );
+  await writeFile(
+    join(files, 'rates.csv'),
+    'carrier,service_level,zone,from_lb,to_lb,currency_code,rate\n,,,,,USD,9\n',
+  );
+  await writeFile(
+    join(files, 'costs.csv'),
+    'carrier,tracking_number,currency_code,cost\nups,T21-0-0,USD,1\n',
+  );
+  await writeFile(
+    join(files, 'statements.csv'),
+    'carrier,carrier_invoice_date,currency_code,amount\nUPS,2026-03-28,USD,5\n',
+  );
+});
+afterAll(async () => {
+  for (const session of sessions.values()) (await session).close();
+  await fixture.remove();
+});
+
+function sessionOf(filters: ReportFilters): Promise<ReportSession> {
+  const key = JSON.stringify(filters);
+  const session =
+    sessions.get(key) ?? openReportSession({ databasePath: fixture.path, filters, timeLimitMs: 600_000 });
+  sessions.set(key, session);
+  return session;
+}
+
+/** Filters of a report's page become fields of what a cell leads to; a fixed level takes the place of the page's. */
+const found = new Map<string, Promise<readonly ReportRow[]>>();
+function totalsOf(filters: ReportFilters, { fields }: CellLead): Promise<readonly ReportRow[]> {
+  const { level, ...conditions } = fields;
+  const asked = level === undefined ? filters : { ...filters, level };
+  const key = JSON.stringify([asked, conditions]);
+  const values = Object.fromEntries(Object.entries(conditions).map(([name, value]) => [name, [value]]));
+  const rows =
+    found.get(key) ??
+    sessionOf(asked)
+      .then((session) => session.totalShipments(values))
+      .then(({ rows }) => rows);
+  found.set(key, rows);
+  return rows;
+}
+
+const withRows = new Set<string>();
+
+/** So many from the first to the last. */
+function spread(rows: readonly ReportRow[], most: number): readonly ReportRow[] {
+  if (process.env.BILLSYNC_EVERY_LINK === '1' || rows.length <= most) return rows;
+  return Array.from({ length: most }, (_, index) => rows[Math.floor((index * rows.length) / most)] ?? {});
+}
+
+describe.each(ASKED_WITH)('asked with %j', (filters) => {
+  test.each(reports.map(({ name }) => name))('every number of %s', async (name) => {
+    const { leads } = reports.find((report) => report.name === name) ?? { leads: [] };
+    const session = await sessionOf(filters);
+    let followed = 0;
+    let answered = 0;
+    for (const parameters of ASKED[name] ?? [{}]) {
+      const result = await session.run(name, parameters);
+      answered += result.rows.length;
+      const numbers = result.columns.filter(({ align }) => align === 'right');
+      for (const row of spread(result.rows, Object.keys(filters).length === 0 ? 4 : 1)) {
+        for (const column of numbers) {
+          if (row[column.name] === null) continue;
+          const lead = leadOfCell({ leads, result }, [row], column.name);
+          if (lead === null) throw new Error(`${name} ${column.name} leads nowhere`);
+          followed += 1;
+          if (lead.target !== 'shipments') {
+            expect(Object.values(lead.fields)[0]).toBeTruthy();
+            continue;
+          }
+          const totals = await totalsOf(filters, lead);
+          const total = totals.find(({ currency_code }) => currency_code === row.currency_code);
+          const where = `${name} ${JSON.stringify(parameters)} ${column.name} of ${JSON.stringify(row)} by ${JSON.stringify(lead.fields)}`;
+          // Zero of nothing: a row may say that there is none.
+          if (lead.total !== null)
+            expect(Number(total?.[lead.total] ?? 0) === 0 ? 0 : total?.[lead.total], where).toEqual(
+              Number(row[column.name]) === 0 ? 0 : row[column.name],
+            );
+        }
+      }
+    }
+    expect(followed > 0, `numbers of ${name}`).toBe(answered > 0);
+    if (Object.keys(filters).length === 0) withRows.add(answered > 0 ? name : `none of ${name}`);
+  });
+});
+
+test('nearly every report had rows to follow', () => {
+  const without = [...withRows].filter((name) => name.startsWith('none of'));
+  expect(without).toEqual(['none of price-changes', 'none of outliers', 'none of accrual-journal']);
+});
+
+describe('a header', () => {
+  test('of every report says where its numbers lead', () => {
+    expect(reports.filter(({ leads }) => leads.length === 0).map(({ name }) => name)).toEqual([]);
+    const known = reports.flatMap(({ leads }) =>
+      leads.flatMap(({ by, fixed }) => [...by.map(({ column }) => column), ...Object.keys(fixed)]),
+    );
+    expect(known).toContain('carrier');
+  });
+
+  test('that cannot be read is refused', () => {
+    const header =
+      '-- title: t\n-- purpose: Spend, 1\n-- grain: g\n-- means: m\n-- order: o\n-- cannot say: c\n-- leads: nowhere by x\n';
+    expect(() => parseReport('odd', header)).toThrow('Report odd: it cannot lead to "nowhere by x".');
+  });
+});
