@@ -1,0 +1,134 @@
+/** Two answers of one report, of two periods, side by side: what each costs, the difference and its percentage. */
+
+import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.js';
+import type { ReportDefinition } from '../catalogue.js';
+import { ReportFilterError } from '../errors.js';
+import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.js';
+import type { Period } from './periods.js';
+
+/** Columns that say when, which no two periods share. */
+const TIMES = ['month', 'week', 'ship_month', 'carrier_invoice_date'];
+const SIDES = ['billing_cost', 'shipments', 'cost_per_shipment'] as const;
+
+/** Whether a report has rows of cost that another period may have as well. */
+export function isComparable({
+  leads: [lead],
+  shownBy,
+}: Pick<ReportDefinition, 'leads' | 'shownBy'>): boolean {
+  if (lead === undefined || Object.keys(lead.fixed).length > 0) return false;
+  // One that is asked by what one likes can be asked by something else than time.
+  const isTimed = lead.by.some(({ column }) => TIMES.includes(column) && shownBy[column] === undefined);
+  return !isTimed && SIDES.every((column) => Object.hasOwn(lead.exact, column));
+}
+
+/**
+ * @throws ReportFilterError the report has no costs to compare, or is asked by month
+ */
+export function compareResults(
+  report: ReportDefinition,
+  {
+    now,
+    before,
+    with: period,
+  }: { readonly now: ReportResult; readonly before: ReportResult; readonly with: Period },
+): ReportResult {
+  const names = (report.leads[0]?.by ?? []).map(({ column }) => column);
+  const keys = now.columns.filter(({ name }) => names.includes(name) || name === 'partner_id');
+  if (!isComparable(report) || keys.some(({ name }) => TIMES.includes(name))) {
+    throw new ReportFilterError(
+      'compare',
+      `${report.name} cannot be compared with another period so: take tenants, carriers, zones, services, or cost by anything but month and week.`,
+    );
+  }
+  const keyOf = (row: ReportRow): string => JSON.stringify(keys.map(({ name }) => row[name] ?? null));
+  const other = new Map(before.rows.map((row) => [keyOf(row), row]));
+  const here = new Set(now.rows.map(keyOf));
+  const rows = [
+    ...now.rows.map((row) => compared(keys, row, other.get(keyOf(row)))),
+    ...before.rows.filter((row) => !here.has(keyOf(row))).map((row) => compared(keys, undefined, row)),
+  ].sort(byDifference);
+  const label = `${period.from} to ${period.to} (exclusive)`;
+  const chosen = keys.filter(({ name }) => !['currency_code', 'tenant_id', 'partner_id'].includes(name));
+  const key = chosen.map(({ name }) => name).join('+');
+  return {
+    ...now,
+    means: `${now.means} Columns that end in _before are of the period that is compared with. difference is billing_cost less billing_cost_before, change_percent what it is of billing_cost_before; of nothing, or of less, there is no percentage.`,
+    order: 'currency; greatest difference first, whatever its sign',
+    charts: [{ kind: 'bar', roles: { key, value: 'difference' } }],
+    columns: columnsOf(keys),
+    rows,
+    head: {
+      ...now.head,
+      rows: rows.length,
+      parameters: { ...now.head.parameters, compare: label },
+      notes: [
+        `Compared with ${label}, of which ${before.head.shipments} shipments are counted.`,
+        ...now.head.notes,
+      ],
+    },
+  };
+}
+
+function compared(
+  keys: readonly ReportColumn[],
+  now: ReportRow | undefined,
+  before: ReportRow | undefined,
+): ReportRow {
+  const row: Record<string, ReportCell> = {};
+  for (const { name } of keys) row[name] = (now ?? before)?.[name] ?? null;
+  const [cost, costBefore] = [amountOf(now), amountOf(before)];
+  row.billing_cost = fromTenThousandths(cost);
+  row.billing_cost_before = fromTenThousandths(costBefore);
+  row.difference = fromTenThousandths(cost - costBefore);
+  row.change_percent = percentOf(cost - costBefore, costBefore);
+  for (const [side, suffix] of [
+    [now, ''],
+    [before, '_before'],
+  ] as const) {
+    row[`shipments${suffix}`] = side?.shipments ?? 0;
+    row[`cost_per_shipment${suffix}`] = side?.cost_per_shipment ?? null;
+  }
+  return row;
+}
+
+function amountOf(row: ReportRow | undefined): bigint {
+  return toTenThousandths(String(row?.billing_cost ?? '0'));
+}
+
+/** Two decimals, rounded once, half away from zero. */
+function percentOf(part: bigint, whole: bigint): string | null {
+  if (whole <= 0n) return null;
+  const size = part < 0n ? -part : part;
+  const hundredths = (2n * size * 10_000n + whole) / (2n * whole);
+  const digits = String(hundredths).padStart(3, '0');
+  return `${part < 0n && hundredths > 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+}
+
+function byDifference(one: ReportRow, other: ReportRow): number {
+  const currency = String(one.currency_code) < String(other.currency_code) ? -1 : 1;
+  if (one.currency_code !== other.currency_code) return currency;
+  const size = ({ difference }: ReportRow): bigint => toTenThousandths(String(difference).replace('-', ''));
+  return size(other) > size(one) ? 1 : size(other) < size(one) ? -1 : 0;
+}
+
+function columnsOf(keys: readonly ReportColumn[]): readonly ReportColumn[] {
+  const money = (name: string): ReportColumn => ({
+    ...NUMBER,
+    name,
+    type: 'decimal',
+    scale: 4,
+    unit: 'money',
+  });
+  const count = (name: string): ReportColumn => ({ ...NUMBER, name, type: 'count', scale: 0, unit: null });
+  const partner = keys.filter(({ name }) => name === 'partner_id');
+  return [
+    ...keys.filter(({ name }) => name !== 'partner_id'),
+    ...['billing_cost', 'billing_cost_before', 'difference'].map(money),
+    { ...NUMBER, name: 'change_percent', type: 'decimal', scale: 2, unit: '%' },
+    ...['shipments', 'shipments_before'].map(count),
+    ...['cost_per_shipment', 'cost_per_shipment_before'].map(money),
+    ...partner,
+  ];
+}
+
+const NUMBER = { align: 'right', isDetail: false } as const;

@@ -1,0 +1,114 @@
+/** A report beside what it was in another period: the same figures as two reports, exact differences, every row once. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { comparedWith } from '../../reports/compare/periods.js';
+import { runCompared } from '../../reports/compare/run-compared.js';
+import { ReportFilterError } from '../../reports/errors.js';
+import { runReport } from '../../reports/run-report.js';
+import { cells } from '../support/reports/ask-report.js';
+import {
+  anInvoice,
+  aShipment,
+  type ReportsFixture,
+  reportsFixture,
+} from '../support/reports/reports-fixture.js';
+import { seededInvoices } from '../support/reports/seeded-invoices.js';
+
+let fixture: ReportsFixture;
+beforeAll(async () => {
+  const october = { shipDate: '2026-10-05', currency: 'GBP' };
+  const september = { shipDate: '2026-09-30', currency: 'GBP' };
+  fixture = await reportsFixture([
+    ...seededInvoices(4, 40),
+    anInvoice([
+      aShipment({ ...october, carrier: 'ups', cost: '30.0001' }),
+      aShipment({ ...september, carrier: 'ups', cost: '20' }),
+      aShipment({ ...october, carrier: 'new', cost: '5' }),
+      aShipment({ ...september, carrier: 'gone', cost: '7.5' }),
+      aShipment({ ...september, carrier: 'credit', cost: '-2' }),
+      aShipment({ ...october, carrier: 'credit', cost: '1' }),
+    ]),
+  ]);
+});
+afterAll(() => fixture.remove());
+
+describe('the other period', () => {
+  test.each([
+    ['previous', '2026-10-01', '2026-11-01', '2026-09-01', '2026-10-01'],
+    ['previous', '2026-01-01', '2026-04-01', '2025-10-01', '2026-01-01'],
+    ['previous', '2026-03-10', '2026-03-17', '2026-03-03', '2026-03-10'],
+    ['last-year', '2026-10-01', '2026-11-01', '2025-10-01', '2025-11-01'],
+    ['last-year', '2024-02-29', '2024-03-01', '2023-02-28', '2023-03-01'],
+    ['2026-01-05..2026-01-09', '2026-10-01', '2026-11-01', '2026-01-05', '2026-01-09'],
+  ])('%s of %s to %s is %s to %s', (compare, from, to, otherFrom, otherTo) => {
+    expect(comparedWith(compare, { from, to })).toEqual({ from: otherFrom, to: otherTo });
+  });
+
+  test('that cannot be meant is refused', () => {
+    const period = { from: '2026-10-01', to: '2026-11-01' };
+    for (const compare of ['before', '2026-02-01..2026-01-01', '2026-02-30..2026-03-01'])
+      expect(() => comparedWith(compare, period)).toThrow(ReportFilterError);
+    expect(() => comparedWith('previous', {})).toThrow(/say which: its first and its last day/);
+  });
+});
+
+describe('a report compared', () => {
+  const asked = { from: '2026-10-01', to: '2026-11-01' };
+  const ask = (name: string, parameters: Readonly<Record<string, string>> = {}) =>
+    runCompared({ databasePath: fixture.path, name, filters: asked, parameters }, 'previous');
+
+  test('has what both periods had, what is new and what is gone, the greatest difference first', async () => {
+    const found = await ask('carriers');
+    const columns = [
+      'carrier',
+      'billing_cost',
+      'billing_cost_before',
+      'difference',
+      'change_percent',
+      'shipments_before',
+    ];
+    expect(cells(found, ...columns)).toEqual([
+      ['ups', '30.0001', '20.0000', '10.0001', '50.00', 1],
+      ['gone', '0.0000', '7.5000', '-7.5000', '-100.00', 1],
+      ['new', '5.0000', '0.0000', '5.0000', null, 0],
+      ['credit', '1.0000', '-2.0000', '3.0000', null, 1],
+    ]);
+    expect(found.head.notes[0]).toContain('Compared with 2026-09-01 to 2026-10-01 (exclusive)');
+  });
+
+  test.each([
+    ['tenants', {}],
+    ['zones', {}],
+    ['services', {}],
+    ['cost', { by: 'carrier+zone' }],
+    ['cost', { by: 'tenant+service' }],
+  ] as const)('%s %j has the figures of the two reports', async (name, parameters) => {
+    const databasePath = fixture.path;
+    const now = { from: '2026-03-01', to: '2026-04-01' };
+    const before = { from: '2026-02-01', to: '2026-03-01' };
+    const found = await runCompared({ databasePath, name, filters: now, parameters }, 'previous');
+    const sum = (rows: readonly (string | number | boolean | null | undefined)[]) =>
+      rows
+        .map(String)
+        .filter((cost) => !/^-?0\.0000$/.test(cost))
+        .sort();
+    for (const [filters, column] of [
+      [now, 'billing_cost'],
+      [before, 'billing_cost_before'],
+    ] as const) {
+      const { rows } = await runReport({ databasePath, name, filters, parameters });
+      expect(rows.length).toBeGreaterThan(0);
+      expect(sum(found.rows.map((row) => row[column]))).toEqual(sum(rows.map((row) => row.billing_cost)));
+    }
+  });
+
+  test('refuses what no two periods have', async () => {
+    for (const [name, parameters] of [
+      ['summary', {}],
+      ['gaps', {}],
+      ['cost', { by: 'month+carrier' }],
+      ['levels', {}],
+    ] as const)
+      await expect(ask(name, parameters)).rejects.toThrow(new RegExp(`${name} cannot be compared`));
+  });
+});
