@@ -82,6 +82,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/report.js')).reportCommand(),
   },
   {
+    name: 'shipments',
+    summary: 'the billed lines themselves, filtered, sorted, with exact totals',
+    section: 'Look',
+    load: async () => (await import('./commands/shipments.js')).shipmentsCommand(),
+  },
+  {
     name: 'invoices',
     summary: 'list, show or retry invoices',
     section: 'Look',

@@ -7,6 +7,7 @@ import { NotPublishedError } from '../../reports/errors.js';
 import type { Explanation } from '../../warehouse/trace/explain.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
+import { factsOf } from '../explained.js';
 import { paint, printable } from '../terminal/terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
 
@@ -76,56 +77,8 @@ function asJson(row: Explanation) {
   };
 }
 
-const PROVED = {
-  header: 'proved by the count and sum that its invoice states',
-  unproved: 'unproved: nobody told its hash, or its count and sum',
-} as const;
-
-const HASH_FROM = {
-  event: 'proved by the hash that its event announced',
-  regenerate: 'proved by the hash that the service told when it made a new URL',
-} as const;
-
-function provedBy({ proof, hashFrom }: Explanation): string {
-  if (proof !== 'hash') return PROVED[proof];
-  return HASH_FROM[hashFrom ?? 'regenerate'];
-}
-
-function eventOf(row: Explanation): string {
-  const { eventId, eventReceivedAt } = row;
-  return eventId === null ? 'none' : `${eventId}, received ${eventReceivedAt ?? '–'}${announcedBeside(row)}`;
-}
-
-/** What the event announced, where that is not the hash of the file itself. */
-function announcedBeside({ eventSha256, encodedSha256, sha256 }: Explanation): string {
-  if (eventSha256 === null || eventSha256 === sha256) return '';
-  if (eventSha256 === encodedSha256) return `; it announced the compressed form of the file, ${eventSha256}`;
-  return `; it announced another file, ${eventSha256}`;
-}
-
 function describe(row: Explanation): string {
-  const counts =
-    row.voidedAt !== null
-      ? `voided ${row.voidedAt}`
-      : row.isCurrent
-        ? 'counts'
-        : 'replaced by a newer version';
-  const line = row.line === null ? 'the file is not at hand' : `line ${row.line}`;
-  const facts: readonly (readonly [string, string])[] = [
-    ['shipment', `${row.billingCost} ${row.currencyCode}, ${row.carrier}, ${row.shipDate}, ${row.tenant}`],
-    [
-      'invoice',
-      `${row.invoiceNumber ?? '–'} (${row.invoiceId}), ${row.state}, version ${row.version}: ${counts}`,
-    ],
-    ['row', `${row.rowNumber} of the file, ${line}`],
-    ['file', `${row.sha256}, ${row.sizeBytes} bytes, ${provedBy(row)}`],
-    [
-      'came from',
-      `${row.cameFrom ?? 'the export of the service'} (${row.source}) at ${row.fileHadAt ?? '–'}`,
-    ],
-    ['event', eventOf(row)],
-    ['loaded', `${row.loadedAt}, workflow run ${row.workflowRunId ?? 'none'}`],
-  ];
   const title = paint('bold', printable(row.trackingNumber));
-  return [title, ...facts.map(([name, value]) => `  ${name.padEnd(10)} ${printable(value)}`)].join('\n');
+  const lines = factsOf(row).map(([name, value]) => `  ${name.padEnd(10)} ${printable(value)}`);
+  return [title, ...lines].join('\n');
 }

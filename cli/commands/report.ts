@@ -1,36 +1,24 @@
 /** `billsync report`: one question answered from the published file, in the form that is needed. */
 
-import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { EXTRA_TABLES, type ExtraTable, listReports, PURPOSES } from '../../reports/catalogue.js';
+import { runCompared } from '../../reports/compare/run-compared.js';
 import type { OptionalTables } from '../../reports/optional-tables.js';
 import { daysOf, RELATIVE_PERIODS, type RelativePeriod } from '../../reports/relative-period.js';
-import { weighedLabel } from '../../reports/render/labels.js';
-import { REPORT_FORMATS, type ReportFormat, renderReport } from '../../reports/render/render-report.js';
-import { DATE_BASES, REPORT_LEVELS, type ReportFilters } from '../../reports/report-filters.js';
-import type { ReportResult } from '../../reports/report-result.js';
-import { runReport } from '../../reports/run-report.js';
+import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.js';
 import { checkEnvironment } from '../environment-check.js';
-import { CliError, EXIT, nothingIs } from '../errors.js';
+import { CliError, EXIT } from '../errors.js';
 import { publishedPath } from '../published.js';
-import { counted, type Output } from '../terminal/output.js';
-import { collect, contextOf, seconds, verb, withJson } from '../verb.js';
-import { writeWhole } from '../write-whole.js';
+import type { Output } from '../terminal/output.js';
+import { contextOf, seconds, verb, withJson } from '../verb.js';
+import { type FilterFlags, filtersOfFlags, withFilterFlags } from './reports/filter-flags.js';
+import { printResult } from './reports/print-result.js';
 import { helpOfReport } from './reports/report-help.js';
 import type { ScheduleWord } from './reports/report-schedule.js';
 
-interface ReportFlags extends OptionalTables {
-  readonly from?: string;
-  readonly to?: string;
-  readonly by?: string;
-  readonly partner?: readonly string[];
-  readonly tenant?: readonly string[];
-  readonly carrier?: readonly string[];
-  readonly zone?: readonly string[];
-  readonly currency?: readonly string[];
-  readonly level?: string;
-  readonly asKnownOn?: string;
+interface ReportFlags extends OptionalTables, FilterFlags {
   readonly param?: Readonly<Record<string, string>>;
+  readonly compare?: string;
   readonly format?: ReportFormat;
   readonly json?: boolean;
   readonly ndjson?: boolean;
@@ -65,22 +53,13 @@ export function reportCommand(): Command {
     'billsync report tenants --from 2026-03-01 --to 2026-04-01\n' +
       'billsync report zones --carrier UPS --format html --output zones.html\n' +
       'billsync report tenants --schedule monthly --period last-month --format xlsx --output /srv/reports',
-  )
-    .option('--from <date>', 'first day, YYYY-MM-DD')
-    .option('--to <date>', 'the day after the last one, YYYY-MM-DD')
-    .addOption(new Option('--by <date>', 'which date --from and --to mean').choices([...DATE_BASES]))
-    .option('--partner <partner>', 'only this partner, by id or name (repeatable)', collect)
-    .option('--tenant <tenant>', 'only this tenant, by id or name (repeatable)', collect)
-    .option('--carrier <name>', 'only this carrier, in capital or small letters (repeatable)', collect)
-    .option('--zone <zone>', 'only this zone, as the carrier wrote it (repeatable)', collect)
-    .option('--currency <code>', 'only this currency (repeatable)', collect)
-    .addOption(
-      new Option('--level <level>', 'invoices of tenants or the partner’s own that sum them').choices([
-        ...REPORT_LEVELS,
-      ]),
-    )
-    .option('--as-known-on <instant>', 'answer as it would have been answered then; a date is its end in UTC')
+  );
+  withFilterFlags(command)
     .option('--param <name=value>', "one of the report's own parameters (repeatable)", collectParameter)
+    .option(
+      '--compare <period>',
+      'beside what it was before: previous, last-year, or FROM..TO, its end exclusive',
+    )
     .addOption(new Option('--format <format>', 'the form of the answer').choices([...REPORT_FORMATS]))
     .option('--output <file>', 'write there instead of stdout')
     .option('--limit <seconds>', 'stop after so long', seconds, 60)
@@ -103,6 +82,8 @@ export function reportCommand(): Command {
     async (name: string | undefined, flags: ReportFlags, command: Command) => {
       const { settings, output } = contextOf(command);
       if (flags.schedule !== undefined) {
+        if (flags.compare !== undefined)
+          throw new CliError(EXIT.usage, '--compare is answered now and cannot be scheduled');
         const { scheduleReport } = await import('./reports/report-schedule.js');
         const wanted = {
           word: flags.schedule,
@@ -176,41 +157,15 @@ interface Wanted {
 async function printReport({ databasePath, name, flags, output }: Wanted): Promise<void> {
   const usual = output.form === 'table' ? 'table' : output.form;
   const { filters, period, parameters, tables, format } = asked(flags, usual);
-  const result = await runReport({
+  const request = {
     databasePath,
     name,
     filters: period === undefined ? filters : { ...filters, ...daysOf(period, new Date()) },
     ...{ parameters, tables },
     timeLimitMs: (flags.limit ?? 60) * 1000,
-  });
-  refuseUnmatched(result);
-  const isTerminal = process.stdout.isTTY === true && flags.output === undefined;
-  const rendered = await renderReport(result, format, {
-    width: isTerminal ? process.stdout.columns : undefined,
-    color: isTerminal && !process.env.NO_COLOR,
-  });
-  if (rendered.isBinary && isTerminal) {
-    throw new CliError(EXIT.usage, `${format} is not for a terminal`, {
-      hint: `add --output ${name}.${rendered.extension}`,
-    });
-  }
-  if (flags.output !== undefined && flags.dryRun !== true) await writeWhole(flags.output, rendered.body);
-  output.note(headOf(result));
-  if (flags.output === undefined) await written(rendered.body);
-  else if (flags.dryRun === true) {
-    const replaced = existsSync(flags.output) ? ', in the place of the file that is there' : '';
-    output.note(
-      `Would write ${counted(result.rows.length, 'row')} as ${format} (${Buffer.byteLength(rendered.body)} bytes) to ${flags.output}${replaced}.`,
-    );
-  } else {
-    output.note(`Wrote ${flags.output}.`);
-  }
-}
-
-/** A misspelt name must not look like a month without shipments. @throws CliError (exit 3) */
-function refuseUnmatched({ head }: ReportResult): void {
-  const [unmatched] = head.matches.filter(({ matched }) => matched.length === 0);
-  if (unmatched !== undefined) throw nothingIs(unmatched);
+  };
+  const result = await runCompared(request, flags.compare);
+  await printResult(result, { format, output, flags });
 }
 
 /** The question as the flags ask it, for now or for a schedule. @throws CliError (exit 2) */
@@ -218,62 +173,13 @@ function asked(flags: ReportFlags, usualFormat: ReportFormat) {
   if (flags.period !== undefined && (flags.from ?? flags.to) !== undefined) {
     throw new CliError(EXIT.usage, '--period says which days are meant, so --from and --to cannot');
   }
-  const filters: ReportFilters = {
-    from: flags.from,
-    to: flags.to,
-    by: flags.by,
-    partners: flags.partner,
-    tenants: flags.tenant,
-    carriers: flags.carrier,
-    zones: flags.zone,
-    currencies: flags.currency,
-    level: flags.level,
-    asKnownOn: flags.asKnownOn,
-  };
   return {
-    filters,
+    filters: filtersOfFlags(flags),
     period: flags.period,
     parameters: flags.param ?? {},
     tables: Object.fromEntries(EXTRA_TABLES.map((name) => [name, flags[name]])),
     format: flags.format ?? usualFormat,
   };
-}
-
-/** What has to be known to trust the rows; on stderr, so that stdout stays data. */
-function headOf({ title, head }: ReportResult): string {
-  const { filters } = head;
-  const applied = [
-    filters.from === null && filters.to === null
-      ? null
-      : `${filters.by} from ${filters.from ?? 'the beginning'} to ${filters.to ?? 'the end'}`,
-    listed('partner', filters.partners),
-    listed('tenant', filters.tenants),
-    listed('carrier', filters.carriers),
-    listed('zone', filters.zones),
-    listed('currency', filters.currencies),
-    filters.asKnownOn === null ? null : `as known on ${filters.asKnownOn}`,
-  ].filter((part) => part !== null);
-  const parameters = Object.entries(head.parameters).flatMap(([key, value]) =>
-    value === null ? [] : [`${key} ${value}`],
-  );
-  const proved = head.provedPercent === null ? '' : `, ${head.provedPercent} % of them proved`;
-  return [
-    title,
-    `  ${applied.length === 0 ? 'everything' : applied.join('; ')}; level ${head.level}; ${head.shipments} shipments${proved}; ${head.rows} rows`,
-    `  weighed: ${weighedLabel(head)}${parameters.length === 0 ? '' : `; parameters: ${parameters.join(', ')}`}`,
-    `  published ${head.asOf} (number ${head.publication}), instants in ${head.timeZone}`,
-    ...head.notes.map((note) => `  note: ${note}`),
-  ].join('\n');
-}
-
-function listed(name: string, values: readonly string[]): string | null {
-  return values.length === 0 ? null : `${name} ${values.join(', ')}`;
-}
-
-function written(body: string | Uint8Array): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(body, (error) => (error ? reject(error) : resolve()));
-  });
 }
 
 function collectParameter(

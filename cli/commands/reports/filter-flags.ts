@@ -1,0 +1,56 @@
+/** The filters that every report takes, as flags. */
+
+import { type Command, Option } from 'commander';
+import { DATE_BASES, REPORT_LEVELS, type ReportFilters } from '../../../reports/report-filters.js';
+import { collect } from '../../verb.js';
+
+export interface FilterFlags {
+  readonly from?: string;
+  readonly to?: string;
+  readonly by?: string;
+  readonly partner?: readonly string[];
+  readonly tenant?: readonly string[];
+  readonly carrier?: readonly string[];
+  readonly zone?: readonly string[];
+  readonly currency?: readonly string[];
+  readonly level?: string;
+  readonly asKnownOn?: string;
+}
+
+/** @returns the command, with a flag for each filter */
+export function withFilterFlags(command: Command): Command {
+  return command
+    .option('--from <date>', 'first day, YYYY-MM-DD')
+    .option('--to <date>', 'the day after the last one, YYYY-MM-DD')
+    .addOption(new Option('--by <date>', 'which date --from and --to mean').choices([...DATE_BASES]))
+    .option('--partner <partner>', 'only this partner, by id or name (repeatable)', collect)
+    .option('--tenant <tenant>', 'only this tenant, by id or name (repeatable)', collect)
+    .option('--carrier <name>', 'only this carrier, in capital or small letters (repeatable)', collect)
+    .option('--zone <zone>', 'only this zone, as the carrier wrote it (repeatable)', collect)
+    .option('--currency <code>', 'only this currency (repeatable)', collect)
+    .addOption(
+      new Option('--level <level>', 'invoices of tenants or the partner’s own that sum them').choices([
+        ...REPORT_LEVELS,
+      ]),
+    )
+    .option(
+      '--as-known-on <instant>',
+      'answer as it would have been answered then; a date is its end in UTC',
+    );
+}
+
+/** What the flags ask for, not checked yet. */
+export function filtersOfFlags(flags: FilterFlags): ReportFilters {
+  return {
+    from: flags.from,
+    to: flags.to,
+    by: flags.by,
+    partners: flags.partner,
+    tenants: flags.tenant,
+    carriers: flags.carrier,
+    zones: flags.zone,
+    currencies: flags.currency,
+    level: flags.level,
+    asKnownOn: flags.asKnownOn,
+  };
+}

@@ -1,0 +1,130 @@
+/** `billsync shipments`: the billed lines themselves, by what reports group and by what is asked of them. */
+
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.js';
+import type { ShipmentsAnswer } from '../../reports/shipments/ask-shipments.js';
+import { USUAL_COLUMNS } from '../../reports/shipments/columns.js';
+import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.js';
+import { checkEnvironment } from '../environment-check.js';
+import { collect, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.js';
+import { type FilterFlags, filtersOfFlags, withFilterFlags } from './reports/filter-flags.js';
+import { printResult } from './reports/print-result.js';
+
+interface ShipmentFlags extends FilterFlags {
+  readonly is?: Readonly<Record<string, readonly string[]>>;
+  readonly columns?: readonly string[];
+  readonly sort?: string;
+  readonly rows?: number;
+  readonly after?: string;
+  readonly format?: ReportFormat;
+  readonly json?: boolean;
+  readonly ndjson?: boolean;
+  readonly output?: string;
+  readonly dryRun?: boolean;
+  readonly limit?: number;
+  readonly [condition: string]: unknown;
+}
+
+const ROWS = 100;
+/** A file is made in memory; `billsync export` writes more. */
+const MOST_ROWS = 1_000_000;
+
+export function shipmentsCommand(): Command {
+  const command = verb(
+    'shipments',
+    'Lists the billed lines that reports count, sorted, with exact totals of all that match.',
+    'billsync shipments --carrier UPS --cost-from 50 --sort=-billing_cost\n' +
+      'billsync shipments --tracking 1Z999AA10123456784 --json\n' +
+      'billsync shipments --from 2026-03-01 --to 2026-04-01 --format xlsx --output march.xlsx',
+  );
+  withFilterFlags(command);
+  for (const { name, label } of TYPED_CONDITIONS) {
+    command.option(`--${flagOf(name)} <${VALUES[name] ?? 'text'}>`, `only with this: ${label}`, collect);
+  }
+  command
+    .option('--is <column=value>', 'only with exactly this value, empty for none (repeatable)', collectExact)
+    .option('--columns <names>', 'these columns, comma-separated (repeatable)', collect)
+    .option('--sort <column>', 'by this column, with - before it the largest first', '-ship_date')
+    .option('--rows <count>', 'at most so many; all of them when they are written as a file', rowCount)
+    .option('--after <key>', 'the page behind the one whose `next` this was')
+    .addOption(new Option('--format <format>', 'the form of the rows').choices([...REPORT_FORMATS]))
+    .option('--output <file>', 'write there instead of stdout')
+    .option('--limit <seconds>', 'stop after so long', seconds, 60)
+    .option('--dry-run', 'with --output: say what would be written');
+  return withJson(command, { ndjson: true }).action(async (flags: ShipmentFlags, command: Command) => {
+    const { settings, output } = contextOf(command);
+    await checkEnvironment(settings);
+    const { publishedPath } = await import('../published.js');
+    const found = await ask(publishedPath(settings), flags);
+    if (flags.format === undefined && output.form === 'json') {
+      const { result, totals, next } = found;
+      return output.thing({ rows: result.rows, totals: totals.rows, next }, () => '');
+    }
+    const usual = output.form === 'ndjson' ? 'ndjson' : 'table';
+    await printResult(found.result, { format: flags.format ?? usual, output, flags });
+    for (const total of found.totals.rows) output.note(totalOf(total));
+    if (found.next !== null) output.note(`  there are more: --rows, or --after ${found.next}`);
+  });
+}
+
+async function ask(databasePath: string, flags: ShipmentFlags): Promise<ShipmentsAnswer> {
+  const { openReportSession } = await import('../../reports/report-session.js');
+  const session = await openReportSession({
+    ...{ databasePath, filters: filtersOfFlags(flags) },
+    timeLimitMs: (flags.limit ?? 60) * 1000,
+  });
+  const isFile = flags.output !== undefined || (flags.format !== undefined && flags.format !== 'table');
+  const isForPerson = !isFile && flags.json !== true && flags.ndjson !== true;
+  try {
+    return await session.shipments({
+      conditions: conditionsOf(flags),
+      columns: flags.columns ?? (isForPerson ? USUAL_COLUMNS : []),
+      sort: flags.sort,
+      after: flags.after,
+      limit: flags.rows ?? (isFile ? MOST_ROWS : ROWS),
+    });
+  } finally {
+    session.close();
+  }
+}
+
+function conditionsOf(flags: ShipmentFlags): Readonly<Record<string, readonly string[]>> {
+  const typed = TYPED_CONDITIONS.flatMap(({ name }) => {
+    const values = flags[name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())];
+    return Array.isArray(values) ? [[name, values.map(String)] as const] : [];
+  });
+  return { ...Object.fromEntries(typed), ...flags.is };
+}
+
+function totalOf(total: ShipmentsAnswer['totals']['rows'][number]): string {
+  const of = total.partner_id === null ? '' : `, partner ${total.partner_id}`;
+  return `  in all ${total.billing_cost} ${total.currency_code}: ${total.shipments} shipments, ${total.packages} packages, ${total.invoices} invoices${of}`;
+}
+
+const VALUES: Readonly<Record<string, string>> = {
+  ...{ tracking: 'number', invoice: 'number-or-id', lines: 'charges|credits|free' },
+  ...{ cost_from: 'amount', cost_to: 'amount', weight_from: 'lb', weight_to: 'lb' },
+  ...{ days_from: 'date', days_before: 'date' },
+};
+
+function flagOf(name: string): string {
+  return name.replaceAll('_', '-');
+}
+
+function rowCount(text: string): number {
+  const count = positiveInteger(text);
+  if (count <= MOST_ROWS) return count;
+  throw new InvalidArgumentError(
+    `It must be at most ${MOST_ROWS}; \`billsync export\` writes all shipments.`,
+  );
+}
+
+function collectExact(
+  text: string,
+  before: Readonly<Record<string, readonly string[]>> = {},
+): Readonly<Record<string, readonly string[]>> {
+  const equals = text.indexOf('=');
+  if (equals < 1) throw new InvalidArgumentError('It must be COLUMN=VALUE.');
+  const name = `is_${text.slice(0, equals)}`;
+  return { ...before, [name]: [...(before[name] ?? []), text.slice(equals + 1)] };
+}

@@ -1,0 +1,56 @@
+/** What stands behind a billed shipment, in words: the same at a terminal and on a page. */
+
+import type { Explanation } from '../warehouse/trace/explain.js';
+
+const PROVED = {
+  header: 'proved by the count and sum that its invoice states',
+  unproved: 'unproved: nobody told its hash, or its count and sum',
+} as const;
+
+const HASH_FROM = {
+  event: 'proved by the hash that its event announced',
+  regenerate: 'proved by the hash that the service told when it made a new URL',
+} as const;
+
+function provedBy({ proof, hashFrom }: Explanation): string {
+  if (proof !== 'hash') return PROVED[proof];
+  return HASH_FROM[hashFrom ?? 'regenerate'];
+}
+
+function eventOf(row: Explanation): string {
+  const { eventId, eventReceivedAt } = row;
+  return eventId === null ? 'none' : `${eventId}, received ${eventReceivedAt ?? '–'}${announcedBeside(row)}`;
+}
+
+/** What the event announced, where that is not the hash of the file itself. */
+function announcedBeside({ eventSha256, encodedSha256, sha256 }: Explanation): string {
+  if (eventSha256 === null || eventSha256 === sha256) return '';
+  if (eventSha256 === encodedSha256) return `; it announced the compressed form of the file, ${eventSha256}`;
+  return `; it announced another file, ${eventSha256}`;
+}
+
+/** Label and value of each stage, from the row of an invoice back to the event that announced it. */
+export function factsOf(row: Explanation): readonly (readonly [string, string])[] {
+  const counts =
+    row.voidedAt !== null
+      ? `voided ${row.voidedAt}`
+      : row.isCurrent
+        ? 'counts'
+        : 'replaced by a newer version';
+  const line = row.line === null ? 'the file is not at hand' : `line ${row.line}`;
+  return [
+    ['shipment', `${row.billingCost} ${row.currencyCode}, ${row.carrier}, ${row.shipDate}, ${row.tenant}`],
+    [
+      'invoice',
+      `${row.invoiceNumber ?? '–'} (${row.invoiceId}), ${row.state}, version ${row.version}: ${counts}`,
+    ],
+    ['row', `${row.rowNumber} of the file, ${line}`],
+    ['file', `${row.sha256}, ${row.sizeBytes} bytes, ${provedBy(row)}`],
+    [
+      'came from',
+      `${row.cameFrom ?? 'the export of the service'} (${row.source}) at ${row.fileHadAt ?? '–'}`,
+    ],
+    ['event', eventOf(row)],
+    ['loaded', `${row.loadedAt}, workflow run ${row.workflowRunId ?? 'none'}`],
+  ];
+}
