@@ -1,6 +1,7 @@
 /** Reads what a page's address asks for and writes addresses that ask for something else; views are shared by address. */
 
 import type { ReportFilters } from '../reports/report-filters.js';
+import { dayAfter } from './days.js';
 
 export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -28,7 +29,7 @@ export function pageNumber(query: Query): number {
 export function filtersOf(query: Query): ReportFilters {
   return {
     from: one(query, 'from'),
-    to: one(query, 'to'),
+    to: endOf(query),
     by: one(query, 'by'),
     level: one(query, 'level'),
     asKnownOn: one(query, 'as_known_on'),
@@ -40,6 +41,18 @@ export function filtersOf(query: Query): ReportFilters {
   };
 }
 
+/** `until` is the last day that counts, as people say it; `to` is the one after it, as commands do. */
+function endOf(query: Query): string | undefined {
+  const until = one(query, 'until');
+  return until === undefined ? one(query, 'to') : dayAfter(until);
+}
+
+/** The days that an address asks for, as a query of their own; empty for all. */
+export function periodOf(query: Query): string {
+  const days = ['from', 'until', 'to', 'by'].map((name) => [name, one(query, name)] as const);
+  return withQuery('', Object.fromEntries(days.filter(([, day]) => day !== undefined))).slice(1);
+}
+
 /** The same address with some fields set, or removed by `null`; empty fields are dropped. */
 export function withQuery(
   path: string,
@@ -49,9 +62,14 @@ export function withQuery(
   const parameters = new URLSearchParams();
   for (const name of Object.keys(query)) {
     if (Object.hasOwn(changes, name)) continue;
-    for (const value of all(query, name)) if (value !== '' || name === 'zone') parameters.append(name, value);
+    for (const value of all(query, name)) if (value !== '' || meansNone(name)) parameters.append(name, value);
   }
   for (const [name, value] of Object.entries(changes)) if (value !== null) parameters.append(name, value);
   const text = parameters.toString();
   return text === '' ? path : `${path}?${text}`;
+}
+
+/** Of these an empty value is asked for: shipments that have none. */
+function meansNone(name: string): boolean {
+  return name === 'zone' || name.startsWith('is_');
 }

@@ -83,6 +83,8 @@ export interface Page {
   readonly title: string;
   readonly section: string;
   readonly values: Readonly<Record<string, unknown>>;
+  /** The days it is asked for, as a query; the menu keeps them. */
+  readonly period?: string;
 }
 
 /** A page with the publication it was made of, as one reading of the file told both. */
@@ -117,8 +119,11 @@ export function framed(
   { value, isFormer }: Shown<PublishedPage>,
   lead = '',
 ): string {
-  const { title, section, view, values, asOf } = value;
-  const around: Frame = { title, section, environment, asOf, isFormer, lead, unwell: unwellIn(health) };
+  const { title, section, view, values, asOf, period = '' } = value;
+  const around: Frame = {
+    ...{ title, section, environment, asOf, isFormer, lead, period },
+    unwell: unwellIn(health),
+  };
   return renderPage(view, around, values);
 }
 

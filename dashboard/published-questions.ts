@@ -12,12 +12,15 @@ export type Question =
   | 'choices'
   | 'contradicted'
   | 'events'
+  | 'found'
   | 'invoice'
   | 'invoice-discrepancies'
   | 'invoice-life'
+  | 'invoice-lines'
   | 'invoices'
   | 'publication'
-  | 'states';
+  | 'states'
+  | 'tracked';
 
 /** Asks one question; values are bound by name. Decimals are exact text, instants ISO 8601 UTC. */
 export type Ask = (

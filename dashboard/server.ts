@@ -23,6 +23,9 @@ import { registerReports } from './pages/reports.js';
 import { registerRunbook } from './pages/runbook.js';
 import { prepare } from './prepare.js';
 import { listenAt } from './probes.js';
+import { registerSearch } from './shipments/search.js';
+import { type Explain, registerShipment } from './shipments/shipment-page.js';
+import { registerShipments } from './shipments/shipments-page.js';
 import { tellError } from './tell-error.js';
 import { STYLE, STYLE_ADDRESS } from './views.js';
 import { startWarmUp } from './warm-up.js';
@@ -37,6 +40,8 @@ export interface DashboardOptions {
   /** Takes the settings' secrets out of pages. */
   readonly scrub?: Scrub;
   readonly quarantine?: Pick<Quarantine, 'list' | 'show'>;
+  /** What stands behind each line that has a tracking number; without it a shipment's page lists the lines alone. */
+  readonly explain?: Explain;
   /** After this a page's queries are interrupted; what the settings say unless told. */
   readonly timeLimitMs?: number;
   /** How long a reader waits for a page of a new publication before the former one is shown; 700 unless told. */
@@ -101,6 +106,9 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   registerQuarantine(app, context);
   registerAlerts(app, context);
   registerRunbook(app, context);
+  registerShipments(app, context);
+  registerShipment(app, context, options.explain ?? null);
+  registerSearch(app, context);
   await registerReports(app, context);
   app.get(STYLE_ADDRESS, (_request, reply) =>
     reply

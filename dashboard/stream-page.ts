@@ -16,6 +16,7 @@ import { splitPage } from './views.js';
 export interface StreamedPage {
   readonly title: string;
   readonly section: string;
+  readonly period?: string;
   /** What is known before anything is read, since it is sent first; 200 unless told. */
   readonly status?: number;
   readonly page: Promise<Shown<PublishedPage & { readonly status?: number }>>;
@@ -32,7 +33,7 @@ const KNOWN = '<div class="known" hidden></div>\n';
 export async function sendWhenKnown(
   context: PageContext,
   reply: FastifyReply,
-  { title, section, status = 200, page, lead = Promise.resolve('') }: StreamedPage,
+  { title, section, period = '', status = 200, page, lead = Promise.resolve('') }: StreamedPage,
 ): Promise<FastifyReply> {
   const whole = Promise.all([page, lead]);
   // Who streams waits for each by itself.
@@ -46,7 +47,7 @@ export async function sendWhenKnown(
     return sendPage(reply.code(shown.value.status ?? status), framed(context, shown, above));
   }
   const split = (value: PublishedPage, isFormer = false) => splitPage(framed(context, { value, isFormer }));
-  const empty = { ...EMPTY, title, section };
+  const empty = { ...EMPTY, title, section, period };
   async function* parts(): AsyncGenerator<string> {
     yield split(empty).above;
     try {

@@ -19,6 +19,10 @@ export type ViewName =
   | 'reports'
   | 'report'
   | 'report-form'
+  | 'shipments'
+  | 'shipments-form'
+  | 'shipment'
+  | 'found'
   | 'alerts'
   | 'runbook'
   | 'health'
@@ -35,6 +39,8 @@ export interface Frame {
   readonly isFormer: boolean;
   /** HTML that stands above the body. */
   readonly lead?: string;
+  /** The days of the page as a query, empty for all. */
+  readonly period: string;
   /** Components that are not well. */
   readonly unwell: readonly { readonly name: string; readonly detail: string; readonly since: string }[];
 }
@@ -57,6 +63,7 @@ export const STYLE_ADDRESS = `/style-${createHash('sha256').update(STYLE).digest
 /** In the order of the menu. */
 const SECTIONS: readonly (readonly [string, string])[] = [
   ['/', 'Overview'],
+  ['/shipments', 'Shipments'],
   ['/invoices', 'Invoices'],
   ['/events', 'Events'],
   ['/quarantine', 'Quarantine'],
@@ -65,6 +72,8 @@ const SECTIONS: readonly (readonly [string, string])[] = [
   ['/alerts', 'Alerts'],
   ['/health', 'Health'],
 ];
+/** Whoever goes there from a page of some days means the same days. */
+const KEEPS_PERIOD = ['/shipments', '/reports'];
 
 export function renderPage(view: ViewName, frame: Frame, values: Readonly<Record<string, unknown>>): string {
   const body = renderPart(view, values);
@@ -74,7 +83,10 @@ export function renderPage(view: ViewName, frame: Frame, values: Readonly<Record
     body,
     split: SPLIT,
     instant,
-    sections: SECTIONS,
+    sections: SECTIONS.map(([address, label]) => ({
+      ...{ address, label },
+      href: KEEPS_PERIOD.includes(address) && around.period !== '' ? `${address}?${around.period}` : address,
+    })),
     style: STYLE_ADDRESS,
   });
 }

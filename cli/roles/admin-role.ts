@@ -1,9 +1,14 @@
 /** The admin port of a role: the dashboard with its pages, and `/livez`, `/readyz`, `/metrics` beside them. */
 
 import { join } from 'node:path';
+import { openArchive } from '../../archive/open-archive.js';
+import type { Settings } from '../../config/settings.js';
 import { startDashboard } from '../../dashboard/server.js';
+import type { TracedShipment } from '../../dashboard/shipments/shipment-page.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import { createScrub } from '../../ops/scrub.js';
+import { explainTracking } from '../../warehouse/trace/explain.js';
+import { factsOf } from '../explained.js';
 import { publishedPath } from '../published.js';
 import type { RoleContext, RunningRole } from './run-role.js';
 
@@ -16,6 +21,15 @@ export async function startAdminRole({ settings, log, metrics, health }: RoleCon
     log,
     scrub: createScrub(settings, { keepFigures: true }),
     quarantine: await openQuarantine(join(settings.dataDir, 'quarantine')),
+    explain: (trackingNumber) => explain(settings, trackingNumber),
   });
   return { addresses: { dashboard: `${dashboard.url}/` }, close: () => dashboard.close() };
+}
+
+/** Opened for each question: nobody asks often, and a reader holds nothing meanwhile. */
+async function explain(settings: Settings, trackingNumber: string): Promise<readonly TracedShipment[]> {
+  const archive = await openArchive(settings);
+  const request = { databasePath: publishedPath(settings), archive, trackingNumber };
+  const found = await explainTracking(request).finally(() => archive.close());
+  return found.map((row) => ({ ...row, facts: factsOf(row) }));
 }

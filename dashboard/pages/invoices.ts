@@ -19,6 +19,7 @@ import {
 import { choicesOf } from './choices.js';
 
 const ROWS_ON_A_PAGE = 50;
+const LINES_SHOWN = 20;
 
 const SORTS: readonly (readonly [string, string])[] = [
   ['changed', 'last change'],
@@ -93,6 +94,7 @@ async function invoicePage(context: PageContext, id: string): Promise<PublishedP
       row,
       life: await asking('invoice-life', { invoice }),
       discrepancies: await asking('invoice-discrepancies', { invoice }),
+      lines: await asking('invoice-lines', { invoice, limit: LINES_SHOWN }),
       asOf: await asOfNow(asking),
     };
   });
@@ -107,6 +109,9 @@ async function invoicePage(context: PageContext, id: string): Promise<PublishedP
       facts: factsOf(found.row),
       life: found.life,
       discrepancies: found.discrepancies,
+      lines: found.lines,
+      // An invoice is of one level, which need not be the one that reports count by themselves.
+      allLines: withQuery('/shipments', { invoice, level: 'all', sort: 'row_number' }),
       workflow: workflowOf(context, found.row),
     },
   };

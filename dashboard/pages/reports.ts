@@ -3,12 +3,16 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { bindParameters } from '../../reports/bind-parameters.js';
 import { findReport, listReports, PURPOSES, type ReportDefinition } from '../../reports/catalogue.js';
+import { compareResults, isComparable } from '../../reports/compare/compare-results.js';
+import { comparedWith, type Period } from '../../reports/compare/periods.js';
 import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.js';
 import { renderReportBody } from '../../reports/render/html-page.js';
 import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
-import { checkFilters, DATE_BASES, REPORT_LEVELS } from '../../reports/report-filters.js';
+import { checkFilters, type ReportFilters } from '../../reports/report-filters.js';
 import type { ReportResult } from '../../reports/report-result.js';
-import { all, filtersOf, one, type Query, withQuery } from '../address.js';
+import { filtersOf, one, periodOf, type Query, withQuery } from '../address.js';
+import { leadingTo } from '../drill-down.js';
+import { filterFields } from '../filter-form.js';
 import {
   ask,
   asOfHead,
@@ -21,20 +25,10 @@ import {
 } from '../page-context.js';
 import { sendWhenKnown } from '../stream-page.js';
 import { renderPart } from '../views.js';
-import { type Choices, choicesOf } from './choices.js';
 
 const MOST_ROWS_ON_A_PAGE = 500;
 /** In the order of the buttons; `table` is for terminals. */
 const DOWNLOADS = REPORT_FORMATS.filter((format) => format !== 'table' && format !== 'ndjson');
-
-const CHOICES: readonly { readonly filter: keyof Choices; readonly name: string; readonly label: string }[] =
-  [
-    { filter: 'partners', name: 'partner', label: 'Partners' },
-    { filter: 'tenants', name: 'tenant', label: 'Tenants' },
-    { filter: 'carriers', name: 'carrier', label: 'Carriers' },
-    { filter: 'zones', name: 'zone', label: 'Zones' },
-    { filter: 'currencies', name: 'currency', label: 'Currencies' },
-  ];
 
 interface Named {
   readonly Params: { readonly name: string };
@@ -45,9 +39,11 @@ export async function registerReports(app: FastifyInstance, context: PageContext
   for (const report of await listReports()) {
     context.cache.offer(`/reports/${report.name}`, () => reportPage(context, report, {}));
   }
-  app.get('/reports', async (_request, reply) => {
+  app.get('/reports', async (request, reply) => {
     const reports = await listReports();
+    const period = periodOf(request.query as Query);
     const values = {
+      period: period === '' ? '' : `?${period}`,
       purposes: Object.entries(PURPOSES).map(([purpose, about]) => ({
         ...{ purpose, about },
         reports: reports.filter((report) => report.purpose === purpose),
@@ -55,7 +51,7 @@ export async function registerReports(app: FastifyInstance, context: PageContext
     };
     return sendPage(
       reply,
-      await frame(context, { view: 'reports', title: 'Reports', section: '/reports', values }),
+      await frame(context, { view: 'reports', title: 'Reports', section: '/reports', period, values }),
     );
   });
   app.get<Named>('/reports/:name', async (request, reply) => {
@@ -65,6 +61,7 @@ export async function registerReports(app: FastifyInstance, context: PageContext
     if (report.name !== name) return reply.redirect(newAddress(report, { name, query, page: '' }), 301);
     return sendWhenKnown(context, reply, {
       ...{ title: report.title, section: sectionOf(report), status: refuses(report, query) ? 400 : 200 },
+      period: periodOf(query),
       lead: reportForm(context, report, query),
       page: context.cache.page(request.url, () => reportPage(context, report, query)),
     });
@@ -91,6 +88,7 @@ export function refuses(report: ReportDefinition, query: Query): boolean {
   try {
     bindParameters(report, parametersOf(report, query));
     checkFilters(filtersOf(query));
+    comparedPeriod(query);
     return false;
   } catch (error) {
     if (error instanceof ReportFilterError) return true;
@@ -100,20 +98,12 @@ export function refuses(report: ReportDefinition, query: Query): boolean {
 
 /** The filters as they were asked for, to be changed while the figures are still being read. */
 async function reportForm(context: PageContext, report: ReportDefinition, query: Query): Promise<string> {
-  const choices = await choicesOf(context);
   return renderPart('report-form', {
-    ...{ report, bases: DATE_BASES, levels: REPORT_LEVELS },
-    filters: filtersOf(query),
+    ...(await filterFields(context, { query, path: `/reports/${report.name}` })),
+    report,
     parameters: shownParameters(report, query),
-    // A field for dates takes nothing else; what was typed stands in the sentence that refuses it.
-    day: (typed: string | undefined) => (/^\d{4}-\d\d-\d\d$/.test(typed ?? '') ? typed : ''),
+    compare: isComparable(report) ? (one(query, 'compare') ?? '') : null,
     label: (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`.replaceAll('_', ' '),
-    choices: CHOICES.map(({ filter, name, label }) => ({
-      ...{ name, label },
-      chosen: all(query, name),
-      // What was chosen stays offered, even when the file has it no more.
-      values: [...new Set([...choices[filter], ...all(query, name).filter((value) => value !== '')])],
-    })).filter(({ name, values }) => name !== 'partner' || values.length > 0),
   });
 }
 
@@ -129,7 +119,8 @@ async function reportPage(
   let status = 200;
   try {
     const result = await answer(context, { report, query, parameters: shownParameters(report, query) });
-    body = renderReportBody(result, { rowLimit: MOST_ROWS_ON_A_PAGE });
+    const leadTo = leadingTo({ report, result, query, before: comparedPeriod(query) });
+    body = renderReportBody(result, { rowLimit: MOST_ROWS_ON_A_PAGE, leadTo });
     asOf = asOfHead(result.head);
   } catch (error) {
     if (error instanceof ReportFilterError) status = 400;
@@ -147,6 +138,7 @@ async function reportPage(
     view: 'report',
     title: report.title,
     section: sectionOf(report),
+    period: periodOf(query),
     values: { body, problem, downloads },
   };
 }
@@ -184,8 +176,20 @@ interface Asked {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-function answer(context: PageContext, { report, query, parameters }: Asked): Promise<ReportResult> {
-  return withReports(context, filtersOf(query), (session) => session.run(report.name, parameters));
+async function answer(context: PageContext, { report, query, parameters }: Asked): Promise<ReportResult> {
+  const filters = filtersOf(query);
+  const run = (of: ReportFilters): Promise<ReportResult> =>
+    withReports(context, of, (session) => session.run(report.name, parameters));
+  const period = comparedPeriod(query);
+  if (period === null) return run(filters);
+  const [now, before] = [await run(filters), await run({ ...filters, ...period })];
+  return compareResults(report, { now, before, with: period });
+}
+
+/** What the page's period is compared with; null: nothing. @throws ReportFilterError it cannot be */
+function comparedPeriod(query: Query): Period | null {
+  const compare = one(query, 'compare');
+  return compare === undefined ? null : comparedWith(compare, filtersOf(query));
 }
 
 /** On a page a list that may be long is limited and says so, its downloads are whole unless a limit was typed. */

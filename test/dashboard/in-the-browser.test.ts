@@ -35,6 +35,9 @@ const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 390, height: 800 };
 const PAGES = [
   '/',
+  '/shipments?carrier=ups&is_zone=5',
+  '/shipments/TWICE',
+  '/search?q=nobody',
   '/invoices',
   `/invoices/${parked.id}`,
   '/events',

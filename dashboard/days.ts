@@ -1,0 +1,45 @@
+/** Days of the calendar as text; what is no day stays as it is, for the check that refuses it by name. */
+
+/** The day before, `2026-02-28` for `2026-03-01`. */
+export function dayBefore(day: string): string {
+  return shifted(day, -1);
+}
+
+/** The day after. */
+export function dayAfter(day: string): string {
+  return shifted(day, 1);
+}
+
+export interface Preset {
+  readonly label: string;
+  readonly from: string;
+  /** The last day that counts. */
+  readonly until: string;
+}
+
+/** Periods that people ask for again and again, in UTC as reports count days. */
+export function presetsOf(now: Date): readonly Preset[] {
+  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
+  const quarter = month - (month % 3);
+  const day = (ofMonth: number, date: number): string =>
+    new Date(Date.UTC(year, ofMonth, date)).toISOString().slice(0, 10);
+  const months = (label: string, first: number, count: number): Preset => ({
+    ...{ label, from: day(first, 1), until: day(first + count, 0) },
+  });
+  return [
+    months('This month', month, 1),
+    months('Last month', month - 1, 1),
+    months('This quarter', quarter, 3),
+    months('Last quarter', quarter - 3, 3),
+    months('This year', 0, 12),
+    months('Last 12 months', month - 12, 12),
+  ];
+}
+
+function shifted(day: string, days: number): string {
+  const time = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
+  if (Number.isNaN(time)) return day;
+  const moved = new Date(time + days * 86_400_000).toISOString().slice(0, 10);
+  // The year 9999 has a last day.
+  return moved.startsWith('+') ? day : moved;
+}

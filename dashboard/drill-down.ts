@@ -1,0 +1,62 @@
+/** The address to which a number of a report's page leads: its filters, and what its row is. */
+
+import type { ReportDefinition } from '../reports/catalogue.js';
+import type { Period } from '../reports/compare/periods.js';
+import { type CellLead, leadOfCell } from '../reports/drill-down/leads.js';
+import type { ReportResult, ReportRow } from '../reports/report-result.js';
+import { all, type Query, withQuery } from './address.js';
+
+/** Where it leads, and whether what is found there sums to the number or the number is computed of it. */
+export interface CellAddress {
+  readonly address: string;
+  readonly isTotal: boolean;
+}
+
+export type LeadTo = (rows: readonly ReportRow[], column: string) => CellAddress | null;
+
+const FILTERS = [
+  ...['from', 'to', 'until', 'by', 'level', 'as_known_on'],
+  ...['partner', 'tenant', 'carrier', 'zone', 'currency'],
+];
+
+export interface Leading {
+  readonly report: ReportDefinition;
+  readonly result: ReportResult;
+  /** As the report was asked for. */
+  readonly query: Query;
+  /** With which it is compared; null: with none. */
+  readonly before: Period | null;
+}
+
+/** For the cells and charts of one answer. */
+export function leadingTo({ report: { leads }, result, query, before }: Leading): LeadTo {
+  const filters = filtersIn(query);
+  return (rows, column) => {
+    // Of two numbers side by side the difference is of both, so it leads nowhere by itself.
+    if (before !== null && (column === 'difference' || column === 'change_percent')) return null;
+    const isBefore = before !== null && column.endsWith('_before');
+    const lead = leadOfCell({ leads, result }, rows, isBefore ? column.replace(/_before$/, '') : column);
+    if (lead === null) return null;
+    const days = isBefore ? { ...filters, ...before, until: undefined } : filters;
+    return { address: addressOf(lead, days), isTotal: lead.total !== null };
+  };
+}
+
+/** The filters that every page of figures takes, out of all that an address asks. */
+export function filtersIn(query: Query): Query {
+  const given = FILTERS.map((name) => [name, all(query, name)] as const);
+  return Object.fromEntries(given.filter(([, values]) => values.length > 0));
+}
+
+function addressOf({ target, fields }: CellLead, filters: Query): string {
+  switch (target) {
+    case 'shipments':
+      return withQuery('/shipments', filters, fields);
+    case 'register':
+      return withQuery('/reports/register', filters, fields);
+    case 'invoices':
+      return withQuery('/invoices', {}, fields);
+    case 'invoice':
+      return `/invoices/${encodeURIComponent(Object.values(fields)[0] ?? '')}`;
+  }
+}

@@ -1,0 +1,42 @@
+/** The fields of a form that every page of figures has: the period, the level, and what can be chosen from lists. */
+
+import { DATE_BASES, REPORT_LEVELS } from '../reports/report-filters.js';
+import { all, filtersOf, one, type Query, withQuery } from './address.js';
+import { dayBefore, presetsOf } from './days.js';
+import type { PageContext } from './page-context.js';
+import { type Choices, choicesOf } from './pages/choices.js';
+
+const CHOICES: readonly { readonly filter: keyof Choices; readonly name: string; readonly label: string }[] =
+  [
+    { filter: 'partners', name: 'partner', label: 'Partners' },
+    { filter: 'tenants', name: 'tenant', label: 'Tenants' },
+    { filter: 'carriers', name: 'carrier', label: 'Carriers' },
+    { filter: 'zones', name: 'zone', label: 'Zones' },
+    { filter: 'currencies', name: 'currency', label: 'Currencies' },
+  ];
+
+/** What `filter-fields.eta` shows, as it was asked for. */
+export async function filterFields(
+  context: PageContext,
+  { query, path }: { readonly query: Query; readonly path: string },
+): Promise<Readonly<Record<string, unknown>>> {
+  const choices = await choicesOf(context);
+  const to = one(query, 'to');
+  return {
+    ...{ bases: DATE_BASES, levels: REPORT_LEVELS, filters: filtersOf(query) },
+    // A field for dates takes nothing else; what was typed stands in the sentence that refuses it.
+    day: (typed: string | undefined) => (/^\d{4}-\d\d-\d\d$/.test(typed ?? '') ? typed : ''),
+    presets: presetsOf(new Date()).map(({ label, from, until }) => ({
+      label,
+      address: withQuery(path, query, { from, until, to: null, after: null }),
+      isChosen: one(query, 'from') === from && one(query, 'until') === until,
+    })),
+    until: one(query, 'until') ?? (to === undefined ? undefined : dayBefore(to)),
+    choices: CHOICES.map(({ filter, name, label }) => ({
+      ...{ name, label },
+      chosen: all(query, name),
+      // What was chosen stays offered, even when the file has it no more.
+      values: [...new Set([...choices[filter], ...all(query, name).filter((value) => value !== '')])],
+    })).filter(({ name, values }) => name !== 'partner' || values.length > 0),
+  };
+}

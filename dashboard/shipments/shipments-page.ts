@@ -1,0 +1,220 @@
+/** `/shipments`: the lines that reports count, with filters, order, pages and totals; the same as JSON and as files. */
+
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.js';
+import { cellLabel, columnLabel, grouped } from '../../reports/render/labels.js';
+import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
+import { checkFilters } from '../../reports/report-filters.js';
+import type { ReportCell, ReportColumn, ReportRow } from '../../reports/report-result.js';
+import type { ReportSession } from '../../reports/report-session.js';
+import {
+  checkAsked,
+  type ShipmentsAnswer,
+  type ShipmentsAsked,
+} from '../../reports/shipments/ask-shipments.js';
+import { SHIPMENT_COLUMNS, USUAL_SORT } from '../../reports/shipments/columns.js';
+import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.js';
+import type { ShipmentTotals } from '../../reports/shipments/total-shipments.js';
+import { filtersOf, one, periodOf, type Query, withQuery } from '../address.js';
+import { filterFields } from '../filter-form.js';
+import {
+  ask,
+  asOfHead,
+  asOfNow,
+  type PageContext,
+  type PublishedPage,
+  withReports,
+} from '../page-context.js';
+import { sendWhenKnown } from '../stream-page.js';
+import { renderPart } from '../views.js';
+import { askedOf, conditionsOf, withoutPlace } from './shipments-address.js';
+
+/** A file is made in memory; whoever wants more takes `billsync export`. */
+const MOST_EXPORTED = 250_000;
+const EXPORTS = ['csv', 'xlsx', 'parquet', 'ndjson', 'about'] as const;
+
+/** Serves `/shipments`; with `format` as JSON, or as a file of all of them. */
+export function registerShipments(app: FastifyInstance, context: PageContext): void {
+  app.get('/shipments', async (request, reply) => {
+    const query = request.query as Query;
+    const format = one(query, 'format');
+    if (format === 'json') return reply.type('application/json').send(await jsonOf(context, query));
+    if (format !== undefined) return exportOf(context, { query, format, reply });
+    return sendWhenKnown(context, reply, {
+      ...{ title: 'Shipments', section: '/shipments', status: refuses(query) ? 400 : 200 },
+      period: periodOf(query),
+      lead: formOf(context, query),
+      page: context.cache.page(request.url, () => listPage(context, query)),
+    });
+  });
+}
+
+/** Judged before anything is read, so that a page which is sent in parts has the right status as well. */
+function refuses(query: Query): boolean {
+  try {
+    checkFilters(filtersOf(query));
+    checkAsked(askedOf(query));
+    return false;
+  } catch (error) {
+    if (error instanceof ReportFilterError) return true;
+    throw error;
+  }
+}
+
+/** Rows, totals by currency, and the address of the next page: amounts as text, counts as numbers. */
+async function jsonOf(context: PageContext, query: Query): Promise<string> {
+  const { result, totals, next } = await answer(context, query, askedOf(query, []));
+  const following = next === null ? null : withQuery('/shipments', query, { after: next });
+  return `${JSON.stringify({ rows: result.rows, totals: totals.rows, next: following })}\n`;
+}
+
+async function answer(context: PageContext, query: Query, asked: ShipmentsAsked): Promise<ShipmentsAnswer> {
+  checkAsked(asked);
+  const totals = await totalsOf(context, query);
+  return withReports(context, filtersOf(query), (session) => session.shipments({ ...asked, totals }));
+}
+
+/** Counted once for all pages of one list. */
+async function totalsOf(context: PageContext, query: Query): Promise<ShipmentTotals> {
+  const address = withQuery('totals of /shipments', withoutPlace(query));
+  const make = () =>
+    withReports(context, filtersOf(query), (session: ReportSession) =>
+      session.totalShipments(conditionsOf(query)),
+    );
+  return (await context.cache.page(address, make)).value;
+}
+
+async function exportOf(
+  context: PageContext,
+  { query, format, reply }: { readonly query: Query; readonly format: string; readonly reply: FastifyReply },
+): Promise<FastifyReply> {
+  const known = REPORT_FORMATS.find((each) => each === format);
+  if (known === undefined)
+    throw new ReportFilterError('format', `Take one of json, ${EXPORTS.join(', ')} as format.`);
+  const totals = await totalsOf(context, query);
+  const found = totals.rows.reduce((sum, row) => sum + Number(row.shipments), 0);
+  if (found > MOST_EXPORTED) {
+    throw new ReportFilterError(
+      'format',
+      `These are ${grouped(String(found))} shipments, and one file takes at most ${grouped(String(MOST_EXPORTED))}: narrow the list, or let "billsync export" write all of them.`,
+    );
+  }
+  const asked = { ...askedOf(query, []), after: undefined, limit: MOST_EXPORTED };
+  const { result } = await answer(context, query, asked);
+  const rendered = await renderReport(result, known);
+  const about = withQuery('/shipments', query, { format: 'about' });
+  return reply
+    .type(rendered.contentType)
+    .header('link', `<${about}>; rel="describedby"; type="application/json"`)
+    .header('content-disposition', `attachment; filename="shipments.${rendered.extension}"`)
+    .send(typeof rendered.body === 'string' ? rendered.body : Buffer.from(rendered.body));
+}
+
+async function formOf(context: PageContext, query: Query): Promise<string> {
+  const asked = askedOf(query);
+  const exact = Object.entries(conditionsOf(query)).filter(([name]) => name.startsWith('is_'));
+  return renderPart('shipments-form', {
+    ...(await filterFields(context, { query, path: '/shipments' })),
+    typed: TYPED_CONDITIONS.map(({ name, label }) => ({ name, label, value: one(query, name) ?? '' })),
+    exact: exact.flatMap(([name, values]) =>
+      values.map((value) => ({
+        ...{ name, value },
+        label: columnLabel({ ...PLAIN, name: name.slice(3) }),
+        without: withQuery('/shipments', query, { [name]: null, after: null }),
+      })),
+    ),
+    sort: one(query, 'sort') ?? USUAL_SORT,
+    columns: SHIPMENT_COLUMNS.map((name) => ({
+      ...{ name, label: columnLabel({ ...PLAIN, name }) },
+      isChosen: asked.columns?.includes(name) ?? false,
+    })),
+  });
+}
+
+const PLAIN: ReportColumn = { name: '', type: 'text', scale: 0, unit: null, align: 'left', isDetail: false };
+
+async function listPage(
+  context: PageContext,
+  query: Query,
+): Promise<PublishedPage & { readonly status: number }> {
+  const page = {
+    ...({ view: 'shipments', title: 'Shipments', section: '/shipments' } as const),
+    period: periodOf(query),
+  };
+  try {
+    const asked = askedOf(query);
+    // What a cell leads to is needed of every row, whatever is shown of it.
+    const needed = [...(asked.columns ?? []), 'tracking_number', 'invoice_id'];
+    const found = await answer(context, query, { ...asked, columns: needed });
+    return {
+      ...{ ...page, status: 200, asOf: asOfHead(found.result.head) },
+      values: shown(found, { query, asked }),
+    };
+  } catch (error) {
+    const isRefused = error instanceof ReportFilterError;
+    if (!isRefused && !(error instanceof ReportInterruptedError)) throw error;
+    const values = { problem: error.message };
+    return { ...page, status: isRefused ? 400 : 503, asOf: await ask(context, asOfNow), values };
+  }
+}
+
+function shown(
+  { result, totals, next }: ShipmentsAnswer,
+  { query, asked }: { readonly query: Query; readonly asked: ShipmentsAsked },
+): Readonly<Record<string, unknown>> {
+  const columns = result.columns.filter(({ name }) => asked.columns?.includes(name));
+  const sorted = asked.sort?.replace('-', '');
+  const isDescending = asked.sort?.startsWith('-') ?? false;
+  return {
+    problem: null,
+    notes: result.head.notes,
+    found: result.head.shipments,
+    totals: { columns: headOf(totals.columns), rows: totals.rows.map((row) => cellsOf(row, totals.columns)) },
+    columns: columns.map((column) => ({
+      ...{ label: columnLabel(column), align: column.align },
+      order: column.name !== sorted ? 'none' : isDescending ? 'descending' : 'ascending',
+      address: withQuery('/shipments', query, {
+        after: null,
+        // A second time turns the order round.
+        sort: column.name === sorted && isDescending ? column.name : `-${column.name}`,
+      }),
+    })),
+    rows: result.rows.map((row) => cellsOf(row, columns)),
+    foot: totals.rows.map((total) => columns.map((column, index) => footOf(total, column, index))),
+    first: asked.after === undefined ? null : withQuery('/shipments', query, { after: null }),
+    next: next === null ? null : withQuery('/shipments', query, { after: next }),
+    downloads: EXPORTS.map((format) => ({
+      label: format.toUpperCase(),
+      address: withQuery('/shipments', query, { format, after: null }),
+    })),
+  };
+}
+
+function headOf(columns: readonly ReportColumn[]) {
+  return columns.map((column) => ({ label: columnLabel(column), align: column.align }));
+}
+
+function cellsOf(row: ReportRow, columns: readonly ReportColumn[]) {
+  return columns.map((column) => ({
+    text: cellLabel(row[column.name] ?? null, column),
+    align: column.align,
+    address: addressOf(column.name, row),
+  }));
+}
+
+function addressOf(column: string, row: ReportRow): string | null {
+  const cell: ReportCell = row[column] ?? null;
+  if (cell === null) return null;
+  if (column === 'tracking_number') return `/shipments/${encodeURIComponent(String(cell))}`;
+  if (column === 'invoice_number' || column === 'invoice_id') return `/invoices/${row.invoice_id}`;
+  return null;
+}
+
+/** Below its column stands what all lines of a currency come to, on whatever page they are. */
+function footOf(total: ReportRow, column: ReportColumn, index: number) {
+  const { align } = column;
+  if (column.name === 'billing_cost' || column.name === 'currency_code')
+    return { text: cellLabel(total[column.name] ?? null, column), align };
+  const label = `All ${grouped(String(total.shipments))} in ${total.currency_code}`;
+  return { text: index === 0 ? label : '', align };
+}

@@ -1,0 +1,232 @@
+/** Shipments on pages, as JSON and as files; the search field; a shipment's own page. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dayAfter, dayBefore, presetsOf } from '../../dashboard/days.js';
+import type { RunningDashboard } from '../../dashboard/server.js';
+import { INJECTIONS } from '../support/hostile/injections.js';
+import {
+  anInvoice,
+  aShipment,
+  type ReportsFixture,
+  reportsFixture,
+} from '../support/reports/reports-fixture.js';
+import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.js';
+import { dashboardOver } from './support.js';
+
+const seeded = seededInvoices(3, 40);
+const shared = ['Acme', 'Beta'].map((tenant) => anInvoice([aShipment({ tenant, tracking: 'TWICE' })]));
+const alike = anInvoice([aShipment({ tracking: 'SAME-NAME' })], { number: 'SAME-NAME' });
+const lone = anInvoice([aShipment({ tracking: '1Z999', cost: '12.3456' })], { number: 'LONE-1' });
+const counted = countedShipments([...seeded, ...shared, alike, lone]);
+
+let fixture: ReportsFixture;
+let dashboard: RunningDashboard;
+const explained: string[] = [];
+
+beforeAll(async () => {
+  fixture = await reportsFixture([...seeded, ...shared, alike, lone]);
+  dashboard = await dashboardOver(fixture.path, {
+    explain: async (trackingNumber) => {
+      explained.push(trackingNumber);
+      return [
+        {
+          ...{ trackingNumber, invoiceId: lone.id, invoiceNumber: lone.number, version: 1 },
+          ...{ isCurrent: true, voidedAt: null, eventId: 'event-1' },
+          facts: [
+            ['row', '1 of the file, line 2'],
+            ['event', 'event-1, received <then>'],
+          ],
+        },
+      ];
+    },
+  });
+});
+afterAll(async () => {
+  await dashboard.close();
+  await fixture.remove();
+});
+
+const get = (path: string): Promise<Response> => fetch(dashboard.url + path, { redirect: 'manual' });
+const read = async (path: string): Promise<string> => (await get(path)).text();
+const json = async (path: string) => JSON.parse(await read(path));
+
+describe('the list', () => {
+  test('as JSON has rows, totals and the next page, whose rows follow', async () => {
+    const first = await json('/shipments?format=json&limit=100&sort=tracking_number');
+    expect(Object.keys(first)).toEqual(['rows', 'totals', 'next']);
+    expect(first.rows).toHaveLength(100);
+    const numbers = first.rows.map((row: { tracking_number: string }) => row.tracking_number);
+    let next: string | null = first.next;
+    while (next !== null) {
+      const page = await json(next);
+      expect(page.totals).toEqual(first.totals);
+      numbers.push(...page.rows.map((row: { tracking_number: string }) => row.tracking_number));
+      next = page.next;
+    }
+    expect(numbers).toEqual(counted.map(({ tracking }) => tracking).sort());
+    const [{ currency_code, shipments, billing_cost }] = first.totals;
+    expect([currency_code, typeof shipments, billing_cost]).toEqual([
+      'EUR',
+      'number',
+      expect.stringMatching(/^-?\d+\.\d{4}$/),
+    ]);
+  });
+
+  test('finds a tracking number, with its cost as text', async () => {
+    const { rows, totals, next } = await json('/shipments?format=json&tracking=1Z999');
+    expect(rows).toMatchObject([
+      { tracking_number: '1Z999', billing_cost: '12.3456', invoice_number: 'LONE-1' },
+    ]);
+    expect(totals).toMatchObject([
+      { currency_code: 'USD', shipments: 1, billing_cost: '12.3456', packages: 1 },
+    ]);
+    expect(next).toBeNull();
+  });
+
+  test('keeps what was asked in every link: order, next page, downloads', async () => {
+    const page = await read('/shipments?carrier=ups&service=Ground&limit=5');
+    for (const link of [
+      /href="\/shipments\?carrier=ups&amp;service=Ground&amp;limit=5&amp;after=[\w-]+" rel="next"/,
+      /aria-sort="descending"><a href="\/shipments\?carrier=ups&amp;service=Ground&amp;limit=5&amp;sort=ship_date">/,
+      /href="\/shipments\?carrier=ups&amp;service=Ground&amp;limit=5&amp;format=xlsx"/,
+    ])
+      expect(page).toMatch(link);
+    expect(page).toContain('<input id="service" name="service" type="text" size="14" value="Ground">');
+  });
+
+  test('has a total for each currency, below its column', async () => {
+    const { totals } = await json('/shipments?format=json');
+    const foot = /<tfoot>([\s\S]*?)<\/tfoot>/.exec(await read('/shipments'))?.[1] ?? '';
+    for (const { currency_code, billing_cost } of totals)
+      expect(foot.replaceAll(',', '')).toMatch(
+        new RegExp(`${currency_code}</td>.*${billing_cost.replace('.', '\\.')}`, 's'),
+      );
+  });
+
+  test('is a file with all rows, whatever page it was taken from', async () => {
+    const csv = await read('/shipments?format=csv&limit=5&is_carrier=dhl%20express');
+    const rows = counted.filter(({ carrier }) => carrier === 'dhl express');
+    expect(csv.trim().split('\r\n')).toHaveLength(rows.length + 1);
+    const about = await json('/shipments?format=about&is_carrier=dhl%20express');
+    expect(about).toMatchObject({ parameters: { is_carrier: 'dhl express' }, shipments: rows.length });
+    const xlsx = await get('/shipments?format=xlsx');
+    expect(xlsx.headers.get('content-disposition')).toBe('attachment; filename="shipments.xlsx"');
+  });
+
+  test('refuses what cannot be meant with 400, and leaves the form standing', async () => {
+    for (const query of ['cost_from=1%2C5', 'sort=colour', 'is_colour=red', 'from=yesterday', 'after=x']) {
+      const answer = await get(`/shipments?${query}`);
+      expect(answer.status, query).toBe(400);
+      expect(await answer.text()).toMatch(/role="alert"[\s\S]*|<form class="filters"/);
+    }
+    expect((await get('/shipments?format=docx')).status).toBe(400);
+  });
+
+  test('takes hostile words for words', async () => {
+    for (const name of ['tracking', 'service', 'is_origin', 'invoice']) {
+      const any = INJECTIONS.map((words) => `${name}=${encodeURIComponent(words)}`).join('&');
+      expect((await json(`/shipments?format=json&${any}`)).rows, name).toEqual([]);
+    }
+  });
+});
+
+describe('the search field', () => {
+  test.each([
+    ['1z 999', '/shipments/1Z999'],
+    ['lone-1', `/invoices/${lone.id}`],
+    [lone.id.toUpperCase(), `/invoices/${lone.id}`],
+    ['acme', '/shipments?tenant=tenant-Acme'],
+    ['TWICE', '/shipments/TWICE'],
+  ])('leads from %s to %s', async (words, address) => {
+    const answer = await get(`/search?q=${encodeURIComponent(words)}`);
+    expect([answer.status, answer.headers.get('location')]).toEqual([302, address]);
+  });
+
+  test('lists what has one name, and says where else to look when nothing has', async () => {
+    const several = await read('/search?q=same-name');
+    expect(several).toContain('href="/shipments/SAME-NAME"');
+    expect(several).toContain(`href="/invoices/${alike.id}"`);
+    const none = await get('/search?q=NOBODY');
+    expect(none.status).toBe(404);
+    expect(await none.text()).toContain('href="/shipments?tracking=NOBODY*"');
+  });
+
+  test('stands on every page', async () => {
+    for (const path of ['/', '/invoices', '/nowhere', '/reports/tenants', '/health'])
+      expect(await read(path)).toContain('action="/search"');
+  });
+});
+
+describe("a shipment's page", () => {
+  test('has its lines and what stands behind each', async () => {
+    const page = await read('/shipments/1Z999');
+    expect(page).toContain(`<a href="/invoices/${lone.id}">LONE-1</a>`);
+    expect(page).toContain('12.3456 USD');
+    expect(page).toContain('1 of the file, line 2');
+    expect(page).toContain('<a href="/events?search=event-1">event-1, received &lt;then&gt;</a>');
+    expect(explained).toEqual(['1Z999']);
+  });
+
+  test('an invoice lists its own, and leads to all of them', async () => {
+    const page = await read(`/invoices/${lone.id}`);
+    expect(page).toContain('<a href="/shipments/1Z999">1Z999</a>');
+    expect(page).toContain(`href="/shipments?invoice=${lone.id}&amp;level=all&amp;sort=row_number"`);
+  });
+});
+
+describe('a period', () => {
+  test('is asked with its last day included, and kept by menu and links', async () => {
+    const { rows } = await json('/shipments?format=json&from=2026-03-05&until=2026-03-05');
+    const days = counted.filter(({ shipDate }) => shipDate === '2026-03-05');
+    expect(rows).toHaveLength(days.length);
+    expect(await read('/reports/carriers?from=2026-03-01&until=2026-03-31')).toContain(
+      '<a href="/shipments?from=2026-03-01&amp;until=2026-03-31">Shipments</a>',
+    );
+    expect(await read('/reports?from=2026-03-01&until=2026-03-31')).toContain(
+      'href="/reports/tenants?from=2026-03-01&amp;until=2026-03-31"',
+    );
+  });
+
+  test('has presets, whole months and quarters', () => {
+    expect(presetsOf(new Date('2026-01-31T23:00:00Z'))).toEqual([
+      { label: 'This month', from: '2026-01-01', until: '2026-01-31' },
+      { label: 'Last month', from: '2025-12-01', until: '2025-12-31' },
+      { label: 'This quarter', from: '2026-01-01', until: '2026-03-31' },
+      { label: 'Last quarter', from: '2025-10-01', until: '2025-12-31' },
+      { label: 'This year', from: '2026-01-01', until: '2026-12-31' },
+      { label: 'Last 12 months', from: '2025-01-01', until: '2025-12-31' },
+    ]);
+    expect([dayBefore('2026-03-01'), dayAfter('2024-02-28'), dayAfter('soon')]).toEqual([
+      '2026-02-28',
+      '2024-02-29',
+      'soon',
+    ]);
+  });
+});
+
+describe("a report's numbers", () => {
+  test('in the table and in the chart lead to shipments with the filters of the page', async () => {
+    const page = await read('/reports/carriers?from=2026-03-01&until=2026-03-31&currency=USD');
+    const links = [
+      ...page.matchAll(
+        /<a href="(\/shipments\?from=2026-03-01&amp;until=2026-03-31&amp;currency=USD&amp;is_carrier=ups&amp;is_currency_code=USD)"([^>]*)>/g,
+      ),
+    ];
+    expect(links.some(([, , rest]) => rest?.includes('aria-label="ups: '))).toBe(true);
+    const cell = /<a href="(\/shipments\?[^"]*is_carrier=ups[^"]*)">(\d[\d,]*\.\d{4})<\/a>/.exec(page);
+    const { totals } = await json(`${cell?.[1]?.replaceAll('&amp;', '&')}&format=json`);
+    expect(totals).toMatchObject([{ billing_cost: cell?.[2]?.replaceAll(',', '') }]);
+  });
+
+  test('of two periods lead each to its own', async () => {
+    const page = await read('/reports/carriers?from=2026-03-01&until=2026-03-31&compare=previous');
+    expect(page).toContain('Compared with 2026-02-01 to 2026-03-01 (exclusive)');
+    expect(page).toMatch(
+      /href="\/shipments\?from=2026-02-01&amp;to=2026-03-01&amp;is_carrier=ups&amp;is_currency_code=USD"/,
+    );
+    expect(page).toMatch(
+      /href="\/shipments\?from=2026-03-01&amp;until=2026-03-31&amp;is_carrier=ups&amp;is_currency_code=USD"/,
+    );
+    expect((await get('/reports/carriers?compare=previous')).status).toBe(400);
+  });
+});
