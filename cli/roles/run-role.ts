@@ -9,6 +9,7 @@ import { createLogger, type Logger } from '../../ops/log.js';
 import { createMetrics, type Metrics } from '../../ops/metrics.js';
 import { keepPrivate } from '../../ops/private-folder.js';
 import { createScrub } from '../../ops/scrub.js';
+import { serviceManager } from '../../ops/service-manager.js';
 import { startTracing } from '../../temporal/tracing.js';
 import { checkEnvironment } from '../environment-check.js';
 import { EXIT, printError } from '../errors.js';
@@ -50,13 +51,16 @@ export async function runRole(
   await checkEnvironment(settings);
   await keepPrivate(settings.dataDir);
   takeOverSignals();
+  const stopping = new AbortController();
   await serveRole({
-    ...{ settings, role, verbose, start },
-    stopping: new AbortController(),
-    onReady({ addresses }) {
+    ...{ settings, role, verbose, start, stopping },
+    onReady({ addresses }, { log }) {
       const note = writeRunFile(settings, role, addresses);
       const words = Object.entries(addresses).map(([name, address]) => `${name}=${address}`);
       process.stderr.write(`${['ready', ...words].join(' ')}\n`);
+      const manager = serviceManager({ env: process.env, log });
+      manager.ready(words.join(' '));
+      stopping.signal.addEventListener('abort', () => manager.stopping(), { once: true });
       return note.remove;
     },
   });

@@ -1,0 +1,112 @@
+/** The units: accepted and judged by systemd's own programs, and what roles tell the service manager over its socket. */
+
+import { execFile, spawn } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SETTING_DEFINITIONS } from '../../config/setting-definitions.js';
+import { serviceManager } from '../../ops/service-manager.js';
+import { eventually } from '../support/eventually.js';
+import { startRole } from '../support/processes/billsync.js';
+import { findSystemd } from '../support/tools/systemd.js';
+
+const run = promisify(execFile);
+const units = join(import.meta.dirname, '../../deploy/systemd');
+const names = (await readdir(units)).filter((name) => name.endsWith('.service'));
+const systemd = await findSystemd();
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'bs-units-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('the units', () => {
+  test('are accepted by systemd, and what they leave open is scored below 2', async () => {
+    // The program is not installed here; everything else is judged as it stands.
+    const copies = await Promise.all(
+      names.map(async (name) => {
+        const text = await readFile(join(units, name), 'utf8');
+        const copy = join(folder, name);
+        await writeFile(copy, text.replace('/opt/billsync/bin/billsync', '/bin/true'));
+        return copy;
+      }),
+    );
+    const verified = await run(systemd.analyze, ['verify', ...copies]);
+    expect(verified.stderr).toBe('');
+    const { stdout } = await run(systemd.analyze, [
+      ...['security', '--no-pager', '--offline=true', '--threshold=20', ...copies],
+    ]);
+    expect(stdout.match(/exposure level for \S+: 1\.\d/g)).toHaveLength(names.length);
+  });
+
+  test('name secrets that are settings, each from a credential', async () => {
+    const secrets = new Set(
+      SETTING_DEFINITIONS.filter(({ secret }) => secret).map(({ variable }) => variable),
+    );
+    for (const name of names) {
+      const text = await readFile(join(units, name), 'utf8');
+      const loaded = [...text.matchAll(/^LoadCredential=([\w-]+):\/etc\/billsync\/credentials\/\1$/gm)];
+      const used = [...text.matchAll(/^Environment=(\w+)_FILE=%d\/([\w-]+)$/gm)];
+      expect(used.length).toBeGreaterThan(0);
+      expect(used.map(([, , credential]) => credential)).toEqual(loaded.map(([, credential]) => credential));
+      for (const [, variable = ''] of used) expect(secrets).toContain(variable);
+    }
+  });
+});
+
+describe('what a role tells the service manager', () => {
+  test('is that it is ready, lives, and stops, over a datagram socket', async () => {
+    const socket = join(folder, 'notify');
+    const heard = await listen(socket);
+    const role = await startRole(['webhook'], {
+      env: {
+        BILLSYNC_DATA_DIR: join(folder, 'data'),
+        BILLSYNC_WEBHOOK_HOST: '127.0.0.1',
+        BILLSYNC_WEBHOOK_PORT: '0',
+        BILLSYNC_WEBHOOK_TLS: 'off',
+        BILLSYNC_ADMIN_PORT: '0',
+        NOTIFY_SOCKET: socket,
+        WATCHDOG_USEC: '400000',
+      },
+    });
+    await eventually(() => heard.text().includes('WATCHDOG=1'));
+    expect(await role.end('SIGTERM')).toBe(0);
+    await eventually(() => heard.text().includes('STOPPING=1'));
+    heard.close();
+    const said = heard.text();
+    expect(said).toMatch(/^READY=1\nSTATUS=webhook=http:\/\/127\.0\.0\.1:\d+/);
+    expect(said.indexOf('WATCHDOG=1')).toBeLessThan(said.indexOf('STOPPING=1'));
+  });
+
+  test('is nothing where nobody listens, and no failure where nobody can be told', async () => {
+    const warned: unknown[] = [];
+    const log = { warn: (...words: unknown[]) => void warned.push(words) };
+    serviceManager({ env: {}, log: log as never }).ready('');
+    const manager = serviceManager({
+      env: { NOTIFY_SOCKET: join(folder, 'nobody'), PATH: '/nowhere' },
+      log: log as never,
+    });
+    manager.ready('');
+    manager.stopping();
+    await eventually(() => warned.length === 1);
+  });
+});
+
+/** Node opens no datagram sockets of this family; what stands in for systemd writes what it hears. */
+async function listen(path: string): Promise<{ text(): string; close(): void }> {
+  const script = `
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind(sys.argv[1]); print("bound", flush=True)
+while True: print(s.recv(4096).decode(), flush=True)`;
+  const python = spawn('python3', ['-c', script, path], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let text = '';
+  python.stdout.setEncoding('utf8').on('data', (more: string) => {
+    text += more;
+  });
+  await eventually(() => text.startsWith('bound\n'));
+  // systemd-notify waits for the word that its message was taken; that is the socket it sends for, which nobody keeps open.
+  const words = () => text.slice('bound\n'.length).replaceAll(/^BARRIER=1\n/gm, '');
+  return { text: words, close: () => void python.kill() };
+}
