@@ -4,21 +4,33 @@
  */
 
 import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
 import { cp, mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const NOT_SHIPPED = /^(test|bench|scripts|conformance|docs|bin|\.[^/]+)\//;
+const NOT_SHIPPED = /^(test|bench|scripts|conformance|docs|bin|deploy|\.[^/]+)\//;
 const READ_AT_RUN_TIME = /\.(sql|eta|css|cjs|svg|html|js|json|yaml)$/;
 
 /** The files of the checkout that what is published is made of, by path from its root. */
 export function shippedFiles(): readonly string[] {
-  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
-    cwd: root,
-    encoding: 'utf8',
-  });
-  return listed.split('\n').filter((file) => file.includes('/') && !NOT_SHIPPED.test(file));
+  const listed = existsSync(join(root, '.git')) ? filesOfCheckout() : filesWithoutGit();
+  return listed.filter((file) => file.includes('/') && !NOT_SHIPPED.test(file));
+}
+
+function filesOfCheckout(): readonly string[] {
+  const args = ['ls-files', '--cached', '--others', '--exclude-standard'];
+  return execFileSync('git', args, { cwd: root, encoding: 'utf8' }).split('\n');
+}
+
+/** Inside an image's build: `.containerignore` kept out what git ignores, but for what the build itself made. */
+function filesWithoutGit(): readonly string[] {
+  return readdirSync(root, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !/^(node_modules|dist|\..*)$/.test(entry.name))
+    .flatMap(({ name }) => readdirSync(join(root, name), { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }
 
 /**

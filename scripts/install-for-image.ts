@@ -1,0 +1,19 @@
+/** Puts into a folder what an image holds besides our own code: DuckDB's extensions and the Temporal server, pinned by hash. */
+
+import { cp, mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { version as duckdbVersion } from '@duckdb/node-api';
+import { temporalExecutable } from '../temporal/server-executable.js';
+import { installDuckDbExtensions } from '../test/support/tools/duckdb-extensions.js';
+
+const [, , folder] = process.argv;
+if (folder === undefined) throw new Error('Usage: scripts/install-for-image.ts FOLDER');
+const into = resolve(folder);
+
+const extensions = join(into, 'duckdb-extensions', duckdbVersion());
+await mkdir(extensions, { recursive: true });
+await cp(await installDuckDbExtensions(), extensions, { recursive: true });
+
+// Not the one on PATH: the image holds what is pinned.
+const onProgress = (line: string): boolean => process.stderr.write(`${line}\n`);
+await temporalExecutable({ cacheDir: into, path: '', onProgress });
