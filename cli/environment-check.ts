@@ -1,12 +1,14 @@
-/** Refuses to read the data folder of the other environment: test figures must never be taken for real ones. */
+/** Refuses to read the data folder of the other environment (test figures must never be taken for real ones) or of a newer form. */
 
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.js';
 import { readIfThere } from '../ops/replace-file.js';
+import { checkDataFolderForm } from '../warehouse/data-folder.js';
 import { CliError, EXIT } from './errors.js';
 
-/** A folder that nobody marked yet belongs to nobody. @throws CliError (exit 2) */
+/** A folder that nobody marked yet belongs to nobody. @throws CliError, DataFolderTooNewError (exit 2) */
 export async function checkEnvironment({ dataDir, environment }: Settings): Promise<void> {
+  await checkDataFolderForm(dataDir);
   const marked = (await readIfThere(join(dataDir, 'environment')))?.toString().trim() ?? environment;
   if (marked === environment) return;
   throw new CliError(EXIT.usage, `this data folder belongs to the ${marked} environment`, {

@@ -37,7 +37,8 @@ export type PublishedQuestion =
   | 'partners'
   | 'files-list'
   | 'tenants-list'
-  | 'invoice-numbers';
+  | 'invoice-numbers'
+  | 'schema-number';
 
 export interface PublishedReader {
   /** Decimals are exact text, counts numbers, instants ISO 8601 UTC. Values are bound by name. */

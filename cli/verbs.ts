@@ -172,6 +172,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/rebuild.js')).rebuildCommand(),
   },
   {
+    name: 'upgrade',
+    summary: 'what this version would change in the data folder, and the way back',
+    section: 'Operate',
+    load: async () => (await import('./commands/upgrade.js')).upgradeCommand(),
+  },
+  {
     name: 'completion',
     summary: 'completion for bash, zsh or fish',
     section: 'Operate',

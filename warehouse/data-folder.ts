@@ -1,4 +1,7 @@
-/** A data folder belongs to one environment for ever: test and production refuse each other's. */
+/**
+ * A data folder belongs to one environment for ever: test and production refuse each other's. And it has a form, which an
+ * older billsync than the one that wrote it refuses.
+ */
 
 import { join } from 'node:path';
 import { naming } from '../config/system-error.js';
@@ -6,15 +9,37 @@ import type { EnvironmentName } from '../contract/names.js';
 import { createDurably } from '../ops/durable-files.js';
 import { keepPrivate } from '../ops/private-folder.js';
 import { readIfThere } from '../ops/replace-file.js';
-import { EnvironmentMismatchError } from './errors.js';
+import { DataFolderTooNewError, EnvironmentMismatchError } from './errors.js';
 
-/** @throws EnvironmentMismatchError the folder was marked by the other environment; FolderError it cannot be ours */
+/**
+ * Of inbox, archive, keys and what lies beside them; the warehouse has numbered migrations of its own. It rises when an older
+ * billsync would read the new form wrongly.
+ */
+export const DATA_FOLDER_FORM = 1;
+
+/**
+ * @throws EnvironmentMismatchError the folder was marked by the other environment; DataFolderTooNewError; FolderError it
+ * cannot be ours
+ */
 export async function claimDataFolder(dataDir: string, environment: EnvironmentName): Promise<void> {
   await keepPrivate(dataDir);
+  if ((await checkDataFolderForm(dataDir)) === null)
+    await createDurably(join(dataDir, FORM), `${DATA_FOLDER_FORM}\n`).catch(naming(join(dataDir, FORM)));
   const marker = join(dataDir, 'environment');
   const found = (await readMarker(marker)) ?? (await writeMarker(marker, environment));
   if (found !== environment) throw new EnvironmentMismatchError(dataDir, { wanted: environment, found });
 }
+
+/** @returns its form; null for a folder of before forms were noted. @throws DataFolderTooNewError */
+export async function checkDataFolderForm(dataDir: string): Promise<number | null> {
+  const text = await readMarker(join(dataDir, FORM));
+  if (text === null) return null;
+  const found = Number(text);
+  if (found > DATA_FOLDER_FORM) throw new DataFolderTooNewError(dataDir, { found, known: DATA_FOLDER_FORM });
+  return found;
+}
+
+const FORM = 'form';
 
 async function readMarker(marker: string): Promise<string | null> {
   return (await readIfThere(marker))?.toString().trim() ?? null;

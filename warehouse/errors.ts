@@ -81,7 +81,19 @@ export class WarehouseTooNewError extends WarehouseError {
 
   constructor(path: string, versions: { readonly found: number; readonly known: number }) {
     super(
-      `The warehouse ${path} has schema ${versions.found}, this billsync knows ${versions.known}. Use the newer billsync.`,
+      `The warehouse ${path} has schema ${versions.found}, this billsync knows ${versions.known}. Use the newer billsync, or make a warehouse for this one with \`billsync rebuild\`.`,
+    );
+  }
+}
+
+/** The data folder was written by a newer billsync, in a form that this one would read wrongly. */
+export class DataFolderTooNewError extends WarehouseError {
+  readonly code = 'data-folder-too-new';
+  override readonly exitCode = EXIT.usage;
+
+  constructor(dataDir: string, versions: { readonly found: number; readonly known: number }) {
+    super(
+      `The data folder ${dataDir} has form ${versions.found}, this billsync knows up to ${versions.known}. Use the newer billsync, or restore the backup of before the upgrade.`,
     );
   }
 }

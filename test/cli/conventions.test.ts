@@ -31,7 +31,7 @@ const WRITES_NOTHING = new Set([
     'explain',
     'sql',
   ],
-  ...['quarantine list', 'quarantine show', 'schedule show', 'verify', 'completion'],
+  ...['quarantine list', 'quarantine show', 'schedule show', 'verify', 'upgrade', 'completion'],
 ]);
 
 describe('billsync', () => {

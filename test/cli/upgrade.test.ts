@@ -1,0 +1,80 @@
+/** A data folder between versions and machines: what a newer program says it would change, what an older one refuses, and a restore. */
+
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CSV_HEADERS } from '../../contract/columns.js';
+import { migrations } from '../../warehouse/duckdb/sql.js';
+import { billsync } from '../support/processes/billsync.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'billsync-upgrade-'));
+const env = { BILLSYNC_DATA_DIR: join(folder, 'data') };
+const form = join(folder, 'data', 'form');
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+beforeAll(async () => {
+  const id = '7f3a0000-1111-4222-8333-444455556666';
+  const cells = ['Acme', '2026-02-28', id, '2026-02-03', '00501', 'USD', '10.5', '2.5', 'LB'];
+  const row = [...cells, '1Z999', 'UPS', '5', '2026-02-10', 'Ground'].join(',');
+  writeFileSync(join(folder, 'one.csv'), `${CSV_HEADERS.join(',')}\r\n${row}\r\n`);
+  expect((await billsync(['import', join(folder, 'one.csv')], { env })).exitCode).toBe(0);
+});
+
+describe('billsync upgrade --check', () => {
+  test('says what would change, and that nothing does where the versions are the same', async () => {
+    const { exitCode, stdout } = await billsync(['upgrade', '--check', '--json'], { env });
+    const schema = migrations().at(-1)?.number;
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject([
+      { what: 'data folder', found: 1, becomes: 1, effect: 'stays as it is' },
+      { what: 'warehouse', found: schema, becomes: schema, effect: 'stays as it is' },
+      { what: 'open invoices', found: 0, becomes: 0 },
+    ]);
+  });
+
+  test('ends with 2 for a folder that a newer version wrote, as every command and role does, and says the way back', async () => {
+    const before = readFileSync(form, 'utf8');
+    writeFileSync(form, '2\n');
+    for (const args of [['upgrade', '--check'], ['report', 'tenants'], ['verify'], ['webhook']]) {
+      const { exitCode, stderr } = await billsync(args, { env });
+      expect([exitCode, args[0]]).toEqual([2, args[0]]);
+      expect(stderr).toMatch(
+        /has form 2, this billsync knows up to 1\. Use the newer billsync, or restore the backup/,
+      );
+    }
+    writeFileSync(form, before);
+  });
+
+  test('marks a folder of before forms were noted, at the next start', async () => {
+    rmSync(form);
+    const asked = await billsync(['upgrade', '--check', '--json'], { env });
+    expect((JSON.parse(asked.stdout) as unknown[])[0]).toMatchObject({ found: null, becomes: 1 });
+    expect((await billsync(['verify'], { env })).exitCode).toBe(0);
+    expect(readFileSync(form, 'utf8')).toBe('1\n');
+  });
+});
+
+describe('a backup', () => {
+  test('is restored on a new machine by the lines of docs/install-backup.md, equal in its reports', async () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/install-backup.md'), 'utf8');
+    const [, block = ''] = /<!-- tested -->\s+```sh\n([\s\S]*?)```/.exec(page) ?? [];
+    const lines = block.trim().split('\n');
+    expect(lines.length).toBeGreaterThan(2);
+    const restored = join(folder, 'restored');
+    mkdirSync(restored, { mode: 0o700 });
+    for (const name of ['archive', 'inbox', 'keys', 'quarantine'].filter((each) =>
+      existsSync(join(folder, 'data', each)),
+    ))
+      cpSync(join(folder, 'data', name), join(restored, name), { recursive: true });
+    const answers = [];
+    for (const line of lines) {
+      const answer = await billsync(line.split(' ').slice(1), { env: { BILLSYNC_DATA_DIR: restored } });
+      expect([line, answer.exitCode]).toEqual([line, 0]);
+      answers.push(answer.stdout);
+    }
+    const { stdout } = await billsync(lines.at(-1)?.split(' ').slice(1) ?? [], { env });
+    expect(answers.at(-1)).toBe(stdout);
+    expect(stdout).toContain('10.5000');
+  });
+});
