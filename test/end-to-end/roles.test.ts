@@ -1,6 +1,6 @@
 /** Endpoint, worker and Temporal as processes of their own, in any order, killed and started again on the same ports. */
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -34,6 +34,7 @@ beforeAll(async () => {
     BILLSYNC_WEBHOOK_PORT: String(await freePort()),
     BILLSYNC_WEBHOOK_BASIC_AUTH: 'service:secret',
     BILLSYNC_ADMIN_PORT: '0',
+    BILLSYNC_OVERDUE_AFTER: '5s',
   };
 }, 60_000);
 
@@ -85,6 +86,29 @@ describe('separate roles', () => {
     await eventually(loaded, (count) => count === 9, 90_000);
     const verified = await billsync(['verify', '--full', '--json'], { env });
     expect(JSON.parse(verified.stdout)).toMatchObject({ invoices: 9, shipments: 108, drift: [] });
+  }, 240_000);
+
+  test('a Temporal that knows nothing goes on from what the archive tells', async () => {
+    const { invoiceId } = await service.createInvoice({ tenant: 'Plain', rows: 12 });
+    await eventually(
+      () => publishedStates(dataDir),
+      (states) => states.get(invoiceId) === 'draft',
+      60_000,
+    );
+    await running.get('webhook')?.end('SIGTERM');
+    await running.get('temporal')?.end('SIGTERM');
+    for (const name of readdirSync(dataDir).filter((file) => file.startsWith('temporal')))
+      rmSync(join(dataDir, name), { recursive: true });
+    // Nobody hears of it, so only a workflow that waits for it will ask.
+    await service.finalize(invoiceId);
+    await start('temporal');
+    await start('webhook');
+    await eventually(
+      () => billsync(['events', 'replay'], { env }),
+      ({ exitCode }) => exitCode === 0,
+      60_000,
+    );
+    await eventually(loaded, (count) => count === 10, 90_000);
   }, 240_000);
 
   test('each drains on SIGTERM and ends with 0', async () => {
