@@ -24,6 +24,7 @@ export interface ServiceManagerOptions {
   readonly log: Pick<Logger, 'warn'>;
 }
 
+/** Telling never throws and is never waited for; what could not be told is a warning in the log, once. */
 export function serviceManager({ env, log }: ServiceManagerOptions): ServiceManager {
   if (!env.NOTIFY_SOCKET) return { ready: () => undefined, stopping: () => undefined };
   let last: Promise<unknown> = Promise.resolve();

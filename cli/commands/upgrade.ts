@@ -3,7 +3,6 @@
 import type { Command } from 'commander';
 import type { Settings } from '../../config/settings.js';
 import { checkDataFolderForm, DATA_FOLDER_FORM } from '../../warehouse/data-folder.js';
-import { openPublished } from '../published.js';
 import { contextOf, verb, withJson } from '../verb.js';
 import { version } from '../version.js';
 
@@ -39,6 +38,7 @@ export function upgradeCommand(): Command {
 
 /** @throws DataFolderTooNewError, CliError (exit 2) the folder is not for this program; NotPublishedError (exit 3) */
 async function stepsOf(settings: Settings): Promise<readonly Step[]> {
+  const { openPublished } = await import('../published.js');
   const published = await openPublished(settings);
   try {
     const form = await checkDataFolderForm(settings.dataDir);
@@ -65,8 +65,8 @@ async function stepsOf(settings: Settings): Promise<readonly Step[]> {
 }
 
 async function warehouseStep(found: number): Promise<Pick<Step, 'becomes' | 'effect'>> {
-  const { migrations } = await import('../../warehouse/duckdb/sql.js');
-  const becomes = migrations().at(-1)?.number ?? 0;
+  const { schemaNumber } = await import('../../warehouse/schema-number.js');
+  const becomes = schemaNumber();
   if (found === becomes) return { becomes, effect: 'stays as it is' };
   if (found > becomes)
     return { becomes, effect: 'is newer: this version refuses it until `billsync rebuild` makes one for it' };
