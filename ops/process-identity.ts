@@ -1,6 +1,6 @@
 /** Tells processes apart: a pid that a file names may long belong to somebody else. */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 
 const HAS_PROC = existsSync('/proc/self/stat');
 
@@ -13,6 +13,18 @@ export interface ProcessIdentity {
 /** This process, so that another can later tell whether the pid still means it. */
 export function ownIdentity(): ProcessIdentity {
   return { pid: process.pid, started: startOf(process.pid) };
+}
+
+/**
+ * The boot and the pid namespace in which this process's pid means it; null where there is no /proc. Another container, and another
+ * machine, has the same pids for other processes.
+ */
+export function ownNamespace(): string | null {
+  try {
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return null;
+  }
 }
 
 /** Whether that very process still runs. A zombie is gone: it holds no file and no port. */

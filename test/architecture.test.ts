@@ -71,6 +71,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   dashboard: ['contract', 'config', 'ops', 'reports'],
   sandbox: [],
   conformance: [],
+  deploy: [],
 };
 
 /**

@@ -2,19 +2,28 @@
  * Says who holds the warehouse, so that a refusal can name the owner.
  *
  * DuckDB locks its file as well, but it cannot say for whom, and closing a second handle in the same process drops
- * that lock. A lock whose process is gone is taken over: kill -9 never blocks the next start.
+ * that lock. A lock whose process is gone is taken over: kill -9 never blocks the next start. From another container or machine
+ * nobody can see whether a process lives, so the owner touches its lock every few seconds, and one untouched for long is
+ * that of a dead one.
  */
 
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { naming } from '../../config/system-error.js';
-import { isStillRunning, ownIdentity, type ProcessIdentity } from '../../ops/process-identity.js';
+import {
+  isStillRunning,
+  ownIdentity,
+  ownNamespace,
+  type ProcessIdentity,
+} from '../../ops/process-identity.js';
 import { WarehouseLockedError } from '../errors.js';
 
 export interface LockOwner extends ProcessIdentity {
   readonly role: string;
   /** ISO 8601 UTC. */
   readonly since: string;
+  /** Where its pid means it; null or missing: not known, and taken for this machine. */
+  readonly namespace?: string | null;
 }
 
 export interface LockFile {
@@ -28,20 +37,28 @@ export interface LockRequest {
   readonly now: Date;
   /** How long a living owner is waited for: one that was killed while it wrote to disk takes a moment to be gone. */
   readonly patienceMs?: number;
+  readonly touchEveryMs?: number;
 }
+
+const TOUCH_EVERY_MS = 5_000;
+/** Untouched for so long, a lock of another container is that of a dead process. */
+const DEAD_AFTER_MS = 30_000;
 
 /** @throws WarehouseLockedError a living process has it */
 export async function takeLock(path: string, request: LockRequest): Promise<LockFile> {
-  const mine: LockOwner = { ...ownIdentity(), role: request.role, since: request.now.toISOString() };
+  const mine: LockOwner = {
+    ...ownIdentity(),
+    ...{ role: request.role, since: request.now.toISOString(), namespace: ownNamespace() },
+  };
   const deadline = performance.now() + (request.patienceMs ?? 0);
   const draft = `${path}.${process.pid}.tmp`;
   await writeFile(draft, `${JSON.stringify(mine)}\n`, { mode: 0o600 }).catch(naming(draft));
   let takenOver = false;
   try {
     for (let attempt = 0; attempt < 10; ) {
-      if (await linked(draft, path)) return { takenOver, release: () => release(path, mine) };
+      if (await linked(draft, path)) return held(path, { mine, takenOver, request });
       const found = await readOwner(path);
-      if (found.owner !== null && isStillRunning(found.owner)) {
+      if (found.owner !== null && (await lives(path, found.owner))) {
         if (performance.now() > deadline) throw new WarehouseLockedError(path, found.owner);
         await sleep(100);
         continue;
@@ -58,7 +75,32 @@ export async function takeLock(path: string, request: LockRequest): Promise<Lock
 /** Who holds it now; null when nobody alive does. For commands that would rather ask the owner. */
 export async function lockOwner(path: string): Promise<LockOwner | null> {
   const { owner } = await readOwner(path);
-  return owner !== null && isStillRunning(owner) ? owner : null;
+  return owner !== null && (await lives(path, owner)) ? owner : null;
+}
+
+function held(
+  path: string,
+  { mine, takenOver, request }: { mine: LockOwner; takenOver: boolean; request: LockRequest },
+): LockFile {
+  const touching = setInterval(() => {
+    const now = new Date();
+    // Somebody may have removed it, or the disk may be away; who looks at it then sees that it is old.
+    utimes(path, now, now).catch(() => undefined);
+  }, request.touchEveryMs ?? TOUCH_EVERY_MS).unref();
+  return {
+    takenOver,
+    release() {
+      clearInterval(touching);
+      return release(path, mine);
+    },
+  };
+}
+
+async function lives(path: string, owner: LockOwner): Promise<boolean> {
+  const { namespace = null } = owner;
+  if (namespace === null || namespace === ownNamespace()) return isStillRunning(owner);
+  const touched = await stat(path).catch(() => null);
+  return touched !== null && Date.now() - touched.mtimeMs < DEAD_AFTER_MS;
 }
 
 async function linked(draft: string, path: string): Promise<boolean> {
