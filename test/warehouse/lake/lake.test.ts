@@ -304,6 +304,18 @@ describe('the warehouse over a lake', () => {
     again.closeSync();
   });
 
+  test('takes back the connection of every query that fails', async () => {
+    const [{ generation } = {}] = await server.query(settings, 'select generation from billsync.warehouse');
+    const ledger = new Ledger(readCatalogAddress(settings.warehouse.catalog), {
+      generation: Number(generation),
+    });
+    const failing = Array.from({ length: 30 }, () => ledger.all('mark-recorded', { load_id: 'no number' }));
+    const ends = await Promise.allSettled(failing);
+    expect(ends.map(({ status }) => status)).toEqual(failing.map(() => 'rejected'));
+    expect(await ledger.all('unrecorded-loads', {})).toEqual([]);
+    await ledger.close();
+  });
+
   test('removes what a dead writer left, merges small files, and changes no answer', async () => {
     const before = await askLake(settings, 'from shipments order by all');
     const [{ generation } = {}] = await server.query(settings, 'select generation from billsync.warehouse');
