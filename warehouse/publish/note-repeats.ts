@@ -17,13 +17,13 @@ const FEW_COPIES = 10_000;
 
 /** @param session in the transaction that says what is published */
 export async function noteRepeats(session: Session): Promise<void> {
-  const { loads, rows, all_rows: allRows } = await session.first('unlooked-loads');
+  const { loads, rows, moved, all_rows: allRows } = await session.first('unlooked-loads');
   if (Number(loads) === 0) return;
   // Planned anew each time: a kept statement makes its table a second time without columns.
   await session.once(Number(rows) > Number(allRows) * MANY ? 'look-at-all-rows' : 'look-at-new-rows');
   await session.once('note-repeated-rows');
   await session.statement('drop table looked_at');
-  await session.all('forget-package-loads');
+  if (Number(moved) > 0) await session.all('forget-package-loads');
   await session.all('note-package-loads');
   await copyFew(session);
 }
