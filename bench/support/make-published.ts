@@ -14,7 +14,15 @@ export interface PublishedSize {
   readonly shipments: number;
 }
 
-export async function makePublished({ path, folder, shipments }: PublishedSize): Promise<void> {
+export function makePublished({ path, folder, shipments }: PublishedSize): Promise<void> {
+  return fillWarehouse({ path, folder }, { statements: 'many-shipments.sql', variables: { shipments } });
+}
+
+/** Of which size the variables say; the statements lie beside this file. */
+export async function fillWarehouse(
+  { path, folder }: Pick<PublishedSize, 'path' | 'folder'>,
+  filling: { readonly statements: string; readonly variables: Readonly<Record<string, number>> },
+): Promise<void> {
   await rm(path, { force: true });
   const options = { path, folders: [folder], temporaryFolder: folder, memoryLimit: null };
   const database = await Database.open(options);
@@ -23,8 +31,10 @@ export async function makePublished({ path, folder, shipments }: PublishedSize):
   const instance = await DuckDBInstance.create(path, { temp_directory: folder });
   const connection = await instance.connect();
   try {
-    await connection.run('set variable shipments = $shipments', { shipments });
-    const text = await readFile(new URL('./many-shipments.sql', import.meta.url), 'utf8');
+    for (const [name, value] of Object.entries(filling.variables)) {
+      await connection.run(`set variable ${name} = $value`, { value });
+    }
+    const text = await readFile(new URL(filling.statements, import.meta.url), 'utf8');
     const statements = await connection.extractStatements(text);
     for (let index = 0; index < statements.count; index += 1) await (await statements.prepare(index)).run();
     await connection.run('checkpoint');

@@ -1,0 +1,71 @@
+/**
+ * What one plain invoice costs beside a large warehouse against the same in an empty one: events, load, publication and the
+ * hourly look for what is due, each side in a process of its own, in turn. Ratios of processor time within a round.
+ */
+
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { fillWarehouse } from './support/make-published.js';
+import { median, ratio, ratioTable, type Sample } from './support/ratios.js';
+import { inTurn, missedOf } from './support/rounds.js';
+import { runMeasured } from './support/run-measured.js';
+
+export const summary =
+  'an invoice beside a large warehouse against an empty one [invoices there] [rows each] [rounds] [settled] [per publication]';
+
+const PROGRAM = fileURLToPath(new URL('./support/growth-once.ts', import.meta.url));
+const AT_MOST = 1.3;
+
+interface Spent extends Sample {
+  readonly spent: Readonly<Record<string, number>>;
+}
+
+/** @throws Error the promise was missed */
+export async function main(args: readonly string[]): Promise<void> {
+  const [there = 100_000, rows = 30, rounds = 3, settled = 120, perPublication = 40] = args.map(Number);
+  const folder = await mkdtemp(join(tmpdir(), 'billsync-growth-'));
+  const spent = new Map<string, Spent[]>();
+  try {
+    const paths = { empty: join(folder, 'empty.duckdb'), grown: join(folder, 'grown.duckdb') };
+    for (const [side, invoices] of [
+      ['empty', 0],
+      ['grown', there],
+    ] as const) {
+      await fillWarehouse(
+        { path: paths[side], folder },
+        { statements: './many-invoices.sql', variables: { invoices, rows } },
+      );
+    }
+    const run = (side: keyof typeof paths) => async (place: string) => {
+      await copyFile(paths[side], join(place, 'warehouse.duckdb'));
+      const command = [process.execPath, '--import', 'tsx', PROGRAM, place] as const;
+      const { stdout } = await runMeasured([...command, `${settled}`, `${perPublication}`]);
+      const sample = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Spent;
+      spent.set(side, [...(spent.get(side) ?? []), sample]);
+      return sample;
+    };
+    const found = await inTurn({ folder, rounds }, { empty: run('empty'), grown: run('grown') });
+    process.stdout.write(
+      `${settled} invoices, ${perPublication} a publication, beside ${there} of ${rows} rows\n\n`,
+    );
+    process.stdout.write(`${ratioTable(found, 'empty')}\n\n${stepTable(spent)}\n\n`);
+    const times = ratio(found, { side: 'grown', floor: 'empty', of: 'cpuMs' });
+    const missed = missedOf([
+      { what: 'processor time beside a large warehouse', found: times, atMost: AT_MOST },
+    ]);
+    if (missed.length > 0) throw new Error(`Missed: ${missed.join('; ')}.`);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Processor time of each step, in ms, all invoices together. */
+function stepTable(spent: ReadonlyMap<string, readonly Spent[]>): string {
+  const of = (side: string, step: string): string =>
+    median((spent.get(side) ?? []).map((sample) => sample.spent[step] ?? 0)).toFixed(0);
+  const steps = Object.keys(spent.get('empty')?.[0]?.spent ?? {});
+  const lines = steps.map((step) => `| ${step} | ${of('empty', step)} | ${of('grown', step)} |`);
+  return ['| step | empty, ms | grown, ms |', '| --- | --- | --- |', ...lines].join('\n');
+}
