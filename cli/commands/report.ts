@@ -2,13 +2,11 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { EXTRA_TABLES, type ExtraTable, listReports, PURPOSES } from '../../reports/catalogue.js';
-import { runCompared } from '../../reports/compare/run-compared.js';
 import type { OptionalTables } from '../../reports/optional-tables.js';
 import { daysOf, RELATIVE_PERIODS, type RelativePeriod } from '../../reports/relative-period.js';
 import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
-import { publishedPath } from '../published.js';
 import type { Output } from '../terminal/output.js';
 import { contextOf, seconds, verb, withJson } from '../verb.js';
 import { type FilterFlags, filtersOfFlags, withFilterFlags } from './reports/filter-flags.js';
@@ -105,6 +103,8 @@ export function reportCommand(): Command {
         );
       }
       await checkEnvironment(settings);
+      // DuckDB is read by whoever asks for a report, and not for their list.
+      const { publishedPath } = await import('../published.js');
       await printReport({ databasePath: publishedPath(settings), name, flags, output });
     },
   );
@@ -164,6 +164,7 @@ async function printReport({ databasePath, name, flags, output }: Wanted): Promi
     ...{ parameters, tables },
     timeLimitMs: (flags.limit ?? 60) * 1000,
   };
+  const { runCompared } = await import('../../reports/compare/run-compared.js');
   const result = await runCompared(request, flags.compare);
   await printResult(result, { format, output, flags });
 }
