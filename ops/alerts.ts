@@ -8,6 +8,7 @@ import { dirname } from 'node:path';
 import { request } from 'undici';
 import { durationMs } from '../config/duration.js';
 import type { Settings } from '../config/settings.js';
+import { visible } from '../contract/printable.js';
 import type { Notice } from './alert-channels/channel.js';
 import { openChannels } from './alert-channels/channels.js';
 import { type DecisionsOnAlert, isHushed, readAlertDecisions } from './alert-decisions.js';
@@ -113,8 +114,9 @@ export function createAlerts(deps: {
       at: now().toISOString(),
       state,
       key: alert.key,
-      title: deps.scrub(alert.title),
-      detail: deps.scrub(alert.detail ?? ''),
+      // A line break of somebody else would begin a line that looks like ours.
+      title: visible(deps.scrub(alert.title)),
+      detail: visible(deps.scrub(alert.detail ?? '')),
       repeated,
       runbook: runbookOf(alert.key, settings.alerts.runbookUrl ?? null),
     };

@@ -5,6 +5,7 @@ import { Writable } from 'node:stream';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import type pretty from 'pino-pretty';
 import type { Settings } from '../config/settings.js';
+import { visible } from '../contract/printable.js';
 import { createScrub } from './scrub.js';
 
 export type { Logger } from 'pino';
@@ -22,7 +23,7 @@ export function createLogger(
 ): Logger {
   const scrub = createScrub(settings);
   // The whole line is cleaned, not chosen fields: an error's cause or a library's message may carry anything.
-  const clean: DestinationStream = { write: (line: string) => void destination.write(scrub(line)) };
+  const clean: DestinationStream = { write: (line: string) => void destination.write(inAscii(scrub(line))) };
   const options = {
     level: settings.log.level,
     base: { role, environment: settings.environment },
@@ -34,7 +35,7 @@ export function createLogger(
   return pino(options, {
     write(line: string) {
       stream ??= prettyStream(asWritable(clean));
-      stream.write(line);
+      stream.write(`${JSON.stringify(harmless(JSON.parse(line)))}\n`);
     },
   });
 }
@@ -43,6 +44,28 @@ export function createLogger(
 function prettyStream(destination: Writable): Writable {
   const create = createRequire(import.meta.url)('pino-pretty') as typeof pretty;
   return create({ ...PRETTY, destination });
+}
+
+/** What JSON may hold as it is though a terminal acts on it, or shows the line in another order. */
+const UNSEEN_IN_JSON = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+/** The same JSON, and the same words on a terminal, without a character that is invisible. */
+function inAscii(line: string): string {
+  return line.replace(
+    UNSEEN_IN_JSON,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** What is printed without JSON's quotes can neither move a cursor nor begin a line of its own. */
+function harmless(value: unknown, name = ''): unknown {
+  if (typeof value === 'string') {
+    // A stack has lines; what stands in them is as foreign as everything else.
+    return name === 'stack' ? value.split('\n').map(visible).join('\n') : visible(value);
+  }
+  if (Array.isArray(value)) return value.map((each) => harmless(each));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [visible(key), harmless(each, key)]));
 }
 
 const PRETTY = {

@@ -30,8 +30,19 @@ export type OpenChannel = (options: ChannelOptions) => AlertChannel | null;
 
 /** A notice as one message of a chat. */
 export function messageOf(environment: string, { state, title, detail, repeated, runbook }: Notice): string {
-  const head = `[billsync ${environment}] ${state === 'resolved' ? 'Resolved: ' : ''}${title}`;
+  const head = `[billsync ${environment}] ${state === 'resolved' ? 'Resolved: ' : ''}${unmarked(title)}`;
   const again = repeated > 0 ? ` (${repeated} more since the last notice)` : '';
   if (state === 'resolved') return head + again;
-  return [head + again, detail, `What to do: ${runbook}`].filter((line) => line !== '').join('\n');
+  return [head + again, unmarked(detail), `What to do: ${runbook}`].filter((line) => line !== '').join('\n');
+}
+
+const LOOKALIKES: Readonly<Record<string, string>> = { '<': '‹', '>': '›', '@': '＠' };
+
+/**
+ * Text that no chat takes for markup: a notice repeats words of the service, and `<!channel>` or `[here](https://…)` in an
+ * invoice's number would call everybody, or lead them to another site under our name. Chats escape differently, so what
+ * begins markup is replaced by what looks like it.
+ */
+function unmarked(text: string): string {
+  return text.replace(/[<>@]/g, (mark) => LOOKALIKES[mark] ?? mark).replaceAll('](', '] (');
 }
