@@ -3,7 +3,7 @@
  * that it protects. Modes that are too wide are mended; what may have been planted is refused.
  */
 
-import { chmod, readdir, stat } from 'node:fs/promises';
+import { chmod, lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FolderError, makeFolders } from './make-folders.js';
 
@@ -24,10 +24,17 @@ export async function keepPrivate(dataDir: string): Promise<void> {
     // One that is not ours, as a mounted volume is not, keeps its mode; then the folders in it are what counts.
     if (folder.uid === process.getuid?.()) await chmod(dataDir, 0o700);
   } else trusted.add(folder.uid);
+  // Links are not followed: whose they are says who chose where they lead.
+  for (const name of await namesIn(dataDir)) {
+    const { uid } = await lstat(join(dataDir, name));
+    if (!trusted.has(uid)) throw suspicious(join(dataDir, name), 'it belongs to another user', dataDir);
+  }
   for (const name of WITH_SECRETS) await keepFolderPrivate(join(dataDir, name), trusted, dataDir);
   for (const name of keys) {
     const path = join(dataDir, 'keys', name);
     const file = await stat(path);
+    const { uid } = await lstat(path);
+    if (!trusted.has(uid)) throw suspicious(path, 'a link to a key belongs to another user', dataDir);
     if (!trusted.has(file.uid)) throw suspicious(path, 'a key belongs to another user', dataDir);
     if ((file.mode & WRITABLE_BY_OTHERS) !== 0) throw suspicious(path, 'others may write to a key', dataDir);
     if ((file.mode & OPEN_TO_OTHERS) !== 0) await chmod(path, 0o600);

@@ -1,11 +1,22 @@
 /** Nobody else writes to the data folder, and what somebody may have planted there is not believed. */
 
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { FolderError, makeFolders } from '../../ops/make-folders.js';
 import { keepPrivate } from '../../ops/private-folder.js';
+import { attack } from '../support/hostile/attack.js';
 
 const root = mkdtempSync(join(tmpdir(), 'billsync-private-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -56,6 +67,44 @@ describe('keepPrivate', () => {
     if (process.getuid?.() !== 0) return;
     chownSync(key, 4711, 4711);
     await expect(keepPrivate(dataDir)).rejects.toThrow(/another user/);
+  });
+
+  test('follows links of its own user, as to a larger disk', async () => {
+    const { dataDir } = aFolder(0o700, 0o600);
+    const elsewhere = join(root, 'larger-disk');
+    mkdirSync(elsewhere);
+    symlinkSync(elsewhere, join(dataDir, 'archive'));
+    await keepPrivate(dataDir);
+  });
+
+  test('refuses what another user planted while the folder was open to all, and touches nothing it leads to', async () => {
+    // Only root may give a file away.
+    if (process.getuid?.() !== 0) return;
+    const own = join(root, 'of-ours');
+    mkdirSync(own);
+    writeFileSync(join(own, 'letter'), 'private', { mode: 0o644 });
+    const planted: string[] = ['keys', 'archive', 'inbox', 'run', 'reports.duckdb', 'warehouse.duckdb'];
+    let held = 0;
+    for (const name of planted) {
+      for (const kind of ['link', 'folder'] as const) {
+        const { dataDir } = aFolder(0o777, null);
+        const path = join(dataDir, name);
+        if (kind === 'link') symlinkSync(own, path);
+        else mkdirSync(path);
+        lchownSync(path, 4711, 4711);
+        // The administrator has seen the mode meanwhile.
+        if (name === 'keys') chmodSync(dataDir, 0o755);
+        const refused = await keepPrivate(dataDir).catch((error: unknown) => error);
+        if (refused instanceof FolderError && refused.subject === path) held += 1;
+      }
+    }
+    const { dataDir, key } = aFolder(0o700, 0o600);
+    const letter = join(dataDir, 'keys', 'webhook-key.pem');
+    symlinkSync(join(own, 'letter'), letter);
+    lchownSync(letter, 4711, 4711);
+    if ((await keepPrivate(dataDir).catch((error: unknown) => error)) instanceof FolderError) held += 1;
+    expect([modeOf(join(own, 'letter')), modeOf(key)]).toEqual([0o644, 0o600]);
+    attack('data folder: planted by another user', { tries: 2 * planted.length + 1, held });
   });
 });
 
