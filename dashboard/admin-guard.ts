@@ -5,6 +5,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import type { Settings } from '../config/settings.js';
 import { BillsyncError, EXIT } from '../contract/errors.js';
+import { addressKey } from '../ops/address-key.js';
+import type { Alerts } from '../ops/alerts.js';
+import { createFailedLogins, type FailedLoginsWords } from '../ops/failed-logins.js';
+import type { Logger } from '../ops/log.js';
 
 /** The admin port would be open to the network without a password. */
 export class AdminPasswordMissingError extends BillsyncError {
@@ -20,19 +24,46 @@ export class AdminPasswordMissingError extends BillsyncError {
 /** Answered without a password, so that an orchestrator can probe; they say nothing but whether all is well. */
 const OPEN_PATHS = new Set(['/livez', '/readyz']);
 
+const WRONG_PASSWORD: FailedLoginsWords = {
+  alertKey: 'dashboard/wrong-credentials',
+  title: 'Wrong passwords for the dashboard were refused',
+  detail:
+    'Somebody has forgotten the password (BILLSYNC_ADMIN_BASIC_AUTH), or is guessing; a monitor may hold an old one.',
+  logged: 'a wrong password for the dashboard was refused',
+};
+
+export interface AdminGuardDeps {
+  readonly admin: Settings['admin'];
+  readonly log: Logger;
+  readonly alerts?: Alerts;
+}
+
 /** @throws AdminPasswordMissingError when others could reach the port and no password is set */
 export function createAdminGuard(
-  admin: Settings['admin'],
+  deps: AdminGuardDeps,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined> {
+  const { admin } = deps;
   if (admin.basicAuth === null && !isLoopback(admin.host)) throw new AdminPasswordMissingError(admin.host);
+  const logins = createFailedLogins({ ...deps, words: WRONG_PASSWORD });
   return async (request, reply) => {
-    if (OPEN_PATHS.has(request.url)) return undefined;
+    const { authorization } = request.headers;
+    const isOpen = OPEN_PATHS.has(request.url);
+    // With a password even an open path tells more, so guesses at it count as well.
+    if (isOpen && (authorization === undefined || admin.basicAuth === null)) return undefined;
     if (admin.basicAuth === null) {
       // A page of another site can make a browser ask loopback under a name of its own; it cannot choose the Host.
       if (isLoopbackName(request.hostname)) return undefined;
       return reply.code(421).type('text/plain').send('This address is not served under that name.\n');
     }
-    if (isAllowed(request.headers.authorization, admin.basicAuth)) return undefined;
+    const sender = addressKey(request.socket.remoteAddress);
+    if (isAllowed(authorization, admin.basicAuth)) {
+      logins.succeeded(sender);
+      return undefined;
+    }
+    // A browser that has none yet asks without; that is no guess.
+    const isAnswered = authorization === undefined || (await logins.failed(sender));
+    if (isOpen) return undefined;
+    if (!isAnswered) return reply.code(429).header('retry-after', '60').send();
     return reply
       .code(401)
       .header('www-authenticate', 'Basic realm="billsync", charset="UTF-8"')

@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Settings } from '../config/settings.js';
 import { BillsyncError, EXIT } from '../contract/errors.js';
+import type { Alerts } from '../ops/alerts.js';
 import type { Health } from '../ops/health.js';
+import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
 import { createAdminGuard, isTrusted } from './admin-guard.js';
 
@@ -22,6 +24,8 @@ export interface ProbesOptions {
   readonly admin: Settings['admin'];
   readonly health: Health;
   readonly metrics: Metrics;
+  readonly log: Logger;
+  readonly alerts?: Alerts;
   /** null: a free one. */
   readonly port: number | null;
 }
@@ -32,8 +36,9 @@ export interface RunningProbes {
 }
 
 /** @throws AdminPasswordMissingError, AdminPortTakenError */
-export async function startProbes({ admin, health, metrics, port }: ProbesOptions): Promise<RunningProbes> {
-  const guard = createAdminGuard(admin);
+export async function startProbes(options: ProbesOptions): Promise<RunningProbes> {
+  const { admin, health, metrics, port } = options;
+  const guard = createAdminGuard(options);
   const app = fastify({ logger: false });
   app.addHook('onRequest', guard);
   registerProbes(app, { admin, health, metrics });

@@ -5,6 +5,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { durationMs } from '../config/duration.js';
 import type { Settings } from '../config/settings.js';
 import type { Quarantine } from '../contract/quarantine.js';
+import type { Alerts } from '../ops/alerts.js';
 import type { Health } from '../ops/health.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
@@ -37,6 +38,8 @@ export interface DashboardOptions {
   readonly health: Health;
   readonly metrics: Metrics;
   readonly log: Logger;
+  /** Is told of wrong passwords. */
+  readonly alerts?: Alerts;
   /** Takes the settings' secrets out of pages. */
   readonly scrub?: Scrub;
   readonly quarantine?: Pick<Quarantine, 'list' | 'show'>;
@@ -68,7 +71,7 @@ const QUERIES_AT_ONCE = 2;
 /** @throws AdminPasswordMissingError, AdminPortTakenError */
 export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
   const { settings, log } = options;
-  const guard = createAdminGuard(settings.admin);
+  const guard = createAdminGuard({ ...options, admin: settings.admin });
   const app = fastify({
     logger: false,
     exposeHeadRoutes: true,

@@ -6,12 +6,13 @@
  */
 
 import type { Server, Socket } from 'node:net';
+import { addressKey } from '../ops/address-key.js';
 import type { Alerts } from '../ops/alerts.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
 import { afterFirstRecord } from './client-hello.js';
 import { type ConnectionLimits, createConnectionShare } from './connection-share.js';
-import { addressKey, type SenderAddresses } from './sender-address.js';
+import type { SenderAddresses } from './sender-address.js';
 
 export interface ConnectionGuard {
   /** Right credentials came on the connection of this socket, raw or of TLS. */

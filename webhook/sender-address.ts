@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
+import { addressKey, addressOrNull } from '../ops/address-key.js';
 
 export interface SenderAddresses {
   isProxy(address: string | undefined): boolean;
@@ -13,7 +14,7 @@ export interface SenderAddresses {
 export function createSenderAddresses(trusted: readonly string[]): SenderAddresses {
   const networks = trusted.map((text) => ipaddr.parseCIDR(text));
   const isProxy = (address: string | undefined): boolean => {
-    const parsed = parsedOrNull(address);
+    const parsed = addressOrNull(address);
     return (
       parsed !== null &&
       networks.some((network) => network[0].kind() === parsed.kind() && parsed.match(network))
@@ -26,23 +27,7 @@ export function createSenderAddresses(trusted: readonly string[]): SenderAddress
       if (!isProxy(peer)) return addressKey(peer);
       const told = [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',').reverse();
       const sender = told.map((address) => address.trim()).find((address) => !isProxy(address));
-      return addressKey(parsedOrNull(sender) === null ? peer : sender);
+      return addressKey(addressOrNull(sender) === null ? peer : sender);
     },
   };
-}
-
-/** What one sender is counted by: an IPv4 address, or the /64 that one line of IPv6 is given as a whole. */
-export function addressKey(address: string | undefined): string {
-  const parsed = parsedOrNull(address);
-  if (parsed === null) return 'unknown';
-  if (parsed.kind() === 'ipv4') return parsed.toString();
-  return `${parsed.toNormalizedString().split(':').slice(0, 4).join(':')}::/64`;
-}
-
-function parsedOrNull(address: string | undefined): ReturnType<typeof ipaddr.process> | null {
-  try {
-    return address === undefined ? null : ipaddr.process(address.replace(/%.*$/, ''));
-  } catch {
-    return null;
-  }
 }

@@ -14,11 +14,11 @@ import { messageOf, systemErrorIn } from '../config/system-error.js';
 import { BillsyncError, EXIT } from '../contract/errors.js';
 import type { DurablePoint } from '../inbox/durable-point.js';
 import { FsyncError, systemCode } from '../ops/durable-files.js';
+import { createFailedLogins, type FailedLoginsWords } from '../ops/failed-logins.js';
 import type { Health } from '../ops/health.js';
 import { isOpen } from './authorize.js';
 import { guardConnections } from './connection-guard.js';
 import { createDoors, pathnameOf } from './endpoint-authentication.js';
-import { createFailedLogins } from './failed-logins.js';
 import { answerBrokenRequest, createServer, LIMITS, type WebhookLimits } from './http-server.js';
 import { createReceiver, type ReceiveDeps } from './receive-delivery.js';
 import { createSenderAddresses, type SenderAddresses } from './sender-address.js';
@@ -63,6 +63,14 @@ const METHODS = ['POST', 'PUT', 'PATCH'] as const;
  * after a whole second; Node's 511 are full after a burst of strangers. The system may allow less.
  */
 const BACKLOG = 4_096;
+
+export const WRONG_CREDENTIALS: FailedLoginsWords = {
+  alertKey: 'webhook/wrong-credentials',
+  title: 'Deliveries with wrong credentials were refused',
+  detail:
+    'If the billing service sends them, its events are being lost: compare the Authorization header of its webhook with BILLSYNC_WEBHOOK_BASIC_AUTH and BILLSYNC_WEBHOOK_HEADERS. Otherwise somebody is guessing.',
+  logged: 'a delivery with wrong credentials was refused',
+};
 
 /** Opens the endpoint. @throws WebhookStartError the port is taken, or the certificate cannot be used */
 export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
@@ -117,7 +125,7 @@ function addDoors(
 ): void {
   const { settings, metrics } = deps;
   const doorOf = createDoors(settings.webhook);
-  const logins = createFailedLogins(deps);
+  const logins = createFailedLogins({ ...deps, words: WRONG_CREDENTIALS });
   app.addHook('onRequest', async (request, reply) => {
     const pathname = pathnameOf(request.raw.url);
     const door = pathname === null ? null : doorOf(pathname);

@@ -12,13 +12,20 @@ import { factsOf } from '../explained.js';
 import { publishedPath } from '../published.js';
 import type { RoleContext, RunningRole } from './run-role.js';
 
-export async function startAdminRole({ settings, log, metrics, health }: RoleContext): Promise<RunningRole> {
+export async function startAdminRole({
+  settings,
+  log,
+  metrics,
+  health,
+  alerts,
+}: RoleContext): Promise<RunningRole> {
   const dashboard = await startDashboard({
     settings,
     publishedPath: publishedPath(settings),
     health,
     metrics,
     log,
+    alerts,
     scrub: createScrub(settings, { keepFigures: true }),
     quarantine: await openQuarantine(join(settings.dataDir, 'quarantine')),
     explain: (trackingNumber) => explain(settings, trackingNumber),

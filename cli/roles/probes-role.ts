@@ -8,13 +8,15 @@ import type { RoleContext, RunningRole } from './run-role.js';
  * The worker owns the admin port (ADR 28). Only where Temporal is on another machine can we be alone on
  * ours; beside a worker, which may just not run yet, we take a free port, so that nobody's address ever changes hands.
  */
-export async function startProbesRole({ settings, health, metrics }: RoleContext): Promise<RunningRole> {
+export async function startProbesRole(context: RoleContext): Promise<RunningRole> {
+  const { settings } = context;
   const isBesideWorker = await temporalTarget(settings).then(
     ({ isLocal }) => isLocal,
     () => true,
   );
   const probes = await startProbes({
-    ...{ admin: settings.admin, health, metrics },
+    ...context,
+    admin: settings.admin,
     port: isBesideWorker ? null : settings.admin.port,
   });
   return { addresses: { probes: probes.url }, close: () => probes.close() };

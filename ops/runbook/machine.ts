@@ -141,4 +141,18 @@ export const MACHINE = {
     cure: ['As the alert of that component says; `billsync doctor` tries each connection for real.'],
     proof: '`/readyz` answers 200 and `billsync_component_up` is 1 for all.',
   },
+  'dashboard/wrong-credentials': {
+    severity: 'warning',
+    meaning:
+      'Wrong passwords for the dashboard were refused: somebody has forgotten it, a monitor holds an old one, or somebody guesses.',
+    firstLook: [
+      'the address in the alert: is it a colleague or a monitor?',
+      '`billsync audit list`: was anything done?',
+    ],
+    cure: [
+      'Give the right password to who needs it (`BILLSYNC_ADMIN_BASIC_AUTH`, `BILLSYNC_OPERATOR_BASIC_AUTH`).',
+      'A stranger’s address: close the port to it, and change both passwords.',
+    ],
+    proof: 'The next right password from that address takes the alert back.',
+  },
 } as const satisfies Record<string, RunbookEntry>;

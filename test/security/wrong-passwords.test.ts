@@ -2,9 +2,9 @@
 
 import { expect, test } from 'vitest';
 import type { Alert, Alerts } from '../../ops/alerts.js';
+import { createFailedLogins, type FailedLogins } from '../../ops/failed-logins.js';
 import { createLogger } from '../../ops/log.js';
-import { createFailedLogins, type FailedLogins } from '../../webhook/failed-logins.js';
-import { startWebhook } from '../../webhook/server.js';
+import { startWebhook, WRONG_CREDENTIALS } from '../../webhook/server.js';
 import { attack } from '../support/hostile/attack.js';
 import { aDelivery, basic, deliver, eventually, openParts, testSettings } from '../webhook/a-delivery.js';
 
@@ -35,7 +35,7 @@ function watched(): Watched {
     return new Promise((resolve) => waits.push(resolve));
   };
   return {
-    logins: createFailedLogins({ log, alerts, wait, nowMs: () => 0 }),
+    logins: createFailedLogins({ log, alerts, wait, words: WRONG_CREDENTIALS, nowMs: () => 0 }),
     waits,
     waitedMs,
     logged,

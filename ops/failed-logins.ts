@@ -4,13 +4,24 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Alerts } from '../ops/alerts.js';
-import type { Logger } from '../ops/log.js';
+import type { Alerts } from './alerts.js';
+import type { Logger } from './log.js';
+import type { AlertKey } from './runbook/runbook.js';
 
 export interface FailedLogins {
   /** Resolves when the refusal may be sent; false: so many wait already that it is not worth an answer. */
   failed(address: string): Promise<boolean>;
   succeeded(address: string): void;
+}
+
+/** What a person is told of wrong credentials at this door. */
+export interface FailedLoginsWords {
+  readonly alertKey: AlertKey;
+  /** A sentence up to the address. */
+  readonly title: string;
+  readonly detail: string;
+  /** Of the line in the log. */
+  readonly logged: string;
 }
 
 interface Failures {
@@ -29,15 +40,20 @@ const TOLD_EVERY_MS = 60_000;
 const ALERT_FROM = 2;
 const MOST_ADDRESSES = 10_000;
 const MOST_WAITING = 100;
-const ALERT_KEY = 'webhook/wrong-credentials';
 
+/** One for each door. @param deps.wait how a refusal waits; tests do not */
 export function createFailedLogins(deps: {
   readonly log: Logger;
   readonly alerts?: Alerts;
+  readonly words: FailedLoginsWords;
   readonly wait?: (ms: number) => Promise<unknown>;
   readonly nowMs?: () => number;
 }): FailedLogins {
-  const { wait = (ms) => sleep(ms, undefined, { ref: false }), nowMs = () => performance.now() } = deps;
+  const {
+    words,
+    wait = (ms) => sleep(ms, undefined, { ref: false }),
+    nowMs = () => performance.now(),
+  } = deps;
   /** The address that failed longest ago first. */
   const failures = new Map<string, Failures>();
   let waiting = 0;
@@ -73,21 +89,20 @@ export function createFailedLogins(deps: {
   function tell(address: string, noted: Failures, atMs: number): void {
     if (noted.count >= ALERT_FROM) {
       deps.alerts?.raise({
-        key: ALERT_KEY,
-        title: `Deliveries with wrong credentials were refused, most recently from ${address}.`,
-        detail:
-          'If the billing service sends them, its events are being lost: compare the Authorization header of its webhook with BILLSYNC_WEBHOOK_BASIC_AUTH and BILLSYNC_WEBHOOK_HEADERS. Otherwise somebody is guessing.',
+        key: words.alertKey,
+        title: `${words.title}, most recently from ${address}.`,
+        detail: words.detail,
       });
     }
     if (atMs - noted.toldMs < TOLD_EVERY_MS) return;
     noted.toldMs = atMs;
-    deps.log.warn({ address, count: noted.count }, 'a delivery with wrong credentials was refused');
+    deps.log.warn({ address, count: noted.count }, words.logged);
   }
 
   return {
     failed,
     succeeded(address) {
-      if (failures.delete(address)) deps.alerts?.resolve(ALERT_KEY);
+      if (failures.delete(address)) deps.alerts?.resolve(words.alertKey);
     },
   };
 }
