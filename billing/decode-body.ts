@@ -20,6 +20,10 @@ export interface DecodeLimits {
 const NO_ENCODING = new Set(['', 'identity', 'none', 'binary', 'utf-8', 'utf8', 'aws-chunked']);
 /** More layers than any server applies. */
 const MOST_LAYERS = 3;
+/** JSON and CSV shrink to a tenth, the dullest of them to a hundredth; bombs to a thousandth for each layer. */
+const MOST_TIMES = 200;
+/** So much may be unpacked from whatever came. */
+const FREE_BYTES = 16 * 1024 * 1024;
 
 /** In the order in which they were applied; empty when the bytes are what they are. */
 export function encodingsOf(headers: HttpAnswer['headers']): readonly string[] {
@@ -40,13 +44,35 @@ export async function* decoded(body: Bytes, headers: HttpAnswer['headers'], limi
   if (encodings.length > MOST_LAYERS) {
     throw new UnexpectedAnswerError(endpoint, `the answer is encoded ${encodings.length} times.`);
   }
-  let bytes: Bytes = body;
-  for (const encoding of encodings) bytes = undone(bytes, encoding, limits);
+  let wireBytes = 0;
+  let bytes: Bytes = (async function* () {
+    for await (const chunk of body) {
+      wireBytes += chunk.length;
+      yield chunk;
+    }
+  })();
+  // After each layer: one that swells may shrink again in the next, and cost a core for minutes.
+  for (const encoding of [...encodings, null]) {
+    bytes = inProportion(undone(bytes, encoding, limits), () => wireBytes, endpoint);
+  }
   let sizeBytes = 0;
-  for await (const chunk of undone(bytes, null, limits)) {
+  for await (const chunk of bytes) {
     sizeBytes += chunk.length;
     if (sizeBytes > maxBytes) {
       throw new UnexpectedAnswerError(endpoint, `the answer is over ${maxBytes} bytes.`);
+    }
+    yield chunk;
+  }
+}
+
+/** @throws UnexpectedAnswerError what is unpacked is out of all proportion to what came */
+async function* inProportion(bytes: Bytes, wireBytes: () => number, endpoint: string): Decoded {
+  let sizeBytes = 0;
+  for await (const chunk of bytes) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > FREE_BYTES && sizeBytes > MOST_TIMES * wireBytes()) {
+      const what = `the answer unpacks to more than ${MOST_TIMES} times the ${wireBytes()} bytes that came.`;
+      throw new UnexpectedAnswerError(endpoint, what);
     }
     yield chunk;
   }

@@ -93,3 +93,29 @@ describe('whyNoCsv', () => {
     expect(whyNoCsv(Buffer.from(text), type)).toMatch(problem);
   });
 });
+
+describe('what is out of all proportion to what came', () => {
+  const MIB = 1024 * 1024;
+  const spaces = Buffer.concat([Buffer.alloc(20 * MIB, ' '), Buffer.from('{}')]);
+  const unbounded = { maxBytes: 1e9, pieces: 16_384 };
+
+  test.each([
+    ['gzip', zlib.gzipSync(spaces)],
+    ['gzip, gzip', zlib.gzipSync(zlib.gzipSync(spaces))],
+    [undefined, zlib.gzipSync(spaces)],
+    // Many members of nothing: large between the layers, and small at the end.
+    ['gzip, gzip', zlib.gzipSync(Buffer.concat(Array<Buffer>(MIB).fill(zlib.gzipSync(''))))],
+  ])('is refused, also where it would be an answer in the end (%s, %#)', async (encoding, bytes) => {
+    await expect(read(bytes, encoding, unbounded)).rejects.toThrow(
+      /unpacks to more than 200 times the \d+ bytes/,
+    );
+  });
+
+  test('is not what the dullest file is', async () => {
+    const row = 'Tenant,2026-03-01,00000000-0000-4000-8000-000000000000,2026-03-01,94107,USD,10.00,2.0,LB,';
+    const rows = Array.from({ length: 220_000 }, (_, at) => `${row}1Z${at},ups,5,2026-03-06,Ground\r\n`);
+    const text = rows.join('');
+    expect(text.length).toBeGreaterThan(16 * MIB);
+    expect(await read(zlib.gzipSync(text), 'gzip', unbounded)).toHaveLength(text.length);
+  });
+});

@@ -1,0 +1,266 @@
+/**
+ * What the service and its storage may answer to hurt us: bombs in any number of layers, redirects to wherever, names that
+ * are paths. Each is refused in bounded time and memory; nothing else is asked, and nothing is written beside the archive.
+ */
+
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Archive } from '../../archive/archive.js';
+import { openFolderArchive } from '../../archive/folder-archive.js';
+import type { BillingService } from '../../billing/billing-service.js';
+import { createBillingService } from '../../billing/client.js';
+import { BillsyncError } from '../../contract/errors.js';
+import { serviceSettings } from '../billing/service-settings.js';
+import {
+  type ForeignInvoice,
+  type ForeignService,
+  startForeignService,
+} from '../support/foreign-service/foreign-service.js';
+import { attack } from '../support/hostile/attack.js';
+
+const MIB = 1024 * 1024;
+const dataDir = mkdtempSync(join(tmpdir(), 'billsync-answers-'));
+let service: ForeignService;
+let archive: Archive;
+let billing: BillingService;
+let invoice: ForeignInvoice;
+/** Where redirects lead that are followed. */
+let trap: Server;
+const trapped: string[] = [];
+
+beforeAll(async () => {
+  service = await startForeignService({ tokenLifetimeSeconds: 600 });
+  archive = await openFolderArchive(join(dataDir, 'archive'));
+  billing = client();
+  invoice = await service.createInvoice({ rows: 3 });
+  await service.finalize(invoice.invoiceId);
+  trap = createServer((request, response) => {
+    trapped.push(`${request.url} ${request.headers.authorization ?? ''}`);
+    response.end('caught');
+  });
+  await new Promise<void>((resolve) => trap.listen(0, '127.0.0.1', resolve));
+});
+afterAll(async () => {
+  await billing.close();
+  await archive.close();
+  await service.close();
+  trap.closeAllConnections();
+  trap.close();
+  rmSync(dataDir, { recursive: true });
+});
+
+function client(): BillingService {
+  return createBillingService({ settings: serviceSettings(service, { dataDir }), archive });
+}
+
+const ROUTES = ['token', 'details', 'regenerate', 'export', 'storage'] as const;
+type Route = (typeof ROUTES)[number];
+
+/** Asks in the way that ends at that route. @param file as its hash and size are announced */
+async function ask(
+  route: Route,
+  file = { fileHashSha256: 'a'.repeat(64), fileSizeBytes: MIB },
+): Promise<{ readonly sha256?: string }> {
+  const { invoiceId } = invoice;
+  if (route === 'details') return (await billing.lookUpInvoice(invoiceId)) && {};
+  if (route === 'regenerate') return (await billing.regenerateUrl(invoiceId)) && {};
+  if (route === 'export') return billing.exportCsv(invoiceId);
+  if (route === 'storage') {
+    const location = { ...(await billing.regenerateUrl(invoiceId)), ...file };
+    return billing.downloadCsv({ invoiceId, location, source: 'regenerate' });
+  }
+  const fresh = client();
+  return fresh
+    .fetchToken()
+    .then(() => ({}))
+    .finally(() => fresh.close());
+}
+
+/** All of them where answers are read as a stream; every third where they are read whole, which is one way for all. */
+function some<T>(all: readonly T[], route: Route): readonly T[] {
+  return route === 'details' || route === 'storage' ? all : all.filter((_, at) => at % 3 === 0);
+}
+
+/** null: it was taken for an answer. */
+async function refusal(
+  route: Route,
+  play: (response: ServerResponse) => void,
+): Promise<BillsyncError | null> {
+  service.play(route, ({ response }) => play(response));
+  try {
+    await ask(route);
+    return null;
+  } catch (error) {
+    if (error instanceof BillsyncError) return error;
+    throw error;
+  } finally {
+    service.play(route, null);
+  }
+}
+
+const SPACES = Buffer.alloc(18 * MIB, ' ');
+const LAYERS = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync } as const;
+
+function bomb(...encodings: readonly (keyof typeof LAYERS)[]): Buffer {
+  return encodings.reduce((bytes, encoding) => LAYERS[encoding](bytes), SPACES);
+}
+
+/** Header, and the bytes under it. */
+function bombs(): readonly (readonly [string, Buffer])[] {
+  const small = gzipSync('{}');
+  return [
+    ['gzip', bomb('gzip')],
+    ['br', bomb('br')],
+    ['deflate', bomb('deflate')],
+    ['gzip, gzip', bomb('gzip', 'gzip')],
+    ['gzip, gzip, br', bomb('gzip', 'gzip', 'br')],
+    ['br, br', bomb('br', 'br')],
+    ['gzip, gzip, gzip, gzip, gzip, gzip', bomb('gzip')],
+    [Array<string>(500).fill('gzip').join(', '), bomb('gzip')],
+    // Nothing is said of it, and it is unpacked all the same.
+    ['', bomb('gzip')],
+    ['identity', bomb('gzip', 'gzip')],
+    // Swells to 18 MiB of empty members, and comes to nothing.
+    [
+      'gzip, gzip',
+      gzipSync(Buffer.concat(Array<Buffer>(Math.floor((18 * MIB) / small.length)).fill(gzipSync('')))),
+    ],
+    ['gzip', Buffer.concat([small, Buffer.alloc(100_000, 0x1f)])],
+    ['gzip', small.subarray(0, 9)],
+    ['compress', Buffer.from('x')],
+    ['zstd', Buffer.from('x')],
+    ['\u00ff', Buffer.from('x')],
+  ];
+}
+
+test('bombs in one layer or several are refused by every call, quickly and in little memory', async () => {
+  let [tries, held] = [0, 0];
+  const missed: string[] = [];
+  const all = bombs();
+  for (const route of ROUTES) {
+    for (const [encoding, bytes] of some(all, route)) {
+      const began = process.cpuUsage();
+      const before = process.memoryUsage.rss();
+      const refused = await refusal(route, (response) => {
+        response.writeHead(200, {
+          'content-type': route === 'storage' || route === 'export' ? 'text/csv' : 'application/json',
+          ...(encoding === '' ? {} : { 'content-encoding': encoding }),
+        });
+        response.end(bytes);
+      });
+      const { user, system } = process.cpuUsage(began);
+      const grownMb = (process.memoryUsage.rss() - before) / MIB;
+      tries += 1;
+      const isHeld = refused !== null && (user + system) / 1e6 < 4 && grownMb < 200;
+      if (isHeld) held += 1;
+      else
+        missed.push(
+          `${route} ${encoding.slice(0, 40)}: ${refused?.code} ${(user + system) / 1e6} s ${grownMb} MB`,
+        );
+    }
+  }
+  expect(missed).toEqual([]);
+  attack('answers: bombs, nested and mislabelled', { tries, held });
+});
+
+test('no redirect is taken for an answer, leads to another host, or shows a token to anybody', async () => {
+  const { port } = trap.address() as AddressInfo;
+  const own = new URL(service.baseUrl).host;
+  const locations = [
+    `http://127.0.0.1:${port}/a`,
+    `http://localhost:${port}/`,
+    `https://127.0.0.1:${port}/`,
+    `//127.0.0.1:${port}/`,
+    `https://${own}@127.0.0.1:${port}/`,
+    `https://user:password@${own}/rest/`,
+    `https://${own}/rest/api/v1/deliveryexperience/ping`,
+    `https://${own}/`,
+    '',
+    '/',
+    '?again',
+    '#',
+    '../../..',
+    'file:///etc/passwd',
+    'gopher://127.0.0.1:6379/_SET%20a%20b',
+    'javascript:alert(1)',
+    'data:text/csv,Tenant',
+    'https://169.254.169.254/latest/meta-data/',
+    'https://[::ffff:127.0.0.1]/',
+    'https://2130706433/',
+    'https://\u00ff\u00ff/',
+    'https://',
+    'http',
+    `https://127.0.0.1/${'a'.repeat(12_000)}`,
+  ];
+  let [tries, held] = [0, 0];
+  const missed: string[] = [];
+  for (const route of ROUTES) {
+    for (const [at, location] of some(locations, route).entries()) {
+      const status = [301, 302, 303, 307, 308][at % 5] ?? 302;
+      const refused = await refusal(route, (response) => {
+        response.writeHead(status, { location: Buffer.from(location).toString('latin1') }).end('moved');
+      });
+      tries += 1;
+      if (refused !== null) held += 1;
+      else missed.push(`${route} ${status} ${location.slice(0, 60)}`);
+    }
+  }
+  expect(missed).toEqual([]);
+  expect(trapped).toEqual([]);
+  attack('answers: redirects', { tries, held });
+});
+
+test('names and addresses of files that are paths write nowhere but into the archive, under the hash', async () => {
+  const names = [
+    '../../../keys/webhook-key.pem',
+    '..\\..\\keys\\key',
+    '/etc/cron.d/billsync',
+    '....//....//x',
+    '%2e%2e%2f%2e%2e%2fx',
+    'a%00.csv',
+    'CON',
+    'nul.csv',
+    '.',
+    '..',
+    '-rf',
+    '~/.ssh/authorized_keys',
+    'x'.repeat(5_000),
+    "a\";filename*=UTF-8''..%2f..%2fb",
+    '=cmd|calc',
+  ];
+  const before = listing();
+  const { sha256 } = await billing.exportCsv(invoice.invoiceId);
+  const csv = readFileSync(join(dataDir, 'archive', 'files', sha256.slice(0, 2), `${sha256}.csv`));
+  const lastRow = csv.subarray(csv.lastIndexOf('\r\n', csv.length - 3) + 2);
+  let held = 0;
+  for (const name of names) {
+    for (const route of ['export', 'storage'] as const) {
+      const bytes = Buffer.concat([csv, ...Array<Buffer>(held + 1).fill(lastRow)]);
+      const fileHashSha256 = createHash('sha256').update(bytes).digest('hex');
+      service.play(route, ({ response }) => {
+        const disposition = `attachment; filename="${name}"`;
+        response
+          .writeHead(200, { 'content-type': 'text/csv', 'content-disposition': disposition })
+          .end(bytes);
+      });
+      const found = await ask(route, { fileHashSha256, fileSizeBytes: bytes.length });
+      service.play(route, null);
+      if (found.sha256 === fileHashSha256) held += 1;
+    }
+  }
+  const added = listing().filter((path) => !before.includes(path));
+  expect(
+    added.filter((path) => !/^archive\/files\/[0-9a-f]{2}(\/[0-9a-f]{64}\.(csv|json))?$/.test(path)),
+  ).toEqual([]);
+  attack('answers: names of files that are paths', { tries: names.length * 2, held });
+});
+
+function listing(): readonly string[] {
+  return readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).sort();
+}
