@@ -127,6 +127,8 @@ function addDoors(
   const doorOf = createDoors(settings.webhook);
   const logins = createFailedLogins({ ...deps, words: WRONG_CREDENTIALS });
   app.addHook('onRequest', async (request, reply) => {
+    // Sent behind a request that was refused: the answer would never be seen, so nothing is kept either.
+    if (refusedOn.has(request.raw.socket)) return reply.hijack();
     const pathname = pathnameOf(request.raw.url);
     const door = pathname === null ? null : doorOf(pathname);
     if (door === null) {
@@ -138,6 +140,8 @@ function addDoors(
       return answer(reply.header('allow', METHODS.join(', ')), 405, { status: 'method not allowed' });
     }
     if (!door.authorize(request.headers)) {
+      // Before the answer waits.
+      refusedOn.add(request.raw.socket);
       metrics.counter('deliveries_total').inc({ status: 'unauthorized' });
       if (!(await logins.failed(senders.of(request.raw)))) {
         return answer(reply.header('retry-after', '60'), 429, { status: 'too many' });
@@ -235,8 +239,12 @@ function addHealth(app: FastifyInstance, { inbox, health, alerts }: WebhookDeps)
   });
 }
 
+/** Connections that end with the answer that is under way. */
+const refusedOn = new WeakSet<Socket>();
+
 /** Closing the connection keeps an unread body from being taken for the next request. */
 function answer(reply: FastifyReply, statusCode: number, body: { readonly status: string }): FastifyReply {
+  refusedOn.add(reply.request.raw.socket);
   return reply.code(statusCode).header('connection', 'close').send(body);
 }
 
