@@ -1,7 +1,7 @@
 /** The admin port: probes, metrics and read-only pages over the published file, never the writer's. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { durationMs } from '../config/duration.js';
 import type { Settings } from '../config/settings.js';
 import type { Quarantine } from '../contract/quarantine.js';
@@ -75,6 +75,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   const app = fastify({
     logger: false,
     exposeHeadRoutes: true,
+    // What never became a request of ours, as a path of many thousand letters, is not repeated.
+    frameworkErrors: (_error, _request, reply) => sayNothing(reply),
     routerOptions: { ignoreTrailingSlash: true },
   });
   app.addHook('onRequest', guard);
@@ -152,6 +154,10 @@ const HEADERS: Readonly<Record<string, string>> = {
   'cross-origin-opener-policy': 'same-origin',
   'cache-control': 'no-store',
 };
+
+function sayNothing(reply: FastifyReply): void {
+  reply.code(404).headers(HEADERS).type('text/plain').send('There is nothing at this address.\n');
+}
 
 function answerErrors(app: FastifyInstance, context: PageContext): void {
   app.setNotFoundHandler(async (_request, reply) =>

@@ -1,0 +1,289 @@
+/** What can be tried at the admin port: guesses, other sites' pages, odd requests, and words of others on every page. */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { RunningDashboard } from '../../dashboard/server.js';
+import type { Alert, Alerts } from '../../ops/alerts.js';
+import { createHealth } from '../../ops/health.js';
+import { dashboardOver } from '../dashboard/support.js';
+import { attack } from '../support/hostile/attack.js';
+import { speak, statusesIn } from '../support/hostile/raw-http.js';
+import {
+  anInvoice,
+  aShipment,
+  type ReportsFixture,
+  reportsFixture,
+} from '../support/reports/reports-fixture.js';
+
+const MARKUP: readonly string[] = [
+  '<script>alert(1)</script>',
+  '"><svg onload=alert(1)>',
+  "'><img src=x onerror=alert(1)>",
+  '</title></style></script><script>alert(1)</script>',
+  '<%= process.env %>',
+  '{{7*7}}',
+  '" autofocus onfocus="alert(1)',
+  'javascript:alert(1)',
+  '<!--',
+  ']]><script>alert(1)</script>',
+  '\u202egnp.<blink>',
+];
+/** None of ours has any of it. */
+const LIVE =
+  /<script|<svg onload|<img|<blink>|<%=|="[^"<>]*"\s*autofocus|(?:href|src|action)="\s*javascript:/i;
+
+const EVERYWHERE = MARKUP.join(' ');
+const PASSWORD = 'secret:with:colons';
+const raised: Alert[] = [];
+const alerts: Alerts = {
+  raise: (alert) => void raised.push(alert),
+  resolve: () => undefined,
+  close: () => Promise.resolve(),
+};
+const refused = {
+  ...{ quarantineId: 'd-0123456789abcdef', kind: 'delivery' as const, at: '2026-03-01T10:00:00Z' },
+  ...{ code: EVERYWHERE, reason: EVERYWHERE, invoiceId: EVERYWHERE, eventId: EVERYWHERE, sha256: EVERYWHERE },
+  findings: [{ line: 7, row: 6, column: EVERYWHERE, rule: EVERYWHERE, value: EVERYWHERE }],
+  ...{ findingCount: 1, sizeBytes: 9 },
+};
+let fixture: ReportsFixture;
+let open: RunningDashboard;
+let locked: RunningDashboard;
+let hostileId = '';
+
+beforeAll(async () => {
+  const hostile = anInvoice(
+    MARKUP.map((text) =>
+      aShipment({ tenant: text, origin: text, tracking: text, carrier: text, zone: text, service: text }),
+    ),
+    { number: EVERYWHERE, tenant: EVERYWHERE, differences: [[EVERYWHERE, EVERYWHERE, EVERYWHERE]] },
+  );
+  const parked = anInvoice([], { number: EVERYWHERE, state: 'needs_attention', reason: EVERYWHERE });
+  hostileId = hostile.id;
+  fixture = await reportsFixture([hostile, parked]);
+  mkdirSync(join(fixture.folder, 'run'), { recursive: true });
+  const alert = { key: `totals/${hostile.id}`, title: EVERYWHERE, detail: EVERYWHERE };
+  writeFileSync(
+    join(fixture.folder, 'run', 'alerts-worker.json'),
+    JSON.stringify([{ alert, atMs: 1, unsaid: 0 }]),
+  );
+  const health = createHealth();
+  health.set('temporal', { isHealthy: false, detail: EVERYWHERE });
+  const quarantine = {
+    list: async () => [refused],
+    show: async () => ({ thing: refused, body: Buffer.from(EVERYWHERE) }),
+  };
+  open = await dashboardOver(fixture.path, { health, quarantine, warmUpEveryMs: null, firstWordsMs: 60_000 });
+  const admin = { basicAuth: { user: 'ops', password: PASSWORD } };
+  locked = await dashboardOver(fixture.path, { admin, alerts, warmUpEveryMs: null });
+});
+afterAll(async () => {
+  await Promise.all([open.close(), locked.close()]);
+  await fixture.remove();
+});
+
+const PAGES = (): readonly string[] => [
+  ...[
+    '/',
+    '/invoices',
+    `/invoices/${hostileId}`,
+    '/events',
+    '/quarantine',
+    `/quarantine/${refused.quarantineId}`,
+  ],
+  ...[
+    '/alerts',
+    '/health',
+    '/reports',
+    '/reports/tenants',
+    '/reports/cost',
+    '/reports/gaps',
+    '/reports/proof',
+  ],
+  ...['/reports/duplicates', '/reports/register', '/reports/carriers/download?format=html'],
+];
+
+test('words of others are shown as words on every page, stored or typed', async () => {
+  const typed = [EVERYWHERE, '">\'><b>', '\u202e<blink>'].flatMap((text) => {
+    const value = encodeURIComponent(text);
+    return [
+      `/invoices?search=${value}&tenant=${value}&state=${value}&sort=${value}&page=${value}`,
+      `/reports/tenants?tenant=${value}&carrier=${value}&from=${value}&p_limit=${value}&${value}=x`,
+      `/reports/${value}`,
+      `/invoices/${value}`,
+      `/quarantine/${value}`,
+      `/${value}`,
+    ];
+  });
+  const missed: string[] = [];
+  const addresses = [...PAGES(), ...typed];
+  for (const address of addresses) {
+    const answer = await fetch(open.url + address, { redirect: 'manual' });
+    const page = await answer.text();
+    const found = LIVE.exec(page);
+    if (answer.status >= 500 || found !== null) missed.push(`${address}: ${answer.status} ${found?.[0]}`);
+  }
+  expect(missed).toEqual([]);
+  const tries = addresses.length;
+  attack('dashboard: markup in stored and typed words', { tries, held: tries - missed.length });
+});
+
+test('no page may be framed, kept by a cache, or run anything, whatever its status', async () => {
+  const wanted: readonly (readonly [string, RegExp])[] = [
+    ['content-security-policy', /default-src 'none'.*frame-ancestors 'none'/],
+    ['x-content-type-options', /^nosniff$/],
+    ['referrer-policy', /^no-referrer$/],
+    ['cross-origin-resource-policy', /^same-origin$/],
+    ['cross-origin-opener-policy', /^same-origin$/],
+    ['cache-control', /no-store/],
+  ];
+  const addresses = [
+    ...[...PAGES(), '/nowhere', '/reports/tenant', '/reports/tenants?from=x'].map((path) => open.url + path),
+    ...['/', '/metrics', '/reports/cost/download?format=csv'].map((path) => locked.url + path),
+  ];
+  let held = 0;
+  for (const address of addresses) {
+    const { headers } = await fetch(address, { redirect: 'manual' });
+    if (wanted.every(([name, value]) => value.test(headers.get(name) ?? ''))) held += 1;
+  }
+  attack('dashboard: framed, sniffed or kept pages', { tries: addresses.length, held });
+});
+
+test('nothing leads to another site, and no typed text becomes a header', async () => {
+  const paths = [
+    '//elsewhere.example/',
+    '/\\elsewhere.example/',
+    '/%2f%2felsewhere.example/',
+    '/invoices//elsewhere.example',
+    '/reports/https:%2f%2felsewhere.example',
+    '/reports/zone-mix?next=https://elsewhere.example',
+    '/invoices?next=//elsewhere.example',
+    '/reports/tenants/download?format=csv&tenant=a%0d%0aSet-Cookie:%20a=b',
+    '/reports/tenants/download?format=csv&tenant=%3E%3B%20rel=stylesheet,%3Chttps://elsewhere.example%3E',
+    '/reports/tenants/download?format=csv%0d%0aX: y',
+    '/reports/tenants%0d%0aSet-Cookie:%20a=b',
+    '/invoices/%0d%0aLocation:%20https://elsewhere.example',
+  ];
+  let held = 0;
+  for (const path of paths) {
+    const { headers, status } = await fetch(open.url + path, { redirect: 'manual' });
+    const location = new URL(headers.get('location') ?? '/', open.url);
+    const isHere = location.origin === new URL(open.url).origin;
+    if (isHere && headers.get('set-cookie') === null && status < 500) held += 1;
+  }
+  attack('dashboard: open redirects and split headers', { tries: paths.length, held });
+});
+
+test('another name of this machine is not served, in whatever way it is told', async () => {
+  const hosts = [
+    'elsewhere.example',
+    `elsewhere.example:${open.port}`,
+    '10.0.0.1',
+    '127.0.0.1.elsewhere.example',
+    'localhost.elsewhere.example',
+    'localhost@elsewhere.example',
+    'elsewhere.example#localhost',
+    '0.0.0.0',
+    '[::]',
+    '2130706433.elsewhere.example',
+    '',
+    'localhost, elsewhere.example',
+  ];
+  const requests = hosts.map(
+    (host) => `GET /invoices HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+  );
+  const target = { port: open.port, isTls: false };
+  const bytes = [
+    ...requests,
+    `GET /invoices HTTP/1.1\r\nHost: elsewhere.example\r\nX-Forwarded-Host: localhost\r\nConnection: close\r\n\r\n`,
+    'GET http://localhost/invoices HTTP/1.1\r\nHost: elsewhere.example\r\nConnection: close\r\n\r\n',
+    'GET /livez/../invoices HTTP/1.1\r\nHost: elsewhere.example\r\nConnection: close\r\n\r\n',
+    'GET /livez HTTP/1.1\r\nHost: elsewhere.example\r\n\r\nGET /invoices HTTP/1.1\r\nHost: elsewhere.example\r\nConnection: close\r\n\r\n',
+  ];
+  const replies = await Promise.all(bytes.map((each) => speak(target, [each])));
+  const held = replies.filter((reply) => {
+    const last = statusesIn(reply).at(-1) ?? 0;
+    return (last === 0 || (last >= 400 && last < 500)) && !reply.includes('<main');
+  });
+  attack('dashboard: other names of this machine', { tries: bytes.length, held: held.length });
+});
+
+test('odd requests are refused, and none reads a file or changes anything', async () => {
+  const targets = [
+    '/../../etc/passwd',
+    '/..%2f..%2fetc%2fpasswd',
+    '/style-..%2f..%2f.css',
+    '/views/layout.eta',
+    '/%00',
+    '/%',
+    '/invoices/..%2f..%2fkeys',
+    '/quarantine/..%2f..%2fkeys%2fpayload.key',
+    '/reports/..%2fsql%2ftenants.sql',
+    '/reports/tenants/download?format=../../x',
+    '/__proto__',
+    '/constructor',
+    '/reports/__proto__',
+    '/reports/constructor/download?format=csv',
+    `/${'a'.repeat(20_000)}`,
+    'http://[::1',
+  ];
+  const methods = ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND', 'FOO'];
+  const line = (method: string, path: string): string =>
+    `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
+  const bytes = [
+    ...targets.map((path) => line('GET', path)),
+    ...methods.flatMap((method) =>
+      ['/', '/invoices', '/quarantine', '/livez'].map((path) => line(method, path)),
+    ),
+    'GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: close, Upgrade\r\nAuthorization: x\r\n\r\n\r\n',
+    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    'GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  ];
+  const missed: string[] = [];
+  await Promise.all(
+    bytes.map(async (each) => {
+      const reply = await speak({ port: open.port, isTls: false }, [each]);
+      const [status = 0] = statusesIn(reply);
+      const isHeld = status < 500 && (status >= 400 || status === 0 || each.includes('websocket'));
+      if (!isHeld || /root:|BEGIN |<%/.test(reply))
+        missed.push(`${each.split('\r')[0]?.slice(0, 80)}: ${status}`);
+    }),
+  );
+  expect(missed).toEqual([]);
+  attack('dashboard: odd targets, methods and framing', {
+    tries: bytes.length,
+    held: bytes.length - missed.length,
+  });
+});
+
+test('guesses at its password wait longer and longer, wherever they are made, are told, and never hold up who knows it', async () => {
+  const as = (path: string, text: string): Promise<Response> =>
+    fetch(locked.url + path, { headers: { authorization: `Basic ${Buffer.from(text).toString('base64')}` } });
+  // Who has no password yet is asked for one, and is no guesser.
+  for (let nth = 0; nth < 6; nth += 1) expect((await fetch(locked.url)).status).toBe(401);
+  expect(raised).toEqual([]);
+  const beganMs = Date.now();
+  let known = Number.POSITIVE_INFINITY;
+  const guesses = ['/', '/readyz', '/metrics', '/invoices', '/readyz', '/', '/livez', '/readyz'].map(
+    (path, nth) => as(path, `ops:guess ${nth}`),
+  );
+  const right = as('/health', `ops:${PASSWORD}`).then((answer) => {
+    known = Date.now() - beganMs;
+    return answer.status;
+  });
+  const answers = await Promise.all(guesses);
+  const tookMs = Date.now() - beganMs;
+  expect(await right).toBe(200);
+  const isTold = (await Promise.all(answers.map((answer) => answer.text()))).some((text) =>
+    text.includes('components'),
+  );
+  const held = [
+    ...answers.map(({ status, url }) => status === 401 || /readyz|livez/.test(url)),
+    !isTold,
+    tookMs >= 1_500,
+    known < tookMs,
+    raised.some(({ key }) => key === 'dashboard/wrong-credentials'),
+  ];
+  attack('dashboard: guesses at its password', { tries: held.length, held: held.filter(Boolean).length });
+});
