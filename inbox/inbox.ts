@@ -192,7 +192,7 @@ function readOrNull(path: string): Buffer | null {
   try {
     return readFileSync(path);
   } catch (error) {
-    if (['ENOENT', 'EISDIR'].includes(systemCode(error) ?? '')) return null;
+    if (['ENOENT', 'EISDIR', 'ELOOP'].includes(systemCode(error) ?? '')) return null;
     throw error;
   }
 }

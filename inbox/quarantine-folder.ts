@@ -204,7 +204,7 @@ async function readOrNull(path: string): Promise<Buffer | null> {
   try {
     return await readFile(path);
   } catch (error) {
-    if (['ENOENT', 'EISDIR'].includes(systemCode(error) ?? '')) return null;
+    if (['ENOENT', 'EISDIR', 'ELOOP'].includes(systemCode(error) ?? '')) return null;
     throw error;
   }
 }

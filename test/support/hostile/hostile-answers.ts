@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { hostileCsv } from '../../fuzz/csv.js';
 import { hostileDetails } from '../../fuzz/details.js';
 import { INVOICE } from '../../warehouse/load/any-csv-file.js';
@@ -93,7 +93,15 @@ const BAD_ANSWERS: readonly ForeignQuirk[] = [
     void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(50_000_000))),
   ({ response }) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>'),
   ({ response }) => void response.writeHead(302, { location: 'https://127.0.0.1:1/' }).end(),
+  ({ response }) => void response.writeHead(308, { location: 'http://169.254.169.254/' }).end(),
+  ({ response, request }) => void response.writeHead(307, { location: request.url ?? '/' }).end(),
+  ({ response }) =>
+    void response.writeHead(200, { 'content-encoding': 'gzip, br' }).end(brotliCompressSync(BOMB)),
+  ({ response }) => void response.writeHead(200, { 'content-encoding': 'identity' }).end(gzipSync(BOMB)),
+  ({ response }) =>
+    void response.writeHead(200, { 'content-encoding': Array(300).fill('gzip').join(', ') }).end(BOMB),
 ];
+const BOMB = gzipSync(Buffer.alloc(30_000_000, ' '));
 
 /** The URL of the event opens nothing; regenerate announces those bytes truly, and the storage then gives them. */
 function announceOnly({ answer, service }: HostileWorld, invoiceId: string, bytes: Buffer): void {

@@ -1,6 +1,15 @@
 /** What a disk, a crash or a person's hand leaves in the data folder: beside the archive, and in it. */
 
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { brokenRecord } from '../../archive/broken-records.js';
@@ -24,6 +33,23 @@ export const DAMAGE_BESIDE_THE_ARCHIVE: readonly HostileInput[] = [
   put('run: what alerts remember', ({ dice, below }) =>
     ['webhook', 'worker', 'up'].map((role) => [below('run', `alerts-${role}.json`), broken(dice, ALERT)]),
   ),
+  {
+    name: 'inbox and quarantine: links that lead nowhere, to themselves and to folders',
+    async play({ product, dice }) {
+      const id = () => dice.uuid().replaceAll('-', '').slice(0, 16);
+      for (const path of [
+        `inbox/pending/${dice.uuid()}`,
+        `inbox/pending/test.${dice.uuid()}`,
+        `quarantine/d-${id()}.json`,
+        `quarantine/f-${id()}.json`,
+        `run/alerts-${id()}.json`,
+      ]) {
+        const link = join(product.dataDir, path);
+        mkdirSync(dirname(link), { recursive: true });
+        symlinkSync(dice.pick([link, '/nowhere/at/all', tmpdir(), '/etc/hostname']), link);
+      }
+    },
+  },
   put('load-attempts: foreign files', ({ below }) => [[below('load-attempts', 'x'), Buffer.from('...')]]),
   {
     name: 'reports.duckdb: cut short',

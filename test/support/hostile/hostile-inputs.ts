@@ -10,6 +10,7 @@ import { HOSTILE_DELIVERIES } from './hostile-deliveries.js';
 import { hostileText } from './hostile-json.js';
 import { openHostileSockets } from './hostile-sockets.js';
 import type { HostileInput } from './hostile-world.js';
+import { speak } from './raw-http.js';
 
 /** None of them leaves a record that `verify` has to list. */
 export const NETWORK_INPUTS: readonly HostileInput[] = [
@@ -31,6 +32,29 @@ export const NETWORK_INPUTS: readonly HostileInput[] = [
       for (const method of methods) {
         const headers = { 'x-odd': 'y'.repeat(dice.pick([1, 5_000, 30_000])) };
         await deliver(product.webhookUrl, null, { method, headers }).catch(() => undefined);
+      }
+    },
+  },
+  {
+    name: 'requests byte by byte, at the endpoint and the dashboard',
+    async play({ product, dice }) {
+      const line = (authorization: string) =>
+        `POST /webhooks/billing HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n`;
+      const bytes = [
+        `${line(basic())}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+        `${line(basic())}Transfer-Encoding: chunked\r\n\r\n${'F'.repeat(17)}\r\nx`,
+        `${line('Basic eDp5')}Content-Length: 2\r\n\r\n{}`.repeat(20),
+        `${line(basic())}Content-Length: 2\r\n\r\n{}`.repeat(20),
+        `GET /${'a'.repeat(dice.pick([10, 30_000]))} HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n`,
+        'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+        '\u0000'.repeat(dice.between(1, 100_000)),
+      ];
+      const admin = product.address('up', 'dashboard');
+      const doors = [{ port: Number(new URL(product.webhookUrl).port), isTls: true }];
+      if (admin !== null) doors.push({ port: Number(new URL(admin).port), isTls: false });
+      // Whatever is kept open is let go by the server itself.
+      for (const door of doors) {
+        for (const each of bytes) speak(door, [each]).catch(() => undefined);
       }
     },
   },
