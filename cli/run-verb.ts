@@ -2,6 +2,7 @@
 
 import { Command, CommanderError } from 'commander';
 import { didYouMean } from '../config/did-you-mean.js';
+import { type AuditedRun, auditActions } from './audited-commands.js';
 import { CliError, EXIT, printError } from './errors.js';
 import { endOnEarlySignal } from './roles/early-signal.js';
 import { VERBS, type Verb } from './verbs.js';
@@ -12,6 +13,7 @@ const ROLES = new Set(['up', 'webhook', 'worker', 'dashboard', 'temporal']);
 
 /** @param args without Node and the program; @returns the exit code, once all was said */
 export async function runVerb(args: readonly string[]): Promise<number> {
+  let audited: AuditedRun | null = null;
   try {
     const [first] = args;
     if (first === undefined) {
@@ -28,13 +30,16 @@ export async function runVerb(args: readonly string[]): Promise<number> {
     }
     const [name, rest] = first === 'help' ? [args[1] ?? '', ['--help']] : [first, args.slice(1)];
     if (ROLES.has(name)) endOnEarlySignal();
-    const command = prepare(await findVerb(name).load());
+    const { command, program } = prepare(await findVerb(name).load());
+    audited = auditActions(program);
     await command.parseAsync([...rest], { from: 'user' });
+    await audited.end(null);
     return typeof process.exitCode === 'number' ? process.exitCode : EXIT.done;
   } catch (error) {
     // Commander throws for `--help` too, once it has been printed.
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
     if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage;
+    await audited?.end(error).catch(() => undefined);
     return printError(error, { verbose: args.includes('--verbose') });
   }
 }
@@ -57,8 +62,8 @@ function findVerb(name: string): Verb {
 }
 
 /** Errors of usage are thrown to us instead of ending the process, in the whole tree of commands. */
-function prepare(command: Command): Command {
-  new Command('billsync').addCommand(command);
+function prepare(command: Command): { readonly command: Command; readonly program: Command } {
+  const program = new Command('billsync').addCommand(command);
   const visit = (each: Command): void => {
     each
       .exitOverride()
@@ -67,7 +72,7 @@ function prepare(command: Command): Command {
     each.commands.forEach(visit);
   };
   visit(command);
-  return command;
+  return { command, program };
 }
 
 function overview(): string {

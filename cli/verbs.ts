@@ -178,6 +178,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/upgrade.js')).upgradeCommand(),
   },
   {
+    name: 'audit',
+    summary: 'who changed what, when and why, and proof that nobody changed that',
+    section: 'Operate',
+    load: async () => (await import('./commands/audit.js')).auditCommand(),
+  },
+  {
     name: 'completion',
     summary: 'completion for bash, zsh or fish',
     section: 'Operate',

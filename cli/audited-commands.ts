@@ -1,0 +1,91 @@
+/** Commands that change something are noted in the audit log, before they begin and after (ops/audit-log.ts). */
+
+import { existsSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import type { Settings } from '../config/settings.js';
+import { type AuditLog, type AuditNote, openAuditLog } from '../ops/audit-log.js';
+import { createScrub } from '../ops/scrub.js';
+import { checkEnvironment } from './environment-check.js';
+import { contextOf } from './verb.js';
+
+/** What changes invoices, what is kept, or what is done by itself. Looking, checking and publishing do not. */
+export const AUDITED: ReadonlySet<string> = new Set([
+  ...['invoices retry', 'invoices restore', 'invoices use-version'],
+  ...['quarantine requeue', 'quarantine discard'],
+  ...['backfill', 'import', 'rebuild', 'events replay'],
+  ...['schedule apply', 'schedule pause', 'schedule resume', 'schedule trigger'],
+]);
+/** A file of a hundred thousand ids is told by its name. */
+const MOST_TARGETS = 100;
+
+interface Flags {
+  readonly dryRun?: boolean;
+  readonly reason?: string;
+  readonly note?: string;
+  readonly ids?: string;
+  readonly follow?: string;
+  readonly control?: string;
+}
+
+export interface AuditedRun {
+  /** Notes how it ended; does nothing for a command that is not audited. @param error what it threw, or null */
+  end(error: unknown): Promise<void>;
+}
+
+/** @param program the root of the commands, before it is parsed */
+export function auditActions(program: Command): AuditedRun {
+  let note: Pick<AuditNote, 'by' | 'via' | 'action' | 'target' | 'reason'> | null = null;
+  let settings: Settings | null = null;
+  let began: number | null = null;
+  program.hook('preAction', async (_program, command) => {
+    const action = nameOf(command);
+    const flags = command.opts<Flags>();
+    const isLooking = flags.dryRun === true || (flags.follow !== undefined && flags.control === undefined);
+    if (!AUDITED.has(action) || isLooking) return;
+    settings = contextOf(command).settings;
+    await checkEnvironment(settings);
+    const named = [flags.follow, flags.control, flags.ids === undefined ? undefined : `--ids ${flags.ids}`];
+    const target = [...command.args, ...named.filter((word) => word !== undefined)];
+    note = {
+      ...{ by: userInfo().username, via: 'command', action },
+      target: target.slice(0, MOST_TARGETS),
+      reason: flags.reason ?? flags.note ?? null,
+    };
+    // A misspelt folder is not made for the sake of the log.
+    if (existsSync(settings.dataDir)) {
+      began = (await auditLogOf(settings).write({ ...note, outcome: 'begun', detail: '', began })).number;
+    }
+  });
+  return {
+    async end(error) {
+      if (note === null || settings === null || !existsSync(settings.dataDir)) return;
+      // It did nothing in a folder that was not there.
+      if (began === null && error !== null) return;
+      const detail = error === null ? '' : error instanceof Error ? error.message : String(error);
+      await auditLogOf(settings).write({
+        ...note,
+        outcome: error === null ? 'done' : 'failed',
+        detail,
+        began,
+      });
+    },
+  };
+}
+
+/** Where the audit log of a data folder lies. */
+export function auditFolder({ dataDir }: Pick<Settings, 'dataDir'>): string {
+  return join(dataDir, 'audit');
+}
+
+/** What was done in that data folder; secrets of the settings are kept out of it. */
+export function auditLogOf(settings: Settings): AuditLog {
+  return openAuditLog(auditFolder(settings), { scrub: createScrub(settings) });
+}
+
+/** `quarantine discard`; the root has no name that a person types. */
+function nameOf(command: Command): string {
+  const { parent } = command;
+  return parent === null || parent.parent === null ? command.name() : `${nameOf(parent)} ${command.name()}`;
+}

@@ -1,0 +1,204 @@
+/**
+ * What people did, one file for each entry: `audit/000000001.json`, made once and never written again. Each names the hash of
+ * the one before, so that an entry that is changed, taken out or put in between is found (ADR 30).
+ *
+ * Names are given by an exclusive link, which needs no lock: of two processes that write at once one takes the number, the
+ * other reads that entry and takes the next.
+ */
+
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { BillsyncError, EXIT } from '../contract/errors.js';
+import { beginningOf, wellFormedJson } from '../contract/well-formed.js';
+import { createDurably, makeFolder, systemCode } from './durable-files.js';
+import type { Scrub } from './scrub.js';
+
+/** What somebody did, or began to do. */
+export interface AuditNote {
+  /** Name of the user on this machine, or of the operator at the dashboard. */
+  readonly by: string;
+  readonly via: 'command' | 'dashboard';
+  /** A command's words, `quarantine discard`; the dashboard's actions have the same. */
+  readonly action: string;
+  /** What it was done to: ids, files. */
+  readonly target: readonly string[];
+  /** In the person's words; null when nobody asked. */
+  readonly reason: string | null;
+  /** `begun` stands before the work, one of the others after it; without them the process ended meanwhile. */
+  readonly outcome: 'begun' | 'done' | 'failed';
+  /** What came of it, in a sentence; empty while it is begun. */
+  readonly detail: string;
+  /** Number of the entry that began it; null for that one. */
+  readonly began: number | null;
+}
+
+export interface AuditEntry extends AuditNote {
+  /** From 1, without gaps. */
+  readonly number: number;
+  /** ISO 8601 UTC. */
+  readonly at: string;
+  /** SHA-256 of the file before, in hex; of nothing for the first. */
+  readonly previous: string;
+}
+
+export interface AuditLog {
+  /** Durable before it resolves, also behind an entry that was damaged. @throws the system's error */
+  write(note: AuditNote): Promise<AuditEntry>;
+  /** Newest first. Entries that cannot be read are left out; `verifyAudit` finds them. */
+  newest(limit: number): Promise<readonly AuditEntry[]>;
+}
+
+/** So many processes never write at once. */
+export class AuditBusyError extends BillsyncError {
+  readonly code = 'audit-busy';
+  override readonly exitCode = EXIT.locked;
+}
+
+const Entry = z.object({
+  number: z.int().positive(),
+  at: z.string(),
+  by: z.string(),
+  via: z.enum(['command', 'dashboard']),
+  action: z.string(),
+  target: z.array(z.string()),
+  reason: z.string().nullable(),
+  outcome: z.enum(['begun', 'done', 'failed']),
+  detail: z.string(),
+  began: z.number().nullable(),
+  previous: z.string(),
+}) satisfies z.ZodType<AuditEntry>;
+
+/** More at once than people ever do. */
+const MOST_TRIES = 1_000;
+const DIGITS = 9;
+/** Of each text, in characters. */
+const LONGEST_TEXT = 2_000;
+
+/**
+ * @param folder `audit` of the data folder; it is made when something is written
+ * @param options.scrub takes secrets out of what is kept: the words of an error may repeat one
+ */
+export function openAuditLog(
+  folder: string,
+  options: { readonly now?: () => Date; readonly scrub?: Scrub } = {},
+): AuditLog {
+  const { now = () => new Date(), scrub = (text: string) => text } = options;
+  const kept = (text: string): string => beginningOf(scrub(text), LONGEST_TEXT);
+  return {
+    async write(note) {
+      await makeFolder(folder);
+      for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+        const last = (await numbersIn(folder)).at(-1) ?? 0;
+        // One that was damaged stops nobody: whatever lies there now is what the next one names.
+        const before = last === 0 ? '' : await bytesOf(folder, last);
+        const entry: AuditEntry = {
+          number: last + 1,
+          at: now().toISOString(),
+          ...note,
+          target: note.target.map(kept),
+          reason: note.reason === null ? null : kept(note.reason),
+          detail: kept(note.detail),
+          previous: hashOf(before),
+        };
+        if (await createDurably(pathOf(folder, entry.number), `${wellFormedJson(entry)}\n`)) return entry;
+      }
+      throw new AuditBusyError('The audit log gave no number', { subject: folder, hint: 'try again' });
+    },
+    async newest(limit) {
+      const numbers = (await numbersIn(folder)).slice(-limit).reverse();
+      const files = await Promise.all(numbers.map((number) => bytesOf(folder, number)));
+      return files.flatMap((bytes) => read(bytes) ?? []);
+    },
+  };
+}
+
+export interface AuditVerdict {
+  readonly entries: number;
+  /** SHA-256 of the newest entry: kept elsewhere it proves that nothing was cut off since; null when there is none. */
+  readonly head: string | null;
+  /** What does not hold, in sentences; empty when all does. */
+  readonly problems: readonly string[];
+}
+
+/** Reads every entry. @param known hash of an entry that was the newest once */
+export async function verifyAudit(folder: string, known: string | null = null): Promise<AuditVerdict> {
+  const problems: string[] = [];
+  const hashes = new Set<string>();
+  let expected = 1;
+  let previous = hashOf('');
+  const numbers = await numbersIn(folder);
+  for (const number of numbers) {
+    if (number !== expected) problems.push(`${missing(expected, number - 1)} missing.`);
+    const bytes = await bytesOf(folder, number);
+    const entry = read(bytes);
+    if (entry === null || entry.number !== number) {
+      problems.push(`Entry ${number} is none: it was changed.`);
+    } else if (number === expected && entry.previous !== previous) {
+      problems.push(`Entry ${number} does not follow entry ${number - 1}: one of the two was changed.`);
+    }
+    previous = hashOf(bytes);
+    hashes.add(previous);
+    expected = number + 1;
+  }
+  if (known !== null && !hashes.has(known.toLowerCase())) {
+    problems.push(`No entry has the hash ${known}: what followed was cut off, or the log is another one.`);
+  }
+  return { entries: numbers.length, head: numbers.length === 0 ? null : previous, problems };
+}
+
+function missing(from: number, to: number): string {
+  return from === to ? `Entry ${from} is` : `Entries ${from} to ${to} are`;
+}
+
+async function numbersIn(folder: string): Promise<readonly number[]> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return [];
+    throw error;
+  });
+  return names
+    .flatMap((name) => /^(\d{9})\.json$/.exec(name)?.[1] ?? [])
+    .map(Number)
+    .sort((one, other) => one - other);
+}
+
+function pathOf(folder: string, number: number): string {
+  return join(folder, `${String(number).padStart(DIGITS, '0')}.json`);
+}
+
+/** Nothing for what cannot be read, as a folder in its place. */
+function bytesOf(folder: string, number: number): Promise<Buffer> {
+  return readFile(pathOf(folder, number)).catch(() => Buffer.alloc(0));
+}
+
+function read(bytes: Buffer): AuditEntry | null {
+  try {
+    const parsed = Entry.safeParse(JSON.parse(bytes.toString('utf8')));
+    return parsed.success ? parsed.data : null;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+function hashOf(bytes: Uint8Array | string): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** What surrounds an act: noted before and after. @throws whatever `work` throws, once that is noted too */
+export async function audited<T>(
+  log: AuditLog,
+  note: Pick<AuditNote, 'by' | 'via' | 'action' | 'target' | 'reason'>,
+  work: () => Promise<{ readonly result: T; readonly detail: string }>,
+): Promise<{ readonly result: T; readonly entry: AuditEntry }> {
+  const { number: began } = await log.write({ ...note, outcome: 'begun', detail: '', began: null });
+  try {
+    const { result, detail } = await work();
+    return { result, entry: await log.write({ ...note, outcome: 'done', detail, began }) };
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    await log.write({ ...note, outcome: 'failed', detail, began });
+    throw error;
+  }
+}
