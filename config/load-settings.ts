@@ -210,6 +210,7 @@ function buildSettings({ origins, file, sources, problems }: Building): Settings
       host: text('BILLSYNC_ADMIN_HOST') ?? '127.0.0.1',
       port: must('BILLSYNC_ADMIN_PORT', 0, values.readPort),
       basicAuth: read('BILLSYNC_ADMIN_BASIC_AUTH', values.readOneBasicAuth),
+      operators: must('BILLSYNC_OPERATOR_BASIC_AUTH', [], values.readBasicAuth),
       temporalUi: read('BILLSYNC_TEMPORAL_UI', values.readHttpUrl),
     },
     overdueAfter: must('BILLSYNC_OVERDUE_AFTER', [], values.readDurations),
@@ -277,7 +278,7 @@ function readWirePrefix(text: string): string {
 }
 
 /** Settings that are each fine and cannot be true together. */
-function contradictions({ service, partnerId, webhook }: Settings): SettingsProblem[] {
+function contradictions({ service, partnerId, webhook, admin }: Settings): SettingsProblem[] {
   const problems: SettingsProblem[] = [];
   if (service.apiKey !== null && service.clientSecret !== null) {
     problems.push({
@@ -294,6 +295,13 @@ function contradictions({ service, partnerId, webhook }: Settings): SettingsProb
   if ((webhook.tlsCert === null) !== (webhook.tlsKey === null)) {
     const missing = webhook.tlsCert === null ? 'BILLSYNC_WEBHOOK_TLS_CERT' : 'BILLSYNC_WEBHOOK_TLS_KEY';
     problems.push({ setting: missing, message: 'is missing: certificate and key come together' });
+  }
+  const { operators = [], basicAuth: reader } = admin;
+  if (operators.some(({ password }) => password === reader?.password)) {
+    problems.push({
+      setting: 'BILLSYNC_OPERATOR_BASIC_AUTH',
+      message: 'has the password of BILLSYNC_ADMIN_BASIC_AUTH: whoever may look could act',
+    });
   }
   return problems;
 }

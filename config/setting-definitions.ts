@@ -111,6 +111,11 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
     'how long the dashboard may work at one page; a report that takes longer is stopped',
   ),
   secret('BILLSYNC_ADMIN_BASIC_AUTH', 'admin', '`user:password`; needed when the host is not loopback'),
+  secret(
+    'BILLSYNC_OPERATOR_BASIC_AUTH',
+    'admin',
+    '`user:password` of who may act from the dashboard, one on each line; unset, nobody may',
+  ),
   define(
     'BILLSYNC_TEMPORAL_UI',
     'admin',

@@ -63,6 +63,8 @@ export interface Settings {
     readonly port: number;
     /** `user:password` for the dashboard; needed when the host is not loopback. */
     readonly basicAuth: { readonly user: string; readonly password: string } | null;
+    /** Who may act from the dashboard; nobody unless told. */
+    readonly operators?: WebhookCredentials['basicAuth'];
     /** Temporal's web pages up to the namespace, for links; null: there are none to link to. */
     readonly temporalUi?: string | null;
   };

@@ -52,11 +52,16 @@ export function createAdminGuard(
     if (isOpen && (authorization === undefined || admin.basicAuth === null)) return undefined;
     if (admin.basicAuth === null) {
       // A page of another site can make a browser ask loopback under a name of its own; it cannot choose the Host.
-      if (isLoopbackName(request.hostname)) return undefined;
+      if (isLoopbackName(request.hostname)) {
+        // Nobody needs a password to look, so what is shown here is an operator's, or a guess.
+        if (authorization === undefined || operatorOf(authorization, admin) !== null) return undefined;
+        if (await logins.failed(addressKey(request.socket.remoteAddress))) return undefined;
+        return reply.code(429).header('retry-after', '60').send();
+      }
       return reply.code(421).type('text/plain').send('This address is not served under that name.\n');
     }
     const sender = addressKey(request.socket.remoteAddress);
-    if (isAllowed(authorization, admin.basicAuth)) {
+    if (isAllowed(authorization, admin.basicAuth) || operatorOf(authorization, admin) !== null) {
       logins.succeeded(sender);
       return undefined;
     }
@@ -75,7 +80,15 @@ export function createAdminGuard(
 /** Whether the request may see details on the open paths. */
 export function isTrusted(request: FastifyRequest, admin: Settings['admin']): boolean {
   if (admin.basicAuth === null) return isLoopbackName(request.hostname);
-  return isAllowed(request.headers.authorization, admin.basicAuth);
+  const { authorization } = request.headers;
+  return isAllowed(authorization, admin.basicAuth) || operatorOf(authorization, admin) !== null;
+}
+
+/** The name of the operator whose password was shown; null for everybody else. */
+export function operatorOf(authorization: string | undefined, admin: Settings['admin']): string | null {
+  // Every comparison is made, whatever the first ones said.
+  const shown = (admin.operators ?? []).filter((operator) => isAllowed(authorization, operator));
+  return shown[0]?.user ?? null;
 }
 
 export function isLoopback(host: string): boolean {

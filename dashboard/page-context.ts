@@ -33,6 +33,8 @@ export interface PageContext {
   readonly health: Health;
   /** null: this process has none, the page says so. */
   readonly quarantine: Pick<Quarantine, 'list' | 'show'> | null;
+  /** Whether an operator can act from the pages. */
+  readonly canAct: boolean;
   /** Temporal's web pages up to the namespace; null: there are none to link to. */
   readonly temporalUi: string | null;
 }
@@ -115,13 +117,13 @@ export async function publishedPage(
 
 /** @param lead HTML that stands above what the page shows */
 export function framed(
-  { environment, health }: PageContext,
+  { environment, health, canAct }: PageContext,
   { value, isFormer }: Shown<PublishedPage>,
   lead = '',
 ): string {
   const { title, section, view, values, asOf, period = '' } = value;
   const around: Frame = {
-    ...{ title, section, environment, asOf, isFormer, lead, period },
+    ...{ title, section, environment, asOf, isFormer, lead, canAct, period },
     unwell: unwellIn(health),
   };
   return renderPage(view, around, values);

@@ -12,6 +12,8 @@ import type { Metrics } from '../ops/metrics.js';
 import type { Scrub } from '../ops/scrub.js';
 import { createSemaphore } from '../ops/semaphore.js';
 import { createAdminGuard } from './admin-guard.js';
+import type { OperatorOptions } from './operator/operator-work.js';
+import { registerOperator } from './operator/register-operator.js';
 import { createPageCache } from './page-cache.js';
 import { frame, type PageContext, sendPage } from './page-context.js';
 import { registerAlerts } from './pages/alerts.js';
@@ -45,6 +47,8 @@ export interface DashboardOptions {
   readonly quarantine?: Pick<Quarantine, 'list' | 'show'>;
   /** What stands behind each line that has a tracking number; without it a shipment's page lists the lines alone. */
   readonly explain?: Explain;
+  /** What operators may have done; without them, or without it, the pages only show. */
+  readonly operator?: OperatorOptions;
   /** After this a page's queries are interrupted; what the settings say unless told. */
   readonly timeLimitMs?: number;
   /** How long a reader waits for a page of a new publication before the former one is shown; 700 unless told. */
@@ -71,6 +75,7 @@ const QUERIES_AT_ONCE = 2;
 /** @throws AdminPasswordMissingError, AdminPortTakenError */
 export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
   const { settings, log } = options;
+  const operator = (settings.admin.operators ?? []).length === 0 ? null : (options.operator ?? null);
   const guard = createAdminGuard({ ...options, admin: settings.admin });
   const app = fastify({
     logger: false,
@@ -102,6 +107,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     inTurn: createSemaphore(QUERIES_AT_ONCE),
     health: options.health,
     quarantine: options.quarantine ?? null,
+    canAct: operator !== null,
     temporalUi: settings.admin.temporalUi ?? null,
   };
   registerHealth(app, context, { admin: settings.admin, metrics: options.metrics });
@@ -115,6 +121,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   registerShipment(app, context, options.explain ?? null);
   registerSearch(app, context);
   await registerReports(app, context);
+  if (operator !== null) await registerOperator(app, context, { ...operator, admin: settings.admin });
   app.get(STYLE_ADDRESS, (_request, reply) =>
     reply
       .type('text/css; charset=utf-8')

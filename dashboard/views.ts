@@ -25,6 +25,11 @@ export type ViewName =
   | 'found'
   | 'alerts'
   | 'runbook'
+  | 'operator'
+  | 'operator-agree'
+  | 'operator-done'
+  | 'operator-backfill'
+  | 'operator-audit'
   | 'health'
   | 'message';
 
@@ -35,6 +40,8 @@ export interface Frame {
   readonly environment: string;
   /** `As of …, publication …`; null when nothing is published. */
   readonly asOf: string | null;
+  /** Whether an operator can act from the pages. */
+  readonly canAct: boolean;
   /** true: a newer publication is there, and its page is being made. */
   readonly isFormer: boolean;
   /** HTML that stands above the body. */
@@ -75,15 +82,17 @@ const SECTIONS: readonly (readonly [string, string])[] = [
 /** Whoever goes there from a page of some days means the same days. */
 const KEEPS_PERIOD = ['/shipments', '/reports'];
 
+const ACT = ['/operator', 'Act'] as const;
+
 export function renderPage(view: ViewName, frame: Frame, values: Readonly<Record<string, unknown>>): string {
-  const body = renderPart(view, values);
+  const body = renderPart(view, { ...values, canAct: frame.canAct });
   const around = { lead: '', ...frame };
   return eta.render('./layout', {
     ...around,
     body,
     split: SPLIT,
     instant,
-    sections: SECTIONS.map(([address, label]) => ({
+    sections: (frame.canAct ? [...SECTIONS, ACT] : SECTIONS).map(([address, label]) => ({
       ...{ address, label },
       href: KEEPS_PERIOD.includes(address) && around.period !== '' ? `${address}?${around.period}` : address,
     })),

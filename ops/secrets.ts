@@ -22,7 +22,9 @@ export function secretsOf(settings: ScrubSettings, env: NodeJS.ProcessEnv): read
     for (const { user, password } of credentials.basicAuth) secrets.push(...pairOf(user, password));
     for (const { value } of credentials.headers) secrets.push(value);
   }
-  if (admin?.basicAuth) secrets.push(...pairOf(admin.basicAuth.user, admin.basicAuth.password));
+  for (const { user, password } of [admin?.basicAuth ?? [], admin?.operators ?? []].flat()) {
+    secrets.push(...pairOf(user, password));
+  }
   for (const { key } of encryptionKeys ?? []) secrets.push(Buffer.from(key).toString('base64'));
   if (warehouse?.kind === 'ducklake') secrets.push(...catalogPasswords(warehouse.catalog));
   // The path of a chat's webhook is its key.

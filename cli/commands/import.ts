@@ -233,7 +233,7 @@ function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
     currency_code: loaded?.currencyCode ?? null,
     proof: loaded?.proof ?? null,
     version: 'version' in outcome ? outcome.version : null,
-    why: whyOf(outcome),
+    why: whyNotLoaded(outcome),
     findings,
     finding_count: findingCount,
     findings_cut_off: isCutOff,
@@ -245,7 +245,8 @@ function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
 const NO_FINDINGS = { findings: [], findingCount: 0 };
 type Printed = ReturnType<typeof asJson>;
 
-function whyOf(outcome: Imported['outcome']): string | null {
+/** In a person's words; null when there is nothing to add. */
+export function whyNotLoaded(outcome: Imported['outcome']): string | null {
   switch (outcome.outcome) {
     case 'rejected': {
       const [first] = outcome.findings;

@@ -1,13 +1,17 @@
 /** The admin port of a role: the dashboard with its pages, and `/livez`, `/readyz`, `/metrics` beside them. */
 
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openArchive } from '../../archive/open-archive.js';
 import type { Settings } from '../../config/settings.js';
+import type { Quarantine } from '../../contract/quarantine.js';
+import type { OperatorOptions } from '../../dashboard/operator/operator-work.js';
 import { startDashboard } from '../../dashboard/server.js';
 import type { TracedShipment } from '../../dashboard/shipments/shipment-page.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import { createScrub } from '../../ops/scrub.js';
 import { explainTracking } from '../../warehouse/trace/explain.js';
+import { auditFolder, auditLogOf } from '../audited-commands.js';
 import { factsOf } from '../explained.js';
 import { publishedPath } from '../published.js';
 import type { RoleContext, RunningRole } from './run-role.js';
@@ -19,6 +23,7 @@ export async function startAdminRole({
   health,
   alerts,
 }: RoleContext): Promise<RunningRole> {
+  const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
   const dashboard = await startDashboard({
     settings,
     publishedPath: publishedPath(settings),
@@ -27,8 +32,11 @@ export async function startAdminRole({
     log,
     alerts,
     scrub: createScrub(settings, { keepFigures: true }),
-    quarantine: await openQuarantine(join(settings.dataDir, 'quarantine')),
+    quarantine,
     explain: (trackingNumber) => explain(settings, trackingNumber),
+    ...((settings.admin.operators ?? []).length === 0
+      ? {}
+      : { operator: await operatorOptions(settings, quarantine) }),
   });
   return { addresses: { dashboard: `${dashboard.url}/` }, close: () => dashboard.close() };
 }
@@ -39,4 +47,17 @@ async function explain(settings: Settings, trackingNumber: string): Promise<read
   const request = { databasePath: publishedPath(settings), archive, trackingNumber };
   const found = await explainTracking(request).finally(() => archive.close());
   return found.map((row) => ({ ...row, facts: factsOf(row) }));
+}
+
+/** Nothing of it is loaded where nobody may act. */
+async function operatorOptions(settings: Settings, quarantine: Quarantine): Promise<OperatorOptions> {
+  const { createOperatorWork, uploadFolder } = await import('../operator/operator-work.js');
+  // What an earlier life of the process had taken and nobody agreed to.
+  await rm(uploadFolder(settings), { recursive: true, force: true });
+  return {
+    work: createOperatorWork(settings, quarantine),
+    audit: auditLogOf(settings),
+    auditFolder: auditFolder(settings),
+    uploadFolder: uploadFolder(settings),
+  };
 }

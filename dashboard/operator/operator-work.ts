@@ -1,0 +1,71 @@
+/** What an operator may have done from the dashboard; whoever starts it says how (cli/operator). */
+
+import type { AuditLog } from '../../ops/audit-log.js';
+
+/** One thing to be done, complete: what was agreed to is what is done. */
+export type Wish =
+  | { readonly action: 'retry'; readonly invoiceId: string }
+  | { readonly action: 'requeue' | 'discard'; readonly quarantineId: string }
+  | { readonly action: 'publish' | 'pause' | 'resume' }
+  /** Ids or numbers, as they were typed. */
+  | { readonly action: 'backfill'; readonly words: readonly string[] }
+  /** A file on this machine, and what its owner calls it. */
+  | { readonly action: 'import'; readonly path: string; readonly name: string };
+
+export interface Described {
+  readonly title: string;
+  /** What will happen, and what becomes of it: sentences. */
+  readonly consequences: readonly string[];
+  /** Of the button. */
+  readonly label: string;
+  /** Null: nobody asks why; else what the field is called. */
+  readonly reasonLabel: string | null;
+  /** As the audit log names it: the words of the command that does the same. */
+  readonly command: string;
+  readonly target: readonly string[];
+  /** Of the page it was asked from. */
+  readonly back: string;
+}
+
+export interface Performed {
+  /** What came of it, a sentence. */
+  readonly detail: string;
+  /** A page that tells how it goes on; null: there is none. */
+  readonly next: string | null;
+}
+
+export interface BackfillShown {
+  readonly total: number;
+  readonly done: number;
+  readonly inWork: number;
+  readonly isOver: boolean;
+  /** How many ended in which state. */
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+export interface ScheduleShown {
+  readonly every: string;
+  readonly isPaused: boolean;
+  readonly note: string;
+  readonly nextRuns: readonly string[];
+}
+
+export interface OperatorWork {
+  /** Looks, and changes nothing. @throws BillsyncError it cannot be done, and why */
+  describe(wish: Wish): Promise<Described>;
+  /** @throws BillsyncError nothing was done, and why */
+  perform(wish: Wish, reason: string): Promise<Performed>;
+  /** null: no backfill has that id. */
+  backfill(backfillId: string): Promise<BackfillShown | null>;
+  /** null: there is none yet. */
+  schedule(): Promise<ScheduleShown | null>;
+}
+
+export interface OperatorOptions {
+  readonly work: OperatorWork;
+  readonly audit: AuditLog;
+  /** Where the log lies, to prove it. */
+  readonly auditFolder: string;
+  /** Where files lie between upload and import; nothing else lies there. */
+  readonly uploadFolder: string;
+}

@@ -1,0 +1,162 @@
+/** The pages from which an operator acts: what there is to do, what will happen, what came of it, and who did what. */
+
+import type { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { Settings } from '../../config/settings.js';
+import { messageOf } from '../../config/system-error.js';
+import { BillsyncError } from '../../contract/errors.js';
+import { audited, verifyAudit } from '../../ops/audit-log.js';
+import { one, type Query } from '../address.js';
+import { frame, type PageContext, sendPage } from '../page-context.js';
+import { type Agreement, createAgreements } from './agreements.js';
+import { createOperatorGuard } from './operator-guard.js';
+import type { Described, OperatorOptions, Wish } from './operator-work.js';
+import { receiveUpload } from './upload.js';
+
+const SECTION = '/operator';
+const NEWEST = 200;
+/** Ids of a backfill; more go through `billsync backfill --ids FILE`. */
+const MOST_FORM_BYTES = 1024 * 1024;
+
+/** Adds `/operator` and what lies below it. */
+export async function registerOperator(
+  app: FastifyInstance,
+  context: PageContext,
+  { admin, ...options }: OperatorOptions & { readonly admin: Settings['admin'] },
+): Promise<void> {
+  const { work, audit, auditFolder, uploadFolder } = options;
+  const agreements = createAgreements();
+  app.addHook('onClose', () => agreements.close());
+
+  const page = async (
+    reply: FastifyReply,
+    view: 'operator' | 'operator-agree' | 'operator-backfill' | 'operator-audit' | 'operator-done',
+    title: string,
+    values: Readonly<Record<string, unknown>>,
+  ) => sendPage(reply, await frame(context, { view, title, section: SECTION, values }));
+
+  /** What cannot be done is a sentence, not a failure of the page. */
+  async function refused(reply: FastifyReply, error: unknown): Promise<FastifyReply> {
+    if (!(error instanceof BillsyncError)) throw error;
+    const problem = [error.message, error.subject, error.hint].filter((part) => part !== null).join('; ');
+    return page(reply.code(409), 'operator-done', 'That cannot be done', {
+      problem,
+      detail: '',
+      next: null,
+      back: SECTION,
+    });
+  }
+
+  async function offer(reply: FastifyReply, by: string, wish: Wish): Promise<FastifyReply> {
+    let described: Described;
+    try {
+      described = await work.describe(wish);
+    } catch (error) {
+      return refused(reply, error);
+    }
+    const word = agreements.offer({ by, wish, described });
+    return page(reply, 'operator-agree', described.title, { ...described, word });
+  }
+
+  async function act(
+    reply: FastifyReply,
+    { by, wish, described }: Agreement,
+    reason: string,
+  ): Promise<FastifyReply> {
+    const { command, target, back } = described;
+    try {
+      const note = {
+        by,
+        via: 'dashboard',
+        action: command,
+        target,
+        reason: reason === '' ? null : reason,
+      } as const;
+      const { result, entry } = await audited(audit, note, async () => {
+        const result = await work.perform(wish, reason);
+        return { result, detail: result.detail };
+      });
+      const values = { problem: null, ...result, back, number: entry.number };
+      return await page(reply, 'operator-done', 'Done', values);
+    } catch (error) {
+      return refused(reply, error);
+    }
+  }
+
+  await app.register(async (inner) => {
+    inner.decorateRequest('operator', '');
+    inner.addHook('onRequest', createOperatorGuard(admin));
+    const text = { parseAs: 'string', bodyLimit: MOST_FORM_BYTES } as const;
+    inner.addContentTypeParser('application/x-www-form-urlencoded', text, (_request, body, done) =>
+      done(null, new URLSearchParams(String(body))),
+    );
+    inner.addContentTypeParser('multipart/form-data', (_request, body, done) => done(null, body));
+
+    inner.get(SECTION, async (_request, reply) => {
+      // The page stands while Temporal is away; what it can do then is told when it is asked.
+      const schedule = await work.schedule().catch((error: unknown) => ({ problem: messageOf(error) }));
+      return page(reply, 'operator', 'Act', { schedule });
+    });
+    inner.get(`${SECTION}/agree`, async (request, reply) => {
+      const wish = wishOf(request.query as Query);
+      if (wish === null) return reply.callNotFound();
+      return offer(reply, request.operator, wish);
+    });
+    inner.post(`${SECTION}/backfill`, async (request, reply) => {
+      const words = (fieldOf(request.body, 'ids') ?? '').split(/[\s,;]+/).filter((word) => word !== '');
+      return offer(reply, request.operator, { action: 'backfill', words: [...new Set(words)] });
+    });
+    inner.post(`${SECTION}/import`, async (request, reply) => {
+      const type = request.headers['content-type'] ?? '';
+      if (!type.startsWith('multipart/form-data')) return reply.callNotFound();
+      try {
+        const file = await receiveUpload(request.body as Readable, type, { folder: uploadFolder });
+        return await offer(reply, request.operator, { action: 'import', ...file });
+      } catch (error) {
+        return refused(reply, error);
+      }
+    });
+    inner.post(`${SECTION}/act`, async (request, reply) => {
+      const agreement = agreements.take(fieldOf(request.body, 'word') ?? '', request.operator);
+      if (agreement !== null) return act(reply, agreement, (fieldOf(request.body, 'reason') ?? '').trim());
+      const problem =
+        'This was agreed to before, or was shown more than a quarter of an hour ago. Nothing was done now.';
+      const values = { problem, detail: '', next: null, back: SECTION };
+      return page(reply.code(409), 'operator-done', 'Not done', values);
+    });
+    inner.get<{ Params: { id: string } }>(`${SECTION}/backfill/:id`, async (request, reply) => {
+      const { id } = request.params;
+      const shown = /^[0-9a-f-]{36}$/.test(id) ? await work.backfill(id).catch(() => null) : null;
+      if (shown === null) return reply.callNotFound();
+      if (!shown.isOver) reply.header('refresh', '3');
+      return page(reply, 'operator-backfill', 'Backfill', { id, ...shown });
+    });
+    inner.get(`${SECTION}/audit`, async (_request, reply) => {
+      const [entries, verdict] = await Promise.all([audit.newest(NEWEST), verifyAudit(auditFolder)]);
+      return page(reply, 'operator-audit', 'Audit log', { entries, verdict });
+    });
+  });
+}
+
+function fieldOf(body: unknown, name: string): string | null {
+  return body instanceof URLSearchParams ? body.get(name) : null;
+}
+
+/** What a link asks for. */
+function wishOf(query: Query): Wish | null {
+  const action = one(query, 'action');
+  const target = one(query, 'target') ?? '';
+  switch (action) {
+    case 'retry':
+      return target === '' ? null : { action, invoiceId: target };
+    case 'requeue':
+    case 'discard':
+      return target === '' ? null : { action, quarantineId: target };
+    case 'publish':
+    case 'pause':
+    case 'resume':
+      return { action };
+    default:
+      return null;
+  }
+}

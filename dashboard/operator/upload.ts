@@ -1,0 +1,64 @@
+/** Takes one file out of a form as it comes, into a file of its own (0600), and never more than may be. */
+
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Busboy } from '@fastify/busboy';
+import { BillsyncError, EXIT } from '../../contract/errors.js';
+import { makeFolder } from '../../ops/durable-files.js';
+
+/** The form held no file, or one that is too large. */
+export class UploadError extends BillsyncError {
+  readonly code = 'upload';
+  override readonly exitCode = EXIT.usage;
+}
+
+/** An invoice of two million rows has 260 MB. */
+const MOST_BYTES = 1024 ** 3;
+
+export interface Uploaded {
+  readonly path: string;
+  /** As the browser calls it; a word to be shown, never a path. */
+  readonly name: string;
+}
+
+/** @throws UploadError; nothing is left behind then */
+export async function receiveUpload(
+  body: Readable,
+  contentType: string,
+  { folder, mostBytes = MOST_BYTES }: { readonly folder: string; readonly mostBytes?: number },
+): Promise<Uploaded> {
+  await makeFolder(folder);
+  const path = join(folder, `${randomUUID()}.csv`);
+  let name: string | null = null;
+  let writing: Promise<void> = Promise.resolve();
+  let isCut = false;
+  try {
+    const form = new Busboy({
+      headers: { 'content-type': contentType },
+      limits: { files: 1, fields: 4, fileSize: mostBytes, parts: 8, headerPairs: 20 },
+    });
+    form.on('file', (_field, file, filename) => {
+      name = filename ?? '';
+      file.once('limit', () => {
+        isCut = true;
+      });
+      writing = pipeline(file, createWriteStream(path, { mode: 0o600, flags: 'wx' }));
+      writing.catch(() => undefined);
+    });
+    await pipeline(body, form);
+    await writing;
+  } catch (error) {
+    await rm(path, { force: true });
+    throw new UploadError('The form could not be read', { cause: error, hint: 'choose the file once more' });
+  }
+  if (isCut || name === null || name === '') {
+    await rm(path, { force: true });
+    const what = isCut ? `The file has more than ${mostBytes} bytes` : 'No file was chosen';
+    throw new UploadError(what, { hint: isCut ? 'use `billsync import` for it' : 'choose one' });
+  }
+  return { path, name };
+}

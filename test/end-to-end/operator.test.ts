@@ -1,0 +1,139 @@
+/** An operator acts in a browser on the product as it runs: each thing there is to do, with what it says and what came of it. */
+
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import axe from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { csvOf } from '../support/foreign-service/foreign-rows.js';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
+import { askACopy } from '../support/invariants/ask-a-copy.js';
+import { createProduct, type Product } from '../support/processes/product.js';
+import { launchChromium } from '../support/tools/chromium.js';
+import { deliver, eventually } from '../webhook/a-delivery.js';
+
+let service: ForeignService;
+let product: Product;
+let browser: Browser;
+let page: Page;
+let dashboard: string;
+
+beforeAll(async () => {
+  service = await startForeignService();
+  const settings = { BILLSYNC_OPERATOR_BASIC_AUTH: 'ann:ann-may-act' };
+  product = await createProduct({ service, settings });
+  [browser] = await Promise.all([launchChromium(), product.start('up')]);
+  dashboard = (product.address('up', 'dashboard') ?? '').replace(/\/$/, '');
+  const context = await browser.newContext({
+    httpCredentials: { username: 'ann', password: 'ann-may-act' },
+  });
+  page = await context.newPage();
+}, 180_000);
+afterAll(async () => {
+  await browser?.close();
+  await product?.close();
+  await service?.close();
+});
+
+/** Presses the button and reads what came of it; every page on the way can be used by all. */
+async function press(label: string): Promise<string> {
+  await page.getByRole('button', { name: label, exact: true }).click();
+  return read();
+}
+
+async function read(): Promise<string> {
+  await page.evaluate(axe.source);
+  const found = await page.evaluate(
+    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+      violations.map(({ id, nodes }) => [id, ...nodes.slice(0, 3).map((node) => node.html)]))`,
+  );
+  expect(found, page.url()).toEqual([]);
+  return text();
+}
+
+/** Nothing while the page looks again. */
+function text(): Promise<string> {
+  return page
+    .locator('main')
+    .innerText()
+    .catch(() => '');
+}
+
+async function go(path: string): Promise<string> {
+  await page.goto(dashboard + path);
+  return read();
+}
+
+const loaded = async (invoiceId: string): Promise<boolean> => {
+  const path = join(product.dataDir, 'reports.duckdb');
+  const rows = await askACopy(path, (ask) => ask('select invoice_id::varchar as id from shipments')).catch(
+    () => [],
+  );
+  return rows.some(({ id }) => id === invoiceId);
+};
+
+test('an operator fetches, publishes, imports, pauses, tries again, requeues and discards, and all of it is on record', async () => {
+  // Nobody registered us: the service tells nothing of them.
+  const [missed, exported] = [
+    await service.createInvoice({ rows: 3 }),
+    await service.createInvoice({ rows: 2 }),
+  ];
+  await service.finalize(missed.invoiceId);
+  await service.finalize(exported.invoiceId);
+
+  expect(await go('/operator')).toContain('Publish now');
+  await page.getByLabel(/^Ids, or numbers/).fill(`${missed.invoiceId}\n`);
+  expect(await press('Look them up')).toContain('The service is asked for 1 invoice');
+  expect(await press('Fetch')).toMatch(/Backfill [0-9a-f-]{36} fetches 1 invoice\./);
+  await page.getByRole('link', { name: 'How it goes on' }).click();
+  await eventually(async () => (await text()).includes('1 of 1 done'), 60_000);
+  // It looks again by itself until then.
+  await go(new URL(page.url()).pathname);
+  await eventually(() => loaded(missed.invoiceId), 60_000);
+
+  await go('/operator/agree?action=publish');
+  expect(await press('Publish')).toMatch(/Publication \d+: \d+ invoices?, 3 shipments\./);
+
+  const path = join(product.logFolder, 'exported by hand.csv');
+  await writeFile(path, csvOf(exported.rows));
+  await go('/operator');
+  await page.getByLabel(/^Invoice CSV/).setInputFiles(path);
+  expect(await press('Check it')).toMatch(
+    new RegExp(`exported by hand\\.csv holds 2 shipments of invoice ${exported.invoiceId}`),
+  );
+  expect(await press('Import')).toContain('exported by hand.csv: loaded, 2 shipments');
+  await eventually(() => loaded(exported.invoiceId), 60_000);
+
+  await go('/operator');
+  await page.getByRole('link', { name: 'Pause it' }).click();
+  await page.getByLabel('Why').fill('month end');
+  expect(await press('Pause')).toContain('The schedule is paused.');
+  expect(await go('/operator')).toContain('paused: month end');
+  await page.getByRole('link', { name: 'Let it go on' }).click();
+  expect(await press('Go on')).toContain('The schedule goes on.');
+
+  await go(`/invoices/${missed.invoiceId}`);
+  await page.getByRole('link', { name: 'Try it again' }).click();
+  expect(await press('Try again')).toContain('It is tried again');
+
+  expect((await deliver(product.webhookUrl, '{')).statusCode).toBe(400);
+  await go('/quarantine');
+  await page.locator('main a[href^="/quarantine/d-"]').first().click();
+  await page.getByRole('link', { name: 'Take it up again' }).click();
+  expect(await press('Take up')).toContain('are still refused');
+  await page.goto(`${dashboard}/quarantine`);
+  await page.locator('main a[href^="/quarantine/d-"]').first().click();
+  await page.getByRole('link', { name: 'Discard it' }).click();
+  await page.getByLabel('Why').fill('rubbish');
+  expect(await press('Discard')).toContain('is forgotten.');
+
+  const log = await go('/operator/audit');
+  for (const what of [
+    ...['backfill', 'snapshot', 'import', 'schedule pause', 'schedule resume', 'invoices retry'],
+    ...['quarantine requeue', 'quarantine discard', 'month end', 'rubbish'],
+  ]) {
+    expect(log).toContain(what);
+  }
+  const { code, out } = await product.command('audit', 'verify', '--json');
+  expect([code, JSON.parse(out)]).toMatchObject([0, { entries: 16, problems: [] }]);
+}, 300_000);

@@ -1,0 +1,286 @@
+/** Acting from the dashboard: by nobody without a password of its own, from no other site, never twice, never unseen. */
+
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openFolderArchive } from '../../archive/folder-archive.js';
+import { createOperatorWork } from '../../cli/operator/operator-work.js';
+import type { Quarantine } from '../../contract/quarantine.js';
+import { createAgreements } from '../../dashboard/operator/agreements.js';
+import { receiveUpload, UploadError } from '../../dashboard/operator/upload.js';
+import type { RunningDashboard } from '../../dashboard/server.js';
+import { openQuarantine } from '../../inbox/quarantine-folder.js';
+import { openAuditLog, verifyAudit } from '../../ops/audit-log.js';
+import { dashboardOver } from '../dashboard/support.js';
+import { attack } from '../support/hostile/attack.js';
+import { testSettings } from '../webhook/a-delivery.js';
+
+const dataDir = mkdtempSync(join(tmpdir(), 'billsync-operator-'));
+const auditFolder = join(dataDir, 'audit');
+const uploadFolder = join(dataDir, 'uploads');
+const settings = testSettings(dataDir);
+const audit = openAuditLog(auditFolder);
+const operators = [
+  { user: 'ann', password: 'ann-may-act' },
+  { user: 'bob', password: 'bob-may-act' },
+];
+const basicAuth = { user: 'reader', password: 'may-look' };
+let quarantine: Quarantine;
+let locked: RunningDashboard;
+let open: RunningDashboard;
+let without: RunningDashboard;
+
+beforeAll(async () => {
+  quarantine = await openQuarantine(join(dataDir, 'quarantine'));
+  const operator = { work: createOperatorWork(settings, quarantine), audit, auditFolder, uploadFolder };
+  const over = (admin: object) =>
+    dashboardOver(join(dataDir, 'reports.duckdb'), { admin, operator, quarantine, warmUpEveryMs: null });
+  [locked, open, without] = await Promise.all([
+    over({ operators, basicAuth }),
+    over({ operators }),
+    over({ basicAuth }),
+  ]);
+});
+afterAll(async () => {
+  await Promise.all([locked, open, without].map((each) => each.close()));
+  rmSync(dataDir, { recursive: true });
+});
+
+let refusals = 0;
+async function aRefusal(): Promise<string> {
+  refusals += 1;
+  return quarantine.put(
+    {
+      ...{ kind: 'delivery', at: '2026-03-01T00:00:00Z', code: 'not-json', reason: '<b>No</b> JSON.' },
+      ...{ invoiceId: null, eventId: null, sha256: null, findings: [], findingCount: 0 },
+    },
+    Buffer.from(`{ ${refusals}`),
+  );
+}
+
+const as = (user: string, password: string): Record<string, string> => ({
+  authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+});
+const ANN = as('ann', 'ann-may-act');
+const BOB = as('bob', 'bob-may-act');
+
+async function wordFor(id: string, headers = ANN): Promise<string> {
+  const page = await (
+    await fetch(`${locked.url}/operator/agree?action=discard&target=${id}`, { headers })
+  ).text();
+  return /name="word" value="([0-9a-f]{48})"/.exec(page)?.[1] ?? '';
+}
+
+function send(fields: Record<string, string>, headers: Record<string, string> = ANN): Promise<Response> {
+  return fetch(`${locked.url}/operator/act`, {
+    method: 'POST',
+    headers,
+    body: new URLSearchParams(fields),
+    redirect: 'manual',
+  });
+}
+
+const isThere = async (id: string): Promise<boolean> => (await quarantine.show(id)) !== null;
+
+test('a refused delivery is discarded by its operator, after seeing what it does, and that stays on record', async () => {
+  const id = await aRefusal();
+  const page = await (await fetch(`${locked.url}/quarantine/${id}`, { headers: ANN })).text();
+  expect(page).toContain(`href="/operator/agree?action=discard&amp;target=${id}"`);
+  const asked = await fetch(`${locked.url}/operator/agree?action=discard&target=${id}`, { headers: ANN });
+  expect(asked.headers.get('referrer-policy')).toBe('same-origin');
+  const shown = await asked.text();
+  expect(shown).toContain('&lt;b&gt;No&lt;/b&gt; JSON.');
+  expect(shown).toContain('This cannot be undone.');
+  expect(await isThere(id)).toBe(true);
+  const answer = await send({ word: await wordFor(id), reason: 'a test of ours' });
+  expect(await answer.text()).toContain(`${id} is forgotten.`);
+  expect(await isThere(id)).toBe(false);
+  const [after, before] = await audit.newest(2);
+  const what = {
+    by: 'ann',
+    via: 'dashboard',
+    action: 'quarantine discard',
+    target: [id],
+    reason: 'a test of ours',
+  };
+  expect(before).toMatchObject({ ...what, outcome: 'begun' });
+  expect(after).toMatchObject({ ...what, outcome: 'done', began: before?.number });
+  const log = await (await fetch(`${locked.url}/operator/audit`, { headers: BOB })).text();
+  expect(log).toContain('a test of ours');
+  expect(log).toContain((await verifyAudit(auditFolder)).head);
+  const archive = await openFolderArchive(join(dataDir, 'archive'));
+  const notes: string[] = [];
+  for await (const fact of archive.facts()) if (fact.kind === 'discard') notes.push(fact.note);
+  await archive.close();
+  expect(notes).toEqual(['a test of ours']);
+});
+
+describe('nothing is done', () => {
+  test('without a password of an operator, and no page of it exists where none is set', async () => {
+    const id = await aRefusal();
+    const word = await wordFor(id);
+    const paths = ['/operator', '/operator/audit', `/operator/agree?action=discard&target=${id}`];
+    const strangers = [{}, as('reader', 'may-look'), as('ann', 'may-look'), as('bob', 'ann-may-act')];
+    const statuses: number[] = [];
+    for (const headers of strangers) {
+      for (const path of paths) statuses.push((await fetch(locked.url + path, { headers })).status);
+      statuses.push((await send({ word, reason: 'x' }, headers)).status);
+    }
+    // Where looking needs no password, acting still does.
+    for (const path of paths) statuses.push((await fetch(open.url + path)).status);
+    expect((await fetch(open.url)).status).not.toBe(401);
+    for (const path of paths) {
+      const answer = await fetch(without.url + path, { headers: as('reader', 'may-look') });
+      statuses.push(answer.status === 404 ? 401 : answer.status);
+    }
+    expect(
+      await (await fetch(`${without.url}/quarantine/${id}`, { headers: as('reader', 'may-look') })).text(),
+    ).not.toContain('/operator');
+    const held = statuses.filter((status) => status === 401 || status === 429).length;
+    attack('operator: without a password of its own', { tries: statuses.length, held });
+    expect(await isThere(id)).toBe(true);
+  });
+
+  test('for a form of another site, or one that was not shown, was used, or was shown to somebody else', async () => {
+    const id = await aRefusal();
+    const { host } = new URL(locked.url);
+    const elsewhere: readonly Record<string, string>[] = [
+      { origin: 'https://elsewhere.example' },
+      { origin: 'null' },
+      { origin: `http://${host}.elsewhere.example` },
+      { origin: `http://localhost:1` },
+      { origin: `http://${host}`, 'sec-fetch-site': 'cross-site' },
+      { origin: `http://${host}`, 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'none' },
+    ];
+    const statuses: number[] = [];
+    for (const headers of elsewhere) {
+      statuses.push((await send({ word: await wordFor(id), reason: 'x' }, { ...ANN, ...headers })).status);
+    }
+    const used = await wordFor(await aRefusal());
+    await send({ word: used, reason: 'x' });
+    const words = [
+      '',
+      'x',
+      '0'.repeat(48),
+      used,
+      await wordFor(id, BOB),
+      '__proto__',
+      `${await wordFor(id)} `,
+    ];
+    for (const word of words)
+      statuses.push((await send({ word, reason: 'x', target: id, action: 'discard' })).status);
+    const [, word = ''] = [await wordFor(id), await wordFor(id)];
+    // By the methods and types that a form of another site may use, or a link.
+    for (const [method, type, body] of [
+      ['POST', 'text/plain', `word=${word}`],
+      ['POST', 'application/json', JSON.stringify({ word })],
+      ['PUT', 'application/x-www-form-urlencoded', `word=${word}`],
+      ['GET', null, null],
+      ['DELETE', null, null],
+    ] as const) {
+      const address = `${locked.url}/operator/act?word=${word}`;
+      const headers = { ...ANN, ...(type === null ? {} : { 'content-type': type }) };
+      statuses.push((await fetch(address, { method, headers, body })).status);
+    }
+    const held = statuses.filter((status) => status >= 400 && status < 500).length;
+    attack('operator: forged, used and borrowed forms', { tries: statuses.length, held });
+    expect(await isThere(id)).toBe(true);
+  });
+
+  test('twice, however often the button is pressed at once', async () => {
+    const word = await wordFor(await aRefusal());
+    const answers = await Promise.all(Array.from({ length: 10 }, () => send({ word, reason: 'x' })));
+    const done = answers.filter(({ status }) => status === 200).length;
+    attack('operator: one form sent ten times', { tries: 10, held: done === 1 ? 10 : 10 - done });
+  });
+
+  test('for a target that is a path, a query or gone', async () => {
+    const targets = [
+      '../../keys/payload',
+      'd-0123456789abcdef',
+      '%00',
+      "' or 1=1 --",
+      'd-0123456789abcde/',
+      '<script>',
+    ];
+    let held = 0;
+    for (const target of targets) {
+      const address = `${locked.url}/operator/agree?action=discard&target=${encodeURIComponent(target)}`;
+      const answer = await fetch(address, { headers: ANN });
+      const page = await answer.text();
+      if (answer.status === 409 && !page.includes('<script') && !page.includes('name="word"')) held += 1;
+    }
+    attack('operator: targets that are none', { tries: targets.length, held });
+  });
+});
+
+test('what was agreed to is forgotten after a quarter of an hour, and not more than 200 wait', async () => {
+  let nowMs = 0;
+  const agreements = createAgreements(() => nowMs);
+  const described = {
+    ...{ title: '', consequences: [], label: '', reasonLabel: null, command: '', target: [], back: '/' },
+  };
+  const offer = () => agreements.offer({ by: 'ann', wish: { action: 'publish' }, described });
+  const first = offer();
+  nowMs = 15 * 60_000;
+  expect(agreements.take(first, 'ann')).toBeNull();
+  const words = Array.from({ length: 250 }, offer);
+  const open = words.filter((word) => agreements.take(word, 'ann') !== null);
+  expect(open).toEqual(words.slice(-200));
+});
+
+describe('an upload', () => {
+  const form = (parts: string): [string, Buffer] => ['multipart/form-data; boundary=b', Buffer.from(parts)];
+  const file = (name: string, text: string): string =>
+    `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\nContent-Type: text/csv\r\n\r\n${text}\r\n`;
+
+  async function upload([type, body]: [string, Buffer]) {
+    const { Readable } = await import('node:stream');
+    return receiveUpload(Readable.from([body]), type, { folder: uploadFolder, mostBytes: 1_000 });
+  }
+
+  test('lies under a name of ours, whatever it is called, and nothing else is left behind', async () => {
+    const names = [
+      '../../keys/x.csv',
+      '/etc/cron.d/x',
+      'a%00b',
+      '..\\x',
+      'CON',
+      '\u202egnp.csv',
+      'x'.repeat(900),
+    ];
+    let held = 0;
+    for (const name of names) {
+      const { path } = await upload(form(`${file(name, 'a,b')}--b--\r\n`));
+      if (/^[0-9a-f-]{36}\.csv$/.test(path.slice(uploadFolder.length + 1))) held += 1;
+      rmSync(path);
+    }
+    const refused: [string, Buffer][] = [
+      form('--b--\r\n'),
+      form(''),
+      form(file('a.csv', 'x'.repeat(5_000))),
+      form(`${file('a.csv', 'x'.repeat(5_000))}--b--\r\n`),
+      form('--b\r\nContent-Disposition: form-data; name="word"\r\n\r\nx\r\n--b--\r\n'),
+      form('no form at all'),
+      ['multipart/form-data', Buffer.from('x')],
+      ['multipart/form-data; boundary=', Buffer.from('x')],
+      form(`--b\r\n${'X: y\r\n'.repeat(5_000)}\r\n--b--\r\n`),
+    ];
+    for (const each of refused) {
+      const error = await upload(each).catch((reason: unknown) => reason);
+      if (error instanceof UploadError) held += 1;
+    }
+    expect(readdirSync(uploadFolder)).toEqual([]);
+    attack('operator: uploads', { tries: names.length + refused.length, held });
+  });
+
+  test('of any size is read to its end, and is gone where the worker cannot be asked about it', async () => {
+    const body = new FormData();
+    body.append('file', new Blob([Buffer.alloc(3 << 20, 'a,b\r\n')]), 'large.csv');
+    const answer = await fetch(`${locked.url}/operator/import`, { method: 'POST', headers: ANN, body });
+    expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining('Temporal')]);
+    expect(readdirSync(uploadFolder)).toEqual([]);
+  });
+});
