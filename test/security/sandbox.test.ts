@@ -77,6 +77,50 @@ describe('the admin API and the page', () => {
   });
 });
 
+test('forms and scripts of other sites work neither the admin API nor the page', async () => {
+  const { host, port } = new URL(sandbox.adminUrl);
+  const origins = [
+    'https://elsewhere.example',
+    'null',
+    `http://${host}`,
+    `https://127.0.0.1:${Number(port) + 1}`,
+    `https://${host}.elsewhere.example`,
+    `https://localhost:${port}`,
+  ];
+  const statuses: number[] = [];
+  for (const origin of origins) {
+    for (const url of [`${sandbox.adminUrl}/trigger`, `${sandbox.pageUrl.replace(/\/$/, '')}/invoices`]) {
+      const body = { eventType: 'invoice_created' };
+      for (const type of ['text/plain', 'application/json', 'application/x-www-form-urlencoded']) {
+        const headers = { origin, 'content-type': type };
+        statuses.push((await ask(url, { method: 'POST', headers, body })).status);
+      }
+    }
+  }
+  const held = statuses.filter((status) => status >= 400 && status < 500).length;
+  attack('sandbox: forms of other sites', { tries: statuses.length, held });
+});
+
+test('storage gives no file by a path, a name or a signature that is not its own', async () => {
+  const names = [
+    '../sandbox.json',
+    '..%2f..%2fcredentials',
+    '%2e%2e/%2e%2e/etc/passwd',
+    'x.csv',
+    'x.csv?X-Amz-Signature=',
+    'x.csv?X-Amz-Signature=0&X-Amz-Expires=999999999999&X-Amz-Date=99990101T000000Z',
+    'x.csv%00.json',
+    'a'.repeat(5_000),
+  ];
+  let held = 0;
+  for (const name of names) {
+    const { status, text } = await ask(`${sandbox.storageUrl}/exports-test/${name}`);
+    const isQuiet = !text.includes(sandbox.clientSecret) && !text.includes('root:');
+    if (status >= 400 && status < 500 && isQuiet) held += 1;
+  }
+  attack('sandbox: files by other paths and signatures', { tries: names.length, held });
+});
+
 test('credentials differ from one folder to the next, unless a seed is named', async () => {
   const other = await startSandbox();
   const named = await Promise.all([startSandbox({ seed: 7 }), startSandbox({ seed: 7 })]);
