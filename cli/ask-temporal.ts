@@ -7,7 +7,6 @@ import { createLogger } from '../ops/log.js';
 import type { ReportRow } from '../reports/report-result.js';
 import type { InvoiceAddress } from '../temporal/invoice-client.js';
 import type { ReplayOptions } from '../webhook/replay-events.js';
-import { CliError, EXIT } from './errors.js';
 
 /** @throws TemporalUnreachableError (exit 5) */
 export async function withTemporal<T>(settings: Settings, work: (client: Client) => Promise<T>): Promise<T> {
@@ -35,14 +34,14 @@ export async function retryOne(settings: Settings, address: InvoiceAddress): Pro
   await withTemporal(settings, (client) => retryInvoice(client, settings, address));
 }
 
-/** Who the invoice belongs to, as the ledger knows it. @throws CliError (exit 2) */
-export function addressOf(settings: Settings, invoice: ReportRow): InvoiceAddress {
-  const partnerId = invoice.partner_id ?? settings.partnerId;
-  if (typeof partnerId === 'string') return { partnerId, invoiceId: String(invoice.invoice_id) };
-  throw new CliError(EXIT.usage, 'no event told whose invoice this is', {
-    subject: String(invoice.invoice_id),
-    hint: 'set BILLSYNC_PARTNER_ID',
-  });
+/**
+ * Who the invoice belongs to: as an event told, else as the account of whoever asks, since one that was fetched by its id
+ * came without an event. @throws CliError (exit 2), or what keeps the service from telling
+ */
+export async function addressOf(settings: Settings, invoice: ReportRow): Promise<InvoiceAddress> {
+  const { learnPartnerId } = await import('./partner-id.js');
+  const partnerId = invoice.partner_id ?? (await learnPartnerId(settings));
+  return { partnerId: String(partnerId), invoiceId: String(invoice.invoice_id) };
 }
 
 export interface ReplayRequest extends Omit<ReplayOptions, 'archive' | 'send'> {

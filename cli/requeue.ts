@@ -60,6 +60,6 @@ async function requeueFile(file: {
     return `${id}: belongs to no invoice; import a mended file instead.`;
   const published = await openPublished(settings);
   const invoice = await findInvoice(published, invoiceId).finally(() => published.close());
-  await retryOne(settings, addressOf(settings, invoice));
+  await retryOne(settings, await addressOf(settings, invoice));
   return `${id}: invoice ${String(invoice.invoice_number)} is tried again with a new file.`;
 }

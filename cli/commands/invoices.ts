@@ -137,7 +137,7 @@ function retryCommand(): Command {
       const { addressOf, retryOne } = await import('../ask-temporal.js');
       const what = `invoice ${invoiceName(invoice)} (${String(invoice.state)})`;
       if (flags.dryRun === true) return output.note(`Would try ${what} again.`);
-      await retryOne(settings, addressOf(settings, invoice));
+      await retryOne(settings, await addressOf(settings, invoice));
       output.note(
         `Trying ${what} again. \`billsync invoices show ${String(invoice.invoice_id)}\` tells how it went.`,
       );
