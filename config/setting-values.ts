@@ -74,6 +74,7 @@ export function readClientId(text: string): string {
 /** Temporal keeps time in 64 bits and JavaScript in less: a workflow told to wait for ever would fail at every task. */
 const LONGEST_DAYS = 3_650;
 
+/** `90s`, `1h`: the text itself, once it is known to be a duration. @throws Error it is none */
 export function readDuration(text: string): string {
   const trimmed = text.trim();
   try {
