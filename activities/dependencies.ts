@@ -8,14 +8,17 @@ import type { InvoiceEvent } from '../contract/invoice-event.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import type { Alerts } from '../ops/alerts.js';
 import type { Metrics } from '../ops/metrics.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
+import type { LoadRequest, Warehouse } from '../warehouse/warehouse.js';
 import type { Gap } from './find-gaps.js';
+import type { LoadInvoiceResult } from './load-invoice.js';
 
 /** The worker of the `billing` queue; any number of them run side by side. */
 export interface BillingDependencies {
   readonly service: BillingService;
   readonly alerts: Alerts;
   readonly log: Logger;
+  /** The activity of that name; missing where no warehouse is at hand. */
+  readonly loadInvoice?: (request: LoadRequest) => Promise<LoadInvoiceResult>;
 }
 
 /** The worker of the `warehouse` queue: the one process that holds the writer. */

@@ -1,6 +1,6 @@
-/** Downloads an announced CSV into the archive and proves it by size and SHA-256 (spec 6, rule 8). */
+/** Downloads an announced CSV into the archive and proves it by size and SHA-256 (spec 6, rule 8); a small one is loaded at once. */
 
-import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
 import {
   HashMismatchError,
   HostNotAllowedError,
@@ -8,15 +8,20 @@ import {
   SizeMismatchError,
   UrlRefusedError,
 } from '../billing/errors.js';
+import type { ArchivedFile } from '../contract/csv-file.js';
 import type { ExportLocation } from '../contract/invoice-event.js';
+import type { LoadRequest } from '../warehouse/warehouse.js';
 import type { BillingDependencies } from './dependencies.js';
 import { translated } from './failures.js';
+import type { LoadInvoiceResult } from './load-invoice.js';
 import { alertingNoRoom } from './room-alert.js';
 
 export interface DownloadCsvRequest {
   readonly invoiceId: string;
   readonly location: ExportLocation;
   readonly source: 'event' | 'regenerate';
+  /** Load it at once where the warehouse is at hand and the file is small; missing: only bring it. */
+  readonly load?: Pick<LoadRequest, 'eventId'>;
 }
 
 export type DownloadCsvResult =
@@ -26,6 +31,8 @@ export type DownloadCsvResult =
       readonly sizeBytes: number;
       /** The announced hash, or, where that was the hash of an encoded file, the one of the file itself. */
       readonly announcedSha256?: string;
+      /** What came of loading it; missing: that is still to be done, and fails or not by itself. */
+      readonly loaded?: LoadInvoiceResult;
     }
   /** Storage said 400, 401, 403 or 404: this URL is of no more use. */
   | { readonly outcome: 'url-refused'; readonly message: string }
@@ -36,14 +43,20 @@ export type DownloadCsvResult =
   /** The bytes are not the announced ones; the message names both hashes or sizes. */
   | { readonly outcome: 'mismatch'; readonly message: string };
 
-export function downloadCsv({ service, alerts }: BillingDependencies) {
+/** About seven thousand shipments. */
+const AT_ONCE_BYTES = 1024 * 1024;
+
+export function downloadCsv({ service, alerts, log, loadInvoice }: BillingDependencies) {
   return (request: DownloadCsvRequest): Promise<DownloadCsvResult> =>
     translated(async () => {
       try {
         const options = { signal: cancellationSignal(), onProgress: heartbeat };
         const download = () => service.downloadCsv(request, options);
-        const { sha256, sizeBytes } = await alertingNoRoom(alerts, download);
-        return { outcome: 'fetched', sha256, sizeBytes, announcedSha256: sha256 };
+        const file = await alertingNoRoom(alerts, download);
+        const { sha256, sizeBytes } = file;
+        const loaded = await loadAtOnce(request, file);
+        const fetched = { outcome: 'fetched', sha256, sizeBytes, announcedSha256: sha256 } as const;
+        return loaded === null ? fetched : { ...fetched, loaded };
       } catch (error) {
         if (error instanceof HashMismatchError || error instanceof SizeMismatchError) {
           return { outcome: 'mismatch', message: error.message };
@@ -58,4 +71,24 @@ export function downloadCsv({ service, alerts }: BillingDependencies) {
         throw error;
       }
     });
+
+  /** A large file would keep others from being brought, and what fails has its own patience: both are a load by itself. */
+  async function loadAtOnce(
+    { invoiceId, location, source, load }: DownloadCsvRequest,
+    file: ArchivedFile,
+  ): Promise<LoadInvoiceResult | null> {
+    if (load === undefined || loadInvoice === undefined || file.sizeBytes > AT_ONCE_BYTES) return null;
+    const { sha256 } = file;
+    const announced = location.fileHashSha256;
+    try {
+      return await loadInvoice({
+        ...{ invoiceId, sha256, source, announcedSha256: sha256, eventId: load.eventId },
+        ...(announced === sha256 ? {} : { encodedSha256: announced }),
+        workflowRunId: activityInfo().workflowExecution?.runId ?? null,
+      });
+    } catch (error) {
+      log.debug({ invoiceId, sha256, err: error }, 'a file that was brought is loaded by itself');
+      return null;
+    }
+  }
 }

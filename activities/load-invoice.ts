@@ -38,6 +38,8 @@ export function loadInvoice({
     translated(async () => {
       const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
       try {
+        // What was heard of the invoice by now is in the ledger first: its header is what a file without a hash is proved by.
+        await warehouse.ingestArchive();
         const outcome = await counted(() => alertingNoRoom(alerts, () => warehouse.load(request)));
         if (outcome.outcome === 'rejected') {
           const { sizeBytes = 0 } = (await archive.file(request.sha256)) ?? {};

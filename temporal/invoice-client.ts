@@ -119,7 +119,7 @@ export function invoicePace(route: InvoiceRoute): Partial<Pace> | undefined {
 function startOptions(route: InvoiceRoute, address: InvoiceAddress, tenantId: string | null) {
   const { environment } = route;
   const pace = invoicePace(route);
-  const input: InvoiceInput = { environment, ...address, ...(pace ? { pace } : {}) };
+  const input: InvoiceInput = { environment, ...address, isShort: true, ...(pace ? { pace } : {}) };
   return {
     workflowId: invoiceWorkflowId({ environment, ...address }),
     taskQueue: (route.queues ?? taskQueues(environment)).billing,

@@ -19,7 +19,8 @@ import { workflowBundle } from './workflow-bundle.js';
 export interface PollOptions {
   readonly settings: Settings;
   readonly queues: QueueNames;
-  readonly billing: BillingActivities;
+  /** With what workflows call in their own process. */
+  readonly billing: BillingActivities & Pick<WarehouseActivities, 'recordEvent'>;
   readonly warehouse: WarehouseActivities;
   readonly log: Logger;
   readonly health: Health;

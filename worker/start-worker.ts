@@ -132,16 +132,18 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     closers.push(() => service.close());
 
     const queues = options.queues ?? taskQueues(settings.environment);
+    const ofWarehouse = createWarehouseActivities({
+      ...{ warehouse, archive, quarantine, service, alerts, metrics, log, settings },
+      readGaps: () => readGaps(publishedPath(settings)),
+      forwardWaiting: options.forwardWaiting ?? nothingWaits,
+      now: () => new Date(),
+    });
+    const { recordEvent, loadInvoice } = ofWarehouse;
     const polling = pollTemporal({
       ...{ settings, log, health, alerts, queues },
-      billing: createBillingActivities({ service, alerts, log }),
+      billing: { ...createBillingActivities({ service, alerts, log, loadInvoice }), recordEvent },
       warehouse: {
-        ...createWarehouseActivities({
-          ...{ warehouse, archive, quarantine, service, alerts, metrics, log, settings },
-          readGaps: () => readGaps(publishedPath(settings)),
-          forwardWaiting: options.forwardWaiting ?? nothingWaits,
-          now: () => new Date(),
-        }),
+        ...ofWarehouse,
         ...createReportActivities({
           alerts,
           writeReport: (scheduled) =>

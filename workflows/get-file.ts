@@ -9,6 +9,7 @@
 
 import { patched } from '@temporalio/workflow';
 import type { DownloadCsvRequest } from '../activities/download-csv.js';
+import type { LoadInvoiceResult } from '../activities/load-invoice.js';
 import type { FileTag } from '../billing/billing-service.js';
 import type { ExportLocation } from '../contract/invoice-event.js';
 import type { FileSource } from '../contract/names.js';
@@ -27,6 +28,8 @@ export interface ArrivedFile {
   readonly tag: FileTag | null;
   /** Why the announced bytes were given up for an export, with both hashes; null when they were not. */
   readonly mismatch: string | null;
+  /** What came of loading it where that was done at once; null: it is to be loaded. */
+  readonly loaded: LoadInvoiceResult | null;
 }
 
 /** `later`: back off, then another series. `person`: trying again changes nothing by itself. */
@@ -46,6 +49,8 @@ export interface FileRequest {
   readonly regenerated: ExportLocation | null;
   /** How many series before this one brought nothing. */
   readonly failedSeries: number;
+  /** What to load it with at once; null: it is only brought. */
+  readonly load: DownloadCsvRequest['load'] | null;
 }
 
 /** The way over the storage is at its end, as the specification foresees it: the next is export-csv. */
@@ -107,7 +112,7 @@ async function outcomeOf<T>(way: Promise<T>): Promise<T | MissingFile> {
 
 async function fromStorage(
   activities: InvoiceActivities,
-  { invoiceId, announced, regenerated }: FileRequest,
+  { invoiceId, announced, regenerated, load }: FileRequest,
 ): Promise<ArrivedFile | MissingFile | WayEnded> {
   let url = regenerated ?? liveUrl(announced);
   let source: 'event' | 'regenerate' = regenerated === null ? 'event' : 'regenerate';
@@ -123,13 +128,14 @@ async function fromStorage(
       source = 'regenerate';
     }
     const download = mismatchedUrls === 0 ? downloadTwice : downloadOnce;
-    const result = await download(activities, { invoiceId, location: url, source });
+    const at = load ? { load } : {};
+    const result = await download(activities, { invoiceId, location: url, source, ...at });
     switch (result.outcome) {
       case 'fetched': {
-        const { sha256, announcedSha256 = url.fileHashSha256 } = result;
+        const { sha256, announcedSha256 = url.fileHashSha256, loaded = null } = result;
         const encodedSha256 = announcedSha256 === url.fileHashSha256 ? null : url.fileHashSha256;
         const proof = { announcedSha256, encodedSha256, tag: null, mismatch: null };
-        return { outcome: 'arrived', sha256, source, ...proof };
+        return { outcome: 'arrived', sha256, source, ...proof, loaded };
       }
       case 'host-not-allowed':
         // Nothing was asked of storage, so this was no round; only an event's URL can be judged so.
@@ -204,6 +210,7 @@ async function exported(
       source: 'export',
       ...{ announcedSha256: null, encodedSha256: null, tag },
       mismatch,
+      loaded: null,
     };
   }
   if (mismatch !== null) {

@@ -32,7 +32,7 @@ import { InvoiceMailbox } from './invoice-mailbox.js';
 import type { Announcement, Attention, Knowledge } from './lifecycle.js';
 import * as lifecycle from './lifecycle.js';
 import type { InvoiceInput, InvoiceResult, InvoiceStatus } from './messages.js';
-import { type InvoiceActivities, invoiceActivities } from './options.js';
+import { type CalledActivities, invoiceActivities } from './options.js';
 import { DEFAULT_PACE, inMilliseconds, nthBackoff, type Pace } from './pace.js';
 import { environmentKey, invoiceStateKey } from './search-attribute-keys.js';
 
@@ -44,7 +44,7 @@ export async function invoice(input: InvoiceInput): Promise<InvoiceResult> {
 class InvoiceRun {
   private readonly input: InvoiceInput;
   private readonly pace: Pace;
-  private readonly activities: InvoiceActivities;
+  private readonly activities: CalledActivities;
   private readonly mailbox: InvoiceMailbox;
   private knowledge: Knowledge;
   /** How often the service was asked because the finalized event is overdue. */
@@ -65,7 +65,7 @@ class InvoiceRun {
   private denials: number;
   /** An earlier run, or the endpoint, left it to a person; what is settled by now no longer needs one. */
   private wasParked = false;
-  private shownState: InvoiceState | null = null;
+  private shownState: InvoiceState | null;
   private lastFailure: InvoiceStatus['lastFailure'] = null;
   private doing = 'starting';
 
@@ -82,6 +82,8 @@ class InvoiceRun {
     this.refusedSha256 = input.carried?.refusedSha256 ?? null;
     this.refusedTag = input.carried?.refusedTag ?? null;
     this.repairAsks = input.carried?.repairAsks ?? 0;
+    // A start says so itself.
+    this.shownState = this.isShort && input.carried === undefined ? 'draft' : null;
     this.mailbox = new InvoiceMailbox(input, () => this.status());
     this.activities = invoiceActivities(this.pace);
   }
@@ -91,8 +93,9 @@ class InvoiceRun {
     for (;;) {
       await this.drain();
       if (workflowInfo().continueAsNewSuggested && !this.mailbox.hasNews) return this.continue();
-      this.show();
       const step = lifecycle.nextStep(this.knowledge);
+      // What is over in a moment is not worth telling.
+      if (!this.isShort || step !== 'load' || this.failedSeries > 0) this.show();
       switch (step) {
         case 'void':
           await this.applyVoid();
@@ -133,15 +136,30 @@ class InvoiceRun {
   }
 
   private async take(event: InvoiceEvent): Promise<void> {
-    const ledger = await this.surely('recording an event', () => this.activities.recordEvent({ event }));
     const wasParked = this.knowledge.attention !== null;
-    this.recallFrom(ledger);
+    const isVoid = rankOfEvent(event.eventType) === 'voided';
+    // What earlier runs did has to be asked for once, and of a void whether a person has answered it.
+    const isAsked = !this.isShort || isVoid || this.knowledge.seen.length === 0;
+    const ledger = isAsked ? await this.record(event) : null;
+    // Finalized and not loaded: the event that says so is in the archive, and on its way here with its URL.
+    const isOnItsWay = this.isShort && !isVoid && ledger?.state === 'finalized';
+    if (ledger !== null) this.recallFrom(isOnItsWay ? { ...ledger, state: null } : ledger);
     // Whoever tells again of a void that a person undid says nothing new.
-    const isUndone = rankOfEvent(event.eventType) === 'voided' && ledger.isRestored === true;
-    const take = isUndone ? lifecycle.ignore : lifecycle.hear;
+    const take = isVoid && ledger?.isRestored === true ? lifecycle.ignore : lifecycle.hear;
     this.knowledge = take(this.knowledge, event);
     if (event.export !== null) this.startSeriesAfresh();
     if (wasParked && this.knowledge.attention === null) await this.resume();
+  }
+
+  /** The first of a run costs no task of its own: to record it twice does no harm. */
+  private record(event: InvoiceEvent): Promise<InvoiceLedger> {
+    const isFirst = this.isShort && this.knowledge.seen.length === 0;
+    const record = isFirst ? this.activities.recordFirstEvent : this.activities.recordEvent;
+    return this.surely('recording an event', () => record({ event }));
+  }
+
+  private get isShort(): boolean {
+    return this.input.isShort === true;
   }
 
   private async recall(): Promise<void> {
@@ -305,7 +323,10 @@ class InvoiceRun {
     const location = announcement?.location ?? null;
     const isRefused = location !== null && location.fileHashSha256 === this.refusedSha256;
     const { freshUrl: regenerated, failedSeries } = this;
-    const request = { invoiceId, announced: isRefused ? null : location, regenerated, failedSeries };
+    const request = {
+      ...{ invoiceId, announced: isRefused ? null : location, regenerated, failedSeries },
+      load: this.isShort ? { eventId: announcement?.eventId ?? null } : null,
+    };
     this.freshUrl = null;
     const file = await getFile(this.activities, request);
     if (file.outcome === 'arrived') return this.load(file, announcement);
@@ -323,15 +344,10 @@ class InvoiceRun {
 
   private async load(file: ArrivedFile, announcement: Announcement | null): Promise<void> {
     this.doing = 'loading';
-    const { sha256, source, announcedSha256, encodedSha256, tag, mismatch } = file;
+    const { sha256, tag, mismatch } = file;
     let result: LoadInvoiceResult;
     try {
-      result = await this.activities.loadInvoice({
-        ...{ invoiceId: this.input.invoiceId, sha256, source, announcedSha256 },
-        ...(encodedSha256 === null ? {} : { encodedSha256 }),
-        eventId: announcement?.eventId ?? null,
-        workflowRunId: workflowInfo().runId,
-      });
+      result = file.loaded ?? (await this.loadArrived(file, announcement));
     } catch (error) {
       const failure = failureOf(error);
       this.fail(failure);
@@ -363,6 +379,17 @@ class InvoiceRun {
         await this.park({ code, reason: mismatch === null ? result.reason : `${mismatch} ${result.reason}` });
       }
     }
+  }
+
+  private loadArrived(file: ArrivedFile, announcement: Announcement | null): Promise<LoadInvoiceResult> {
+    if (this.isShort) this.show();
+    const { sha256, source, announcedSha256, encodedSha256 } = file;
+    return this.activities.loadInvoice({
+      ...{ invoiceId: this.input.invoiceId, sha256, source, announcedSha256 },
+      ...(encodedSha256 === null ? {} : { encodedSha256 }),
+      eventId: announcement?.eventId ?? null,
+      workflowRunId: workflowInfo().runId,
+    });
   }
 
   private async park(attention: Attention): Promise<void> {

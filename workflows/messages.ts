@@ -15,6 +15,11 @@ export interface InvoiceInput {
   readonly pace?: Partial<Pace>;
   /** Ask the service at once, as if `lookUpSignal` had been sent: for a start that must not disturb an open run. */
   readonly lookUp?: LookUpRequest;
+  /**
+   * The ledger reads events in the archive by itself, and who brings a small file loads it at once (ADR 33). Missing: the run
+   * was started by an older version, and goes on with an activity for each step.
+   */
+  readonly isShort?: true;
   /** What a continued run hands to the next. */
   readonly carried?: CarriedInvoice;
 }

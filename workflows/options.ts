@@ -3,6 +3,7 @@
 import {
   ActivityCancellationType,
   proxyActivities,
+  proxyLocalActivities,
   type RetryPolicy,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -15,6 +16,11 @@ export type InvoiceActivities = Pick<
   'fetchToken' | 'regenerateUrl' | 'downloadCsv' | 'exportCsv' | 'lookUpInvoice'
 > &
   Pick<WarehouseActivities, 'loadInvoice' | LedgerActivity>;
+
+/** Also by a way of its own: `recordEvent` in the process of the workflow, as part of its task. */
+export type CalledActivities = InvoiceActivities & {
+  readonly recordFirstEvent: InvoiceActivities['recordEvent'];
+};
 
 type LedgerActivity =
   | 'recordEvent'
@@ -37,7 +43,7 @@ export function warehouseQueue(): string {
   return workflowInfo().taskQueue.replace(/-billing$/, '-warehouse');
 }
 
-export function invoiceActivities(pace: Pace): InvoiceActivities {
+export function invoiceActivities(pace: Pace): CalledActivities {
   const patient: RetryPolicy = {
     initialInterval: pace.retryFirst,
     backoffCoefficient: 2,
@@ -77,6 +83,12 @@ export function invoiceActivities(pace: Pace): InvoiceActivities {
     retry: { ...patient, maximumInterval: '1 min' },
   });
 
+  // Wherever workflows run, the warehouse is at hand. To wait here is to keep the task open, so it is a short wait.
+  const atHand = proxyLocalActivities<Pick<WarehouseActivities, 'recordEvent'>>({
+    startToCloseTimeout: '1 min',
+    retry: { ...patient, maximumInterval: '1 min' },
+  });
+
   // A load cannot be half cancelled: its transaction ends first. A load that fails twenty times is no matter of
   // patience, and somebody has to hear of it.
   const load = proxyActivities<WarehouseActivities>({
@@ -95,6 +107,7 @@ export function invoiceActivities(pace: Pace): InvoiceActivities {
     downloadCsv: download.downloadCsv,
     exportCsv: download.exportCsv,
     recordEvent: ledger.recordEvent,
+    recordFirstEvent: atHand.recordEvent,
     recallInvoice: ledger.recallInvoice,
     recordDetails: ledger.recordDetails,
     voidInvoice: ledger.voidInvoice,

@@ -46,20 +46,27 @@ export function interceptors(): WorkflowInterceptors {
     outbound: [
       {
         async scheduleActivity(input, next) {
-          const result = await next(input);
-          if (!isUnencrypted(result)) return result;
-          throw new ActivityFailure(
-            'The answer of an activity was not encrypted.',
-            input.activityType,
-            undefined,
-            'RETRY_POLICY_NOT_SET',
-            undefined,
-            refusal('answer'),
-          );
+          return encrypted(await next(input), input);
+        },
+        async scheduleLocalActivity(input, next) {
+          return encrypted(await next(input), input);
         },
       },
     ],
   };
+}
+
+/** @throws ActivityFailure it came in clear text */
+function encrypted(result: unknown, { activityType }: { readonly activityType: string }): unknown {
+  if (!isUnencrypted(result)) return result;
+  throw new ActivityFailure(
+    'The answer of an activity was not encrypted.',
+    activityType,
+    undefined,
+    'RETRY_POLICY_NOT_SET',
+    undefined,
+    refusal('answer'),
+  );
 }
 
 function refusal(what: string): ApplicationFailure {

@@ -33,7 +33,9 @@ export interface ActivityTask {
   forget(): void;
 }
 
-export type ScheduleActivity = protos.coresdk.workflow_commands.IScheduleActivity;
+export type ScheduleActivity =
+  | protos.coresdk.workflow_commands.IScheduleActivity
+  | protos.coresdk.workflow_commands.IScheduleLocalActivity;
 
 type Outcome = { readonly result: unknown } | { readonly error: unknown };
 
@@ -53,7 +55,9 @@ export function startActivity(
   const waitsForCancellation =
     command.cancellationType ===
     protos.coresdk.workflow_commands.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED;
-  const deadAfterMs = tsToMs(command.heartbeatTimeout ?? command.startToCloseTimeout);
+  const deadAfterMs = tsToMs(
+    ('heartbeatTimeout' in command ? command.heartbeatTimeout : null) ?? command.startToCloseTimeout,
+  );
   const lostKey = {};
   let attempt = 1;
   /** Changes with every attempt and at the end: what an older attempt reports is not heard. */

@@ -85,15 +85,14 @@ export async function openSimulatedProduct(forgets: Fact['kind'] | null = null):
         toRetry: ours(toRetry),
       };
     };
-    return {
-      ...createBillingActivities({ service, alerts, log }),
-      ...createWarehouseActivities({
-        ...{ archive, quarantine, service, alerts, log, settings, now, metrics: createMetrics('worker') },
-        warehouse: lazy(() => warehouse, { invoices, due }),
-        readGaps: async () => [],
-        forwardWaiting: async () => ({ forwarded: 0, waiting: 0, oldestReceivedAt: null }),
-      }),
-    };
+    const ofWarehouse = createWarehouseActivities({
+      ...{ archive, quarantine, service, alerts, log, settings, now, metrics: createMetrics('worker') },
+      warehouse: lazy(() => warehouse, { invoices, due }),
+      readGaps: async () => [],
+      forwardWaiting: async () => ({ forwarded: 0, waiting: 0, oldestReceivedAt: null }),
+    });
+    const { loadInvoice } = ofWarehouse;
+    return { ...createBillingActivities({ service, alerts, log, loadInvoice }), ...ofWarehouse };
   }
 
   return {

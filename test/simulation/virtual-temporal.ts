@@ -119,15 +119,18 @@ export function createVirtualTemporal(options: VirtualTemporalOptions) {
   }
 
   function obey(run: Run, command: Command): void {
-    if (command.scheduleActivity) {
-      const seq = command.scheduleActivity.seq ?? 0;
-      const activity = startActivity(command.scheduleActivity, run.start.workflowId, options, (job) => {
+    // One in the workflow's own process takes as long, fails and is lost alike.
+    const scheduled = command.scheduleActivity ?? command.scheduleLocalActivity;
+    const cancelled = command.requestCancelActivity ?? command.requestCancelLocalActivity;
+    if (scheduled) {
+      const seq = scheduled.seq ?? 0;
+      const activity = startActivity(scheduled, run.start.workflowId, options, (job) => {
         run.activities.delete(seq);
         tell(run, job);
       });
       run.activities.set(seq, activity);
-    } else if (command.requestCancelActivity) {
-      run.activities.get(command.requestCancelActivity.seq ?? 0)?.requestCancel();
+    } else if (cancelled) {
+      run.activities.get(cancelled.seq ?? 0)?.requestCancel();
     } else if (command.startTimer) {
       const seq = command.startTimer.seq ?? 0;
       run.timers.add(seq);

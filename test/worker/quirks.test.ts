@@ -27,7 +27,8 @@ type Quirk = Partial<Record<ForeignRoute, Answer>> & {
 let rig: Rig;
 let worker: RunningWorker;
 beforeAll(async () => {
-  rig = await aRig();
+  // Asked about before its event is heard, an invoice would be brought by a URL that announces otherwise.
+  rig = await aRig({}, { overdueAfter: ['1 min'] });
   await rig.startTemporal();
   worker = await rig.startWorker();
   await worker.ready;

@@ -18,6 +18,7 @@ import { openTemporalLink, type TemporalLink } from '../../temporal/connect.js';
 import { type EmbeddedTemporal, startEmbeddedTemporal } from '../../temporal/embedded.js';
 import { type InvoiceRoute, sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { type RunningWorker, startWorker } from '../../worker/start-worker.js';
+import type { Pace } from '../../workflows/pace.js';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
 import { serviceSettings } from '../support/foreign-service/service-settings.js';
 import { QUICK_PACE } from '../support/temporal/quick-route.js';
@@ -52,7 +53,11 @@ export function changed(body: string, change: (envelope: Envelope) => void): str
   return JSON.stringify(envelope);
 }
 
-export async function aRig(env: Readonly<Record<string, string>> = {}): Promise<Rig> {
+/** @param pace over the quick one */
+export async function aRig(
+  env: Readonly<Record<string, string>> = {},
+  pace: Partial<Pace> = {},
+): Promise<Rig> {
   const dataDir = await mkdtemp(join(tmpdir(), 'billsync-worker-'));
   const service = await startForeignService();
   const settings = loadSettings({
@@ -67,7 +72,7 @@ export async function aRig(env: Readonly<Record<string, string>> = {}): Promise<
   const lines: string[] = [];
   const log: Logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
   const health = createHealth();
-  const route: InvoiceRoute = { environment: settings.environment, pace: QUICK_PACE };
+  const route: InvoiceRoute = { environment: settings.environment, pace: { ...QUICK_PACE, ...pace } };
   const temporal = openTemporalLink(settings, { log });
   const closers: (() => Promise<void>)[] = [];
   let forwarded = 0;

@@ -65,8 +65,8 @@ describe('tracing', () => {
       const events = await rig.forward();
       await eventually(async () => (await worker.warehouse.invoice(invoiceId))?.state === 'loaded');
       const named = (part: string) => collector.spans().find(({ name }) => name.includes(part));
-      await eventually(() => named('RunActivity:loadInvoice') !== undefined);
-      const trace = named('RunActivity:loadInvoice')?.traceId;
+      await eventually(() => named('RunActivity:downloadCsv') !== undefined);
+      const trace = named('RunActivity:downloadCsv')?.traceId;
       const names = collector.spans().flatMap((span) => (span.traceId === trace ? [span.name] : []));
       expect(names.some((name) => /SignalWithStart/.test(name))).toBe(true);
       expect(names).toEqual(expect.arrayContaining(['RunActivity:recordEvent', 'RunActivity:downloadCsv']));

@@ -1,5 +1,6 @@
 /** The invoice workflow on a real server: every order of events, every way in which a file refuses to come. */
 
+import type { WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import type { ExportCsvResult } from '../../activities/export-csv.js';
@@ -10,6 +11,8 @@ import { anInvoiceRoute, QUICK_PACE } from '../support/temporal/quick-route.js';
 import { aLocation, anEvent } from './invoice-builders.js';
 import { aWorld, inTurn, unreachable, untilCancelled, type World } from './scripted-world.js';
 import { openWorkflowFixture } from './workflow-fixture.js';
+
+type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 
 const { play } = openWorkflowFixture(anInvoiceRoute()).scenes;
 
@@ -32,7 +35,50 @@ describe.concurrent('invoice', () => {
       },
       { overdueAfter: ['1 h'] },
     );
-    expect(world.calls).toEqual(['recordEvent', 'recordEvent', 'downloadCsv', 'loadInvoice']);
+    expect(world.calls).toEqual(['recordEvent', 'downloadCsv', 'loadInvoice']);
+  });
+
+  test('takes one activity, one marker and one update when who brings the file loads it', async () => {
+    const world = aWorld({
+      downloadCsv: async ({ location: { fileHashSha256: sha256, fileSizeBytes: sizeBytes } }) => ({
+        ...{ outcome: 'fetched', sha256, sizeBytes, announcedSha256: sha256 },
+        loaded: { outcome: 'loaded', shipments: 2 },
+      }),
+    });
+    let history: History = {};
+    await play(
+      world,
+      async (underTest) => {
+        await underTest.send(created());
+        await underTest.until('draft');
+        await underTest.send(finalized());
+        expect(await underTest.result()).toMatchObject({ state: 'loaded' });
+        history = await underTest.handle().fetchHistory();
+      },
+      { overdueAfter: ['1 h'] },
+    );
+    const events = history.events ?? [];
+    expect({
+      activities: events.filter((event) => event.activityTaskScheduledEventAttributes).length,
+      markers: events.filter((event) => event.markerRecordedEventAttributes).length,
+      upserts: events.filter((event) => event.upsertWorkflowSearchAttributesEventAttributes).length,
+    }).toEqual({ activities: 1, markers: 1, upserts: 1 });
+    expect(world.calls).toEqual(['recordEvent', 'downloadCsv']);
+  });
+
+  test('waits for the event that the ledger has before it, since that brings the URL', async () => {
+    const world = aWorld({ recordEvent: async () => ({ state: 'finalized', loadedSha256: null }) });
+    await play(
+      world,
+      async (underTest) => {
+        await underTest.send(created());
+        await underTest.until('draft');
+        await underTest.send(finalized());
+        expect(await underTest.result()).toMatchObject({ state: 'loaded' });
+      },
+      { overdueAfter: ['1 h'] },
+    );
+    expect(world.calls).toEqual(['recordEvent', 'downloadCsv', 'loadInvoice']);
   });
 
   test('loads one file once, however often and in whatever order it is told', async () => {
@@ -469,7 +515,7 @@ describe.concurrent('invoice', () => {
       await underTest.send(finalized());
       await eventually(() => world.calls.includes('downloadCsv'));
       await underTest.send(newer);
-      await eventually(() => world.calls.filter((name) => name === 'recordEvent').length === 2);
+      await eventually(async () => (await underTest.status()).seen === 2);
       release();
       expect(await underTest.result()).toEqual({ state: 'loaded', sha256: newer.export?.fileHashSha256 });
     });

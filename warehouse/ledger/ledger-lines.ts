@@ -12,6 +12,7 @@ export interface FactLines {
   readonly files: readonly Line[];
   readonly details: readonly Line[];
   readonly attention: readonly Line[];
+  /** Whose rows the lines change: where a file came from, and a load that counts already, change none. */
   readonly invoiceIds: readonly string[];
 }
 
@@ -49,7 +50,6 @@ export function factLines(facts: readonly Fact[]): FactLines {
     if (fact.kind === 'duplicate') lines.duplicates.push({ recorded_at, event_id: fact.eventId });
     if (!('invoiceId' in fact) || uuidOrNull(fact.invoiceId) === null) continue;
     const invoice_id = fact.invoiceId.toLowerCase();
-    invoiceIds.add(invoice_id);
     if (fact.kind === 'file') {
       lines.files.push({
         recorded_at,
@@ -60,11 +60,14 @@ export function factLines(facts: readonly Fact[]): FactLines {
         came_from: fact.from?.split('?')[0] ?? null,
       });
     } else if (fact.kind === 'details') {
+      invoiceIds.add(invoice_id);
       const invoice_status = fact.status ?? fact.unknownStatus ?? null;
       lines.details.push({ recorded_at, invoice_id, ...headerCells(fact.header), invoice_status });
     } else {
       const note = noteOf(fact);
-      if (note !== null) lines.attention.push({ recorded_at, invoice_id, ...NOT_NOTED, ...note });
+      if (note === null) continue;
+      invoiceIds.add(invoice_id);
+      lines.attention.push({ recorded_at, invoice_id, ...NOT_NOTED, ...note });
     }
   }
   return { ...lines, invoiceIds: [...invoiceIds] };

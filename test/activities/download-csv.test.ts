@@ -1,0 +1,73 @@
+/** Who brings a small file loads it at once, and leaves the load to itself when it fails. */
+
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import type { BillingDependencies } from '../../activities/dependencies.js';
+import { type DownloadCsvResult, downloadCsv } from '../../activities/download-csv.js';
+import type { LoadRequest } from '../../warehouse/warehouse.js';
+import { aLocation } from '../workflows/invoice-builders.js';
+
+const INVOICE = '11111111-1111-4111-8111-111111111111';
+const LOCATION = aLocation();
+const OTHER_HASH = 'c'.repeat(64);
+
+/** @param sizeBytes of the file that comes */
+async function bring({
+  sizeBytes = 500,
+  sha256 = LOCATION.fileHashSha256,
+  load = { eventId: 'e1' } as { readonly eventId: string } | null,
+  loadInvoice = async (_: LoadRequest): Promise<unknown> => ({ outcome: 'loaded', shipments: 2 }),
+} = {}): Promise<{ readonly result: DownloadCsvResult; readonly asked: readonly LoadRequest[] }> {
+  const asked: LoadRequest[] = [];
+  const dependencies = {
+    service: { downloadCsv: async () => ({ sha256, sizeBytes, scan: {} }) },
+    alerts: { raise: () => {}, resolve: () => {} },
+    log: pino({ level: 'silent' }),
+    loadInvoice: (request: LoadRequest) => {
+      asked.push(request);
+      return loadInvoice(request);
+    },
+  } as unknown as BillingDependencies;
+  const request = { invoiceId: INVOICE, location: LOCATION, source: 'event' as const };
+  const result = (await new MockActivityEnvironment().run(downloadCsv(dependencies) as never, {
+    ...request,
+    ...(load === null ? {} : { load }),
+  })) as DownloadCsvResult;
+  return { result, asked };
+}
+
+describe('downloadCsv', () => {
+  test('loads what it brought, as it was announced', async () => {
+    const { result, asked } = await bring();
+    expect(result).toMatchObject({ outcome: 'fetched', loaded: { outcome: 'loaded', shipments: 2 } });
+    const sha256 = LOCATION.fileHashSha256;
+    const request = { invoiceId: INVOICE, sha256, announcedSha256: sha256, source: 'event', eventId: 'e1' };
+    expect(asked).toEqual([{ ...request, workflowRunId: expect.any(String) }]);
+  });
+
+  test('names the announced hash where it was that of the encoded file', async () => {
+    const { asked } = await bring({ sha256: OTHER_HASH });
+    const encodedSha256 = LOCATION.fileHashSha256;
+    expect(asked).toMatchObject([{ sha256: OTHER_HASH, announcedSha256: OTHER_HASH, encodedSha256 }]);
+  });
+
+  test.each([
+    ['nobody asked for it', { load: null }],
+    ['the file is large', { sizeBytes: 2 * 1024 * 1024 }],
+  ])('only brings it when %s', async (_, options) => {
+    const { result, asked } = await bring(options);
+    expect(result).not.toHaveProperty('loaded');
+    expect(asked).toEqual([]);
+  });
+
+  test('has brought it all the same when the load fails', async () => {
+    const { result } = await bring({
+      loadInvoice: async () => {
+        throw new Error('The warehouse is closed.');
+      },
+    });
+    expect(result).toMatchObject({ outcome: 'fetched' });
+    expect(result).not.toHaveProperty('loaded');
+  });
+});
