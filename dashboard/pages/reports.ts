@@ -8,6 +8,7 @@ import { comparedWith, type Period } from '../../reports/compare/periods.js';
 import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.js';
 import { renderReportBody } from '../../reports/render/html-page.js';
 import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
+import { sortedBy } from '../../reports/render/table-order.js';
 import { checkFilters, type ReportFilters } from '../../reports/report-filters.js';
 import type { ReportResult } from '../../reports/report-result.js';
 import { filtersOf, one, periodOf, type Query, withQuery } from '../address.js';
@@ -118,9 +119,19 @@ async function reportPage(
   let problem: string | null = null;
   let status = 200;
   try {
-    const result = await answer(context, { report, query, parameters: shownParameters(report, query) });
+    const answered = await answer(context, { report, query, parameters: shownParameters(report, query) });
+    const sort = one(query, 'sort');
+    const result = sort === undefined ? answered : sortedBy(answered, sort);
     const leadTo = leadingTo({ report, result, query, before: comparedPeriod(query) });
-    body = renderReportBody(result, { rowLimit: MOST_ROWS_ON_A_PAGE, leadTo });
+    body = renderReportBody(result, {
+      ...{ rowLimit: MOST_ROWS_ON_A_PAGE, leadTo, summed: summedColumns(report) },
+      sortBy: (column) => ({
+        address: withQuery(`/reports/${report.name}`, query, {
+          sort: sort === `-${column}` ? column : `-${column}`,
+        }),
+        order: sort === column ? 'ascending' : sort === `-${column}` ? 'descending' : null,
+      }),
+    });
     asOf = asOfHead(result.head);
   } catch (error) {
     if (error instanceof ReportFilterError) status = 400;
@@ -141,6 +152,14 @@ async function reportPage(
     period: periodOf(query),
     values: { body, problem, downloads },
   };
+}
+
+/** What rows that count no line twice add up to; of two periods as well. */
+function summedColumns({ leads: [lead] }: ReportDefinition): readonly string[] {
+  const equal = ['shipments', 'billing_cost', 'credits'].filter((name) => lead?.exact[name] === name);
+  return equal.includes('billing_cost')
+    ? [...equal, 'billing_cost_before', 'shipments_before', 'difference']
+    : [];
 }
 
 function sectionOf(report: ReportDefinition): string {

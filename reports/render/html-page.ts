@@ -9,6 +9,7 @@ import { exampleTables } from '../worked-example.js';
 import { drawCharts } from './chart-svg.js';
 import { escapeHtml } from './escape-html.js';
 import { cellLabel, columnLabel, grouped, headLines } from './labels.js';
+import { sumsOf } from './table-order.js';
 
 const eta = new Eta({
   views: fileURLToPath(new URL('.', import.meta.url)),
@@ -34,6 +35,13 @@ export function renderHtml(result: ReportResult): string {
 export interface BodyOptions {
   /** Keeps a page on a screen small; the head still counts them all. */
   readonly rowLimit?: number;
+  /** Below the rows their sums of these columns, by currency; none unless told. */
+  readonly summed?: readonly string[];
+  /** The address of the same page in the order of a column; a file on its own has one order. */
+  readonly sortBy?: (column: string) => {
+    readonly address: string;
+    readonly order: 'ascending' | 'descending' | null;
+  };
   /** Where a number leads, of one row in the table and of several in a chart; a file on its own leads nowhere. */
   readonly leadTo?: (
     rows: readonly ReportRow[],
@@ -53,7 +61,16 @@ export function renderReportBody(result: ReportResult, options: BodyOptions = {}
     grain: result.grain.replace(/, ([^,]+)$/, ' and $1'),
     charts: drawCharts(result, { leadTo: (rows, column) => leadTo(rows, column)?.address ?? null }),
     leads: options.leadTo !== undefined,
-    columns: result.columns.map((column) => ({ label: columnLabel(column), number: number(column.align) })),
+    columns: result.columns.map((column) => ({
+      ...{ label: columnLabel(column), number: number(column.align) },
+      sort: options.sortBy?.(column.name) ?? null,
+    })),
+    sums: sumsOf(result, options.summed ?? []).map((sum) =>
+      result.columns.map((column, index) => ({
+        text: index === 0 ? `Sum in ${sum.currency_code}` : cellLabel(sum[column.name] ?? null, column),
+        kind: number(column.align),
+      })),
+    ),
     rows: result.rows.slice(0, limit).map((row) =>
       result.columns.map((column) => ({
         text: cellLabel(row[column.name] ?? null, column),

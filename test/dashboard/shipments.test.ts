@@ -218,6 +218,16 @@ describe("a report's numbers", () => {
     expect(totals).toMatchObject([{ billing_cost: cell?.[2]?.replaceAll(',', '') }]);
   });
 
+  test('are sorted by any column, in the address, and summed below for each currency', async () => {
+    const page = await read('/reports/zones?sort=-shipments');
+    expect(page).toMatch(/aria-sort="descending"><a href="\/reports\/zones\?sort=shipments">Shipments<\/a>/);
+    const { totals } = await json('/shipments?format=json');
+    const foot = /<tfoot>([\s\S]*?)<\/tfoot>/.exec(page)?.[1]?.replaceAll(',', '') ?? '';
+    for (const { currency_code, billing_cost } of totals)
+      expect(foot).toMatch(new RegExp(`Sum in ${currency_code}.*>${billing_cost.replace('.', '\\.')}<`));
+    expect(await read('/reports/zones?sort=colour')).toContain('There is no column');
+  });
+
   test('of two periods lead each to its own', async () => {
     const page = await read('/reports/carriers?from=2026-03-01&until=2026-03-31&compare=previous');
     expect(page).toContain('Compared with 2026-02-01 to 2026-03-01 (exclusive)');
