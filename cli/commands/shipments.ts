@@ -27,7 +27,7 @@ interface ShipmentFlags extends FilterFlags {
 
 const ROWS = 100;
 /** A file is made in memory; `billsync export` writes more. */
-const MOST_ROWS = 1_000_000;
+const MOST_ROWS = 250_000;
 
 export function shipmentsCommand(): Command {
   const command = verb(
