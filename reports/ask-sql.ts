@@ -28,6 +28,8 @@ export async function askSql({ databasePath, sql, timeLimitMs }: SqlRequest): Pr
   const file = await openPublishedFile(databasePath);
   try {
     const limit = { file, name: 'of this statement', timeLimitMs, deadline: Date.now() + timeLimitMs };
+    // A person asks the views; whoever wants what lies behind them names its schema.
+    await file.connection.run("set search_path = 'main'");
     return await interruptible(limit, async () => {
       try {
         const statement = await file.connection.prepare(sql);

@@ -31,10 +31,12 @@ export type SessionStatement =
   | 'base-as-known-on'
   | 'base-plain'
   | 'base-labelled'
+  | 'known-tenants'
   | 'tenant-labels'
   | 'count-labels'
   | 'known-invoices'
   | 'partners-known'
+  | 'partner-ids'
   | 'tenants-known'
   | 'carriers-known'
   | 'zones-known'
@@ -50,6 +52,11 @@ export type SessionStatement =
   | 'cell-prices'
   | 'invoiced'
   | 'invoiced-months'
+  | 'invoiced-months-noted'
+  | 'months-are-noted'
+  | 'base-months'
+  | 'weighed'
+  | 'weighed-noted'
   | 'repeats-are-noted'
   | 'repeated-lines'
   | 'repeated-lines-noted'
@@ -104,6 +111,7 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
     }
   };
   try {
+    await seeInternal(connection);
     await connection.run(await sessionText('macros'));
     await connection.run(await sessionText('definitions'));
     const isWhole = !elsewhere.has(path);
@@ -111,6 +119,15 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   } catch (error) {
     close();
     throw error;
+  }
+}
+
+/** Tables behind the views lie in a schema of their own; in a file that an earlier billsync published beside the views. */
+async function seeInternal(connection: DuckDBConnection): Promise<void> {
+  try {
+    await connection.run("set search_path = 'main,internal'");
+  } catch (error) {
+    if (!(error instanceof Error && error.message.includes('named "internal"'))) throw error;
   }
 }
 

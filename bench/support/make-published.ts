@@ -31,6 +31,7 @@ export async function fillWarehouse(
   const instance = await DuckDBInstance.create(path, { temp_directory: folder });
   const connection = await instance.connect();
   try {
+    await connection.run("set search_path = 'main,internal'");
     for (const [name, value] of Object.entries(filling.variables)) {
       await connection.run(`set variable ${name} = $value`, { value });
     }

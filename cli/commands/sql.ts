@@ -1,14 +1,17 @@
 /** `billsync sql`: a question of one's own to the published file, or DuckDB's shell on it where there is one. */
 
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants, existsSync } from 'node:fs';
 import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import type { Command } from 'commander';
+import type { Settings } from '../../config/settings.js';
 import { NotPublishedError } from '../../reports/errors.js';
+import type { LakeSettings } from '../../warehouse/lake/lake-source.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
 import { contextOf, seconds, verb, withJson } from '../verb.js';
@@ -28,7 +31,7 @@ export function sqlCommand(): Command {
       const databasePath = publishedPath(settings);
       if (!existsSync(databasePath)) throw new NotPublishedError(databasePath);
       if (statement === undefined) {
-        process.exitCode = await openShell(databasePath, settings.warehouse.kind);
+        process.exitCode = await openShell(databasePath, settings.warehouse);
         return;
       }
       const sql = statement === '-' ? await text(process.stdin) : statement;
@@ -58,30 +61,35 @@ function cellOf(value: unknown): string | number | null {
  * The shell, reading only, in UTC and with the macros of the reports.
  *
  * @returns its exit code
- * @throws CliError (exit 2) there is none, or the rows lie in a lake
+ * @throws CliError (exit 2) there is none
  */
-async function openShell(databasePath: string, kind: string): Promise<number> {
+async function openShell(databasePath: string, warehouse: Settings['warehouse']): Promise<number> {
   const shell = await findShell();
   if (shell === null) {
     throw new CliError(EXIT.usage, 'there is no `duckdb` on PATH, so no shell can be opened', {
       hint: 'ask in one line, billsync sql "select …", or install the DuckDB command line, 1.5 or newer',
     });
   }
-  if (kind === 'ducklake') {
-    throw new CliError(EXIT.usage, 'the rows lie in a lake, which the shell has to attach first', {
-      hint: 'its statements stand in the table how_to_attach of reports.duckdb; billsync sql "select …" needs none',
-    });
-  }
   const folder = await mkdtemp(join(tmpdir(), 'billsync-sql-'));
   try {
     const init = join(folder, 'macros.sql');
-    await writeFile(init, await shellStart());
+    const attaching = warehouse.kind === 'ducklake' ? await attachingOf(warehouse, shell) : [];
+    // It may hold a bucket's credentials.
+    await writeFile(init, [...attaching, await shellStart()].join('\n'), { mode: 0o600 });
     const child = spawn(shell, ['-readonly', '-cmd', `.read "${init}"`, databasePath], { stdio: 'inherit' });
     const [code] = (await once(child, 'exit')) as [number | null];
     return code ?? EXIT.checkFailed;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** The rows of a lake lie elsewhere, so the shell attaches that first. */
+async function attachingOf(lake: LakeSettings, shell: string): Promise<readonly string[]> {
+  const { stdout } = await promisify(execFile)(shell, ['--version']);
+  const [, version = ''] = /v?(\d+\.\d+\.\d+)/.exec(stdout) ?? [];
+  const { shellStatements } = await import('../../warehouse/lake/shell-statements.js');
+  return (await shellStatements(lake, version)).map((statement) => `${statement};`);
 }
 
 async function shellStart(): Promise<string> {

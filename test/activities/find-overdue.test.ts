@@ -21,7 +21,7 @@ afterEach(() => t.close());
 async function aHouseOf(count: number, state: 'loaded' | 'needs_attention', code: string | null = null) {
   t = await aWarehouse();
   await tell(
-    `insert into invoice_state (invoice_id, state, reason_code, state_since, partner_id, invoice_date, first_heard_at, versions)
+    `insert into internal.invoice_state (invoice_id, state, reason_code, state_since, partner_id, invoice_date, first_heard_at, versions)
      select uuid(), $state, $code, '2026-03-10 12:30:00', $partner, '2026-03-09T00:00:00Z', '2026-03-10 12:30:00', 1
      from range(${count})`,
     { state, code, partner: PARTNER_ID },
@@ -129,20 +129,22 @@ describe('what reconciliation asks about', () => {
       return due.unfinished.length;
     };
     await aHouseOf(2, 'needs_attention', 'csv-rejected');
-    await tell("update invoice_state set state = 'voided', void_word = 'event' where rowid = 0");
+    await tell("update internal.invoice_state set state = 'voided', void_word = 'event' where rowid = 0");
     expect([await unfinished(), await unfinished(false)]).toEqual([2, 1]);
-    await tell("update invoice_state set void_word = 'details' where rowid = 0");
+    await tell("update internal.invoice_state set void_word = 'details' where rowid = 0");
     expect(await unfinished()).toBe(1);
   });
 
   test('is asked about once at the next run when a person undid its void, then as any other', async () => {
     await aHouseOf(1, 'loaded');
     const restored = LOADED_AT + 90 * 60_000;
-    await tell(`update invoice_state set restored_at = '${new Date(restored).toISOString().slice(0, 23)}'`);
+    await tell(
+      `update internal.invoice_state set restored_at = '${new Date(restored).toISOString().slice(0, 23)}'`,
+    );
     expect((await runAt(restored + 1_000)).toRecheck).toHaveLength(1);
     expect((await runAt(restored + HOUR)).toRecheck).toEqual([]);
     expect((await runAt(LOADED_AT + 2 * DAY)).toRecheck).toHaveLength(1);
-    await tell("update invoice_state set state = 'finalized'");
+    await tell("update internal.invoice_state set state = 'finalized'");
     expect((await runAt(LOADED_AT + 3 * DAY)).toRecheck).toEqual([]);
   });
 

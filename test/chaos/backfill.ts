@@ -115,7 +115,7 @@ async function judgeWarehouse(dataDir: string, mix: readonly MixedInvoice[]): Pr
   const rows = await ask(
     join(dataDir, 'warehouse.duckdb'),
     `select i.invoice_id::varchar as id, i.state, l.billing_cost::varchar as cost, l.version
-     from invoice_state as i left join loads as l on l.load_id = i.current_load_id`,
+     from internal.invoice_state as i left join internal.loads as l on l.load_id = i.current_load_id`,
   );
   const byId = new Map(rows.map((row) => [String(row.id), row]));
   const wrong = mix.filter(({ invoiceId, kind, total }) => {

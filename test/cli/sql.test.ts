@@ -69,7 +69,7 @@ describe('billsync sql', () => {
   });
 
   test.each([
-    ['writes nothing', 'delete from loads'],
+    ['writes nothing', 'delete from internal.loads'],
     ['writes no file', "copy (select 1) to 'stolen.csv'"],
     ['reads no file', "select * from read_text('/etc/hostname')"],
     ['takes one statement', 'select 1; select 2'],

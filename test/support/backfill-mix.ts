@@ -87,23 +87,23 @@ function seeding(path: string, partnerId: string): readonly string[] {
        select *, row_number() over ()::integer as load_id, now()::timestamp - interval 5 minutes as instant,
          (total::decimal(18, 4) + if(kind = 'changed', 1, 0))::decimal(18, 4) as cost
        from read_json('${path}', columns = {invoiceId: 'uuid', kind: 'varchar', total: 'varchar', sha256: 'varchar'})`,
-    `insert into loads by name
+    `insert into internal.loads by name
        select load_id, invoiceId as invoice_id, 1 as version, if(kind = 'changed', repeat('0', 64), sha256) as file_sha256,
          300 as file_size_bytes, 'event' as file_source, file_sha256 as announced_sha256, 'Tenant' as tenant, 1 as shipments,
          cost as billing_cost, 'USD' as currency_code, 'USD' as currencies, true as ends_with_line_end, instant as loaded_at
        from seed`,
-    `insert into shipment_rows by name
+    `insert into internal.shipment_rows by name
        select load_id, 1 as row_number, 'Tenant' as tenant, instant::date as invoice_generation_date, instant::date as ship_date,
          'USD' as currency_code, cost as billing_cost, 'T' || load_id as tracking_number, 'ups' as carrier
        from seed`,
-    `insert into invoice_state by name
+    `insert into internal.invoice_state by name
        select invoiceId as invoice_id, if(kind = 'knownVoid', 'voided', 'loaded') as state, instant as state_since,
          load_id as current_load_id, 'hash' as proof, '${partnerId}' as partner_id, 'tenant' as invoice_level,
          'USD' as currency_code, cost::varchar as stated_total, 1 as stated_shipments, instant as first_heard_at,
          instant as finalized_at, instant as loaded_at, if(kind = 'knownVoid', instant, null) as voided_at, 1 as versions
        from seed`,
     // What was published before is in the archive, for whoever opens the warehouse.
-    `insert into publication_log by name
+    `insert into internal.publication_log by name
        select 1 as sequence, max(instant) as published_at, count(*) as invoices, count(*) as loaded_invoices,
          count(*) as shipments, 0 as events, max(load_id) as last_load_id
        from seed`,

@@ -105,9 +105,9 @@ async function dieInCheckpoint(path: string, point: string): Promise<void> {
   const instance = await DuckDBInstance.create(path);
   const connection = await instance.connect();
   await connection.run(`set debug_checkpoint_abort = '${point}'`);
-  await connection.run('delete from verification_log');
+  await connection.run('delete from internal.verification_log');
   await connection.run(
-    "insert into verification_log select 999999, '2026-01-01'::timestamp from range(10000)",
+    "insert into internal.verification_log select 999999, '2026-01-01'::timestamp from range(10000)",
   );
   await expect(connection.run('checkpoint')).rejects.toThrow();
   connection.closeSync();

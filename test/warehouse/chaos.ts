@@ -145,7 +145,10 @@ export async function judge(workshop: Workshop): Promise<Findings> {
 
 /** The same of a published copy by itself. */
 export async function checkFile(path: string, workshop: Workshop | null): Promise<Omit<Findings, 'drift'>> {
-  const loads = await ask(path, "select invoice_id::varchar || ' ' || file_sha256 as load from loads");
+  const loads = await ask(
+    path,
+    "select invoice_id::varchar || ' ' || file_sha256 as load from internal.loads",
+  );
   const here = new Set(loads.map((row) => String(row.load)));
   const lost = [...(workshop?.promised.loads ?? [])].filter((load) => !here.has(load));
   const voided = await ask(
@@ -160,10 +163,12 @@ export async function checkFile(path: string, workshop: Workshop | null): Promis
     Number(Object.values((await ask(path, sql))[0] ?? {})[0]);
   return {
     lost: [...lost, ...lostVoids],
-    partial: await one(`select count(*)::integer from loads as l full join
-      (select load_id, count(*) as n, sum(billing_cost) as cost from shipment_rows group by 1) as r on r.load_id = l.load_id
+    partial: await one(`select count(*)::integer from internal.loads as l full join
+      (select load_id, count(*) as n, sum(billing_cost) as cost from internal.shipment_rows group by 1) as r on r.load_id = l.load_id
       where l.shipments is distinct from r.n or l.billing_cost is distinct from r.cost`),
-    doubled: await one(`select (count(*) - count(distinct (invoice_id, file_sha256)))::integer from loads`),
+    doubled: await one(
+      `select (count(*) - count(distinct (invoice_id, file_sha256)))::integer from internal.loads`,
+    ),
     voidedInReports: await one(`select count(*)::integer from shipments semi join
       (select invoice_id from invoices where state = 'voided') as v on v.invoice_id = shipments.invoice_id`),
     loads: here.size,

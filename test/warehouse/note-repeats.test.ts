@@ -13,6 +13,7 @@ async function unnoted(invoices: Parameters<typeof reportsFixture>[0]): Promise<
   const options = { disabled_optimizers: 'statistics_propagation' };
   const instance = await DuckDBInstance.create(fixture.path, options);
   const session = sessionOver(await instance.connect());
+  await session.script("set search_path = 'main,internal'");
   onTestFinished(async () => {
     session.close();
     instance.closeSync();

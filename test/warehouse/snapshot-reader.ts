@@ -8,9 +8,9 @@ import { DuckDBInstance } from '@duckdb/node-api';
 
 const [path = '', looksText = '5'] = process.argv.slice(2);
 const QUESTION = `select (select max(sequence) from publication)::integer as sequence,
-    (select count(*) from shipment_rows)::integer as stored, (select coalesce(sum(shipments), 0) from loads)::integer as told,
-    (select coalesce(sum(billing_cost), 0) from shipment_rows)::varchar as stored_cost,
-    (select coalesce(sum(billing_cost), 0) from loads)::varchar as told_cost`;
+    (select count(*) from internal.shipment_rows)::integer as stored, (select coalesce(sum(shipments), 0) from internal.loads)::integer as told,
+    (select coalesce(sum(billing_cost), 0) from internal.shipment_rows)::varchar as stored_cost,
+    (select coalesce(sum(billing_cost), 0) from internal.loads)::varchar as told_cost`;
 
 process.stdout.write('ready\n');
 for (;;) {

@@ -44,6 +44,12 @@ const STORAGE_VERSION = 'v1.5.0';
 
 const MEMORY = ':memory:';
 
+/**
+ * Where the tables behind the views lie, so that `show tables` in the published file shows what is safe to use; statements of
+ * ours name them without it. `main` comes first: what is made without a schema is made there.
+ */
+const SEARCH_PATH = 'main,internal';
+
 const openPaths = new Set<string>();
 
 export class Database {
@@ -55,6 +61,7 @@ export class Database {
   readonly #isCopy: boolean;
   readonly #onFatal: ((error: WarehouseCorruptError) => void) | undefined;
   readonly #statements: (name: string) => string;
+  readonly #hasInternal: boolean;
   readonly #idle: Session[] = [];
   readonly #waiting: Waiting[] = [];
   readonly #lent = new Set<Session>();
@@ -62,7 +69,7 @@ export class Database {
   #isClosed = false;
   #fatal: WarehouseCorruptError | null = null;
 
-  private constructor(instance: DuckDBInstance, options: DatabaseOptions) {
+  private constructor(instance: DuckDBInstance, options: DatabaseOptions, hasInternal: boolean) {
     this.path = options.path === MEMORY ? MEMORY : resolve(options.path);
     this.temporaryFolder = options.temporaryFolder;
     this.#instance = instance;
@@ -70,6 +77,7 @@ export class Database {
     this.#isCopy = options.readOnly === true;
     this.#onFatal = options.onFatal;
     this.#statements = options.statements ?? sql;
+    this.#hasInternal = hasInternal;
   }
 
   /** @throws WarehouseLockedError, WarehouseCorruptError; DamagedFileError of a copy */
@@ -92,7 +100,7 @@ export class Database {
         ...(options.memoryLimit === null ? {} : { memory_limit: options.memoryLimit }),
         ...(options.readOnly === true ? { access_mode: 'READ_ONLY' } : {}),
       });
-      const database = new Database(instance, options);
+      const database = new Database(instance, options, await seeInternal(instance, options));
       await database.use(async (session) => {
         await options.attach?.(session);
         await session.harden([...options.folders, options.temporaryFolder]);
@@ -166,7 +174,7 @@ export class Database {
         statements: this.#statements,
       });
       this.#lent.add(session);
-      await session.begin();
+      await session.begin(this.#hasInternal ? SEARCH_PATH : 'main');
       return session;
     } catch (error) {
       this.#open -= 1;
@@ -204,6 +212,22 @@ export class Database {
 interface Waiting {
   readonly lend: (session: Session) => void;
   readonly refuse: (error: DatabaseClosedError) => void;
+}
+
+/** @returns false of a copy that was made before there was such a schema */
+async function seeInternal(instance: DuckDBInstance, { readOnly }: DatabaseOptions): Promise<boolean> {
+  const connection = await instance.connect();
+  try {
+    if (readOnly !== true) await connection.run('create schema if not exists internal');
+    await connection.run(`set search_path = '${SEARCH_PATH}'`);
+    return true;
+  } catch (error) {
+    if (readOnly === true && error instanceof Error && error.message.includes('named "internal"'))
+      return false;
+    throw error;
+  } finally {
+    connection.closeSync();
+  }
 }
 
 /** A file has one writer per process; what only lies in memory has no file. */

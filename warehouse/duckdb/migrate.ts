@@ -7,7 +7,7 @@ import { WarehouseTooNewError } from '../errors.js';
 import { laterColumns } from './csv-columns.js';
 import type { Database } from './database.js';
 import { migrations, views } from './sql.js';
-import { commentScript } from './view-comments.js';
+import { commentsOf } from './view-comments.js';
 
 /** @throws WarehouseTooNewError the file was made by a newer billsync */
 export async function migrate(database: Database, now: Date): Promise<void> {
@@ -32,14 +32,13 @@ export async function migrate(database: Database, now: Date): Promise<void> {
 
 /** A column more in a view is an edit of its file, or of contract/columns.ts; what a warehouse holds already is told by the hash. */
 async function applyViews(database: Database, now: Date): Promise<void> {
-  const { scripts, heads, sha256 } = views();
+  const { scripts, sha256 } = views();
   const [applied] = await database.all('applied-views');
   if (applied?.sha256 === sha256) return;
   await database.transaction(async (session) => {
-    for (const script of [...laterColumns('shipment_rows'), ...scripts]) await session.script(script);
-    const columns = (await session.all('view-columns')) as readonly { view: string; column: string }[];
-    const tables = (await session.all('internal-tables')) as readonly { name: string }[];
-    await session.script(commentScript({ columns, tables: tables.map(({ name }) => name), views: heads }));
+    for (const script of [...laterColumns('internal.shipment_rows'), ...scripts])
+      await session.script(script);
+    await session.script(await commentsOf(session));
     await session.all('forget-applied-views');
     await session.all('insert-applied-views', { sha256, applied_at: now.toISOString() });
   });

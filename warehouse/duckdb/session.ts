@@ -40,7 +40,8 @@ export class Session implements Statements {
     this.#statements = statements;
   }
 
-  async begin(): Promise<void> {
+  async begin(searchPath: string): Promise<void> {
+    await this.#connection.run(`set search_path = '${searchPath}'`);
     await this.#connection.runAndReadAll(sql('session'));
   }
 

@@ -5,7 +5,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { COLUMN_MEANINGS } from './column-meanings.js';
 import { withCsvColumns } from './csv-columns.js';
-import { headOf } from './view-comments.js';
 
 const folder = new URL('../sql/', import.meta.url);
 let places: ReadonlyMap<string, URL> | undefined;
@@ -77,11 +76,21 @@ export function views(): Views {
     const scripts = files.map(({ text }) => text);
     const heads = new Map(
       files
-        .filter(({ text }) => text.includes('\ncreate or replace view '))
+        .filter(({ text }) => /\ncreate or replace view (?!internal\.)/.test(text))
         .map(({ name, text }) => [name.replace(/^\d+-/, '').replaceAll('-', '_'), headOf(text)]),
     );
     const all = [...scripts, JSON.stringify(COLUMN_MEANINGS)].join('\0');
     knownViews = { scripts, heads, sha256: createHash('sha256').update(all).digest('hex') };
   }
   return knownViews;
+}
+
+/** The comment at the top of a view's file, as one line; empty without one. */
+function headOf(script: string): string {
+  const lines = script.split('\n');
+  const end = lines.findIndex((line) => !line.startsWith('--'));
+  return lines
+    .slice(0, end)
+    .map((line) => line.replace(/^-- ?/, ''))
+    .join(' ');
 }

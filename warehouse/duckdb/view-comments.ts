@@ -4,14 +4,8 @@
  */
 
 import { COLUMN_MEANINGS } from './column-meanings.js';
-
-export interface Commented {
-  readonly columns: readonly { readonly view: string; readonly column: string }[];
-  /** The tables behind the views, which lie beside them. */
-  readonly tables: readonly string[];
-  /** By name: what is said of a view. */
-  readonly views: ReadonlyMap<string, string>;
-}
+import type { Session } from './session.js';
+import { views } from './sql.js';
 
 const OF_TABLES = 'Internal to billsync, and not safe to sum: ask the views. May change with any version.';
 
@@ -20,23 +14,16 @@ export function columnMeaning(view: string, column: string): string | undefined 
   return COLUMN_MEANINGS[`${view}.${column}`] ?? COLUMN_MEANINGS[column];
 }
 
-/** The comment at the top of a view's file, as one line; empty without one. */
-export function headOf(script: string): string {
-  const lines = script.split('\n');
-  const end = lines.findIndex((line) => !line.startsWith('--'));
-  return lines
-    .slice(0, end)
-    .map((line) => line.replace(/^-- ?/, ''))
-    .join(' ');
-}
-
-/** The statements that write the comments. */
-export function commentScript({ columns, tables, views }: Commented): string {
+/** The statements that write the comments of all that the session's file has. */
+export async function commentsOf(session: Session): Promise<string> {
+  const columns = (await session.once('view-columns')) as readonly { view: string; column: string }[];
+  const tables = (await session.once('internal-tables')) as readonly { name: string }[];
+  const { heads } = views();
   return [
-    ...tables.map((table) => `comment on table ${table} is ${quoted(OF_TABLES)};`),
-    ...[...views].map(([view, head]) => `comment on view ${view} is ${quoted(head)};`),
+    ...tables.map(({ name }) => `comment on table ${name} is ${quoted(OF_TABLES)};`),
+    ...[...heads].map(([view, head]) => `comment on view ${view} is ${quoted(head)};`),
     ...columns
-      .filter(({ view }) => views.has(view))
+      .filter(({ view }) => heads.has(view))
       .map(
         ({ view, column }) =>
           `comment on column ${view}."${column}" is ${quoted(columnMeaning(view, column) ?? null)};`,

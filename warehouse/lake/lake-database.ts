@@ -2,6 +2,7 @@
 
 import { laterColumns } from '../duckdb/csv-columns.js';
 import { Database } from '../duckdb/database.js';
+import type { Session } from '../duckdb/session.js';
 import { views } from '../duckdb/sql.js';
 import type { WarehouseCorruptError } from '../errors.js';
 import { attachLake, generationPath, type LakePlace } from './attach-lake.js';
@@ -15,7 +16,7 @@ export interface LakeDatabaseOptions {
   readonly temporaryFolder: string;
   readonly memoryLimit: string | null;
   /** Runs while everything may still be reached: what the data folder needs from a writer. */
-  readonly whenAttached?: (run: RunStatement) => Promise<void>;
+  readonly whenAttached?: (session: Session) => Promise<void>;
   /** DuckDB cannot go on: every later call fails. */
   readonly onFatal?: (error: WarehouseCorruptError) => void;
 }
@@ -37,7 +38,7 @@ export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database
       await session.all('add-columns');
       for (const column of laterColumns('lake.main.shipment_rows')) await session.statement(column);
       for (const view of viewScripts()) await session.script(view);
-      await options.whenAttached?.(run);
+      await options.whenAttached?.(session);
     },
   });
 }

@@ -41,7 +41,7 @@ export async function connectToLake(path: string, lake: LakeSettings): Promise<D
       shared.givenAt = Date.now();
     }
     await connection.run('begin transaction');
-    await connection.runAndReadAll('select max(sequence) from publication_log');
+    await connection.runAndReadAll('select max(sequence) from internal.publication_log');
     return connection;
   } catch (error) {
     connection.closeSync();
@@ -54,7 +54,8 @@ export async function attachForReading(lake: LakeSettings, run: RunStatement): P
   await attachLake(run, { ...(await placeOf(lake)), dataPath: lake.dataPath }, { readOnly: true });
 }
 
-async function placeOf(lake: LakeSettings) {
+/** @throws CatalogUnreachableError nobody answers, or there is no warehouse yet */
+export async function placeOf(lake: LakeSettings) {
   const address = readCatalogAddress(lake.catalog);
   const generation = await knownGeneration(address);
   if (generation === null) {

@@ -112,7 +112,7 @@ export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
       options.log.fatal({ err: error }, 'the warehouse cannot go on');
       options.onFatal?.(error);
     },
-    ...(isShown ? { whenAttached: (run) => writePointerFile(run, paths.published, place) } : {}),
+    ...(isShown ? { whenAttached: (session) => writePointerFile(session, paths.published, place) } : {}),
   });
   try {
     return { database, ...(await catchUpLake(prepare, database)) };

@@ -8,28 +8,31 @@
 import { constants } from 'node:fs';
 import { chmod, open, rename, rm, utimes } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { Session } from '../duckdb/session.js';
+import { commentsOf } from '../duckdb/view-comments.js';
 import { attachStatements, type LakePlace } from './attach-lake.js';
 import { extensionsFor } from './extensions.js';
 import { viewScripts } from './lake-database.js';
-import { quoted, type RunStatement } from './run-statement.js';
+import { quoted } from './run-statement.js';
 
-/** On a connection that has the lake attached and may still write files. Replaces what was there. */
-export async function writePointerFile(run: RunStatement, path: string, place: LakePlace): Promise<void> {
+/** In a session that has the lake attached and may still write files. Replaces what was there. */
+export async function writePointerFile(session: Session, path: string, place: LakePlace): Promise<void> {
   const draft = `${path}.${process.pid}.tmp`;
   await rm(draft, { force: true });
-  await run(`attach ${quoted(draft)} as pointer (storage_version 'v1.5.0')`);
-  await run('use pointer');
+  const [before] = await session.statement("select current_setting('search_path') as path");
+  await session.statement(`attach ${quoted(draft)} as pointer (storage_version 'v1.5.0')`);
+  await session.statement('use pointer');
   try {
-    for (const script of viewScripts()) {
-      for (const statement of statementsOf(script)) await run(statement);
-    }
-    await run('create table how_to_attach (step integer not null, statement varchar not null)');
+    for (const script of viewScripts()) await session.script(script);
+    await session.script(await commentsOf(session));
+    await session.statement('create table how_to_attach (step integer not null, statement varchar not null)');
     for (const [index, statement] of howToAttach(place).entries()) {
-      await run(`insert into how_to_attach values (${index + 1}, ${quoted(statement)})`);
+      await session.statement(`insert into how_to_attach values (${index + 1}, ${quoted(statement)})`);
     }
   } finally {
-    await run('use memory');
-    await run('detach pointer');
+    await session.statement('use memory');
+    await session.statement(`set search_path = ${quoted(String(before?.path))}`);
+    await session.statement('detach pointer');
   }
   await chmod(draft, 0o600);
   await flush(draft);
@@ -46,11 +49,6 @@ function howToAttach(place: LakePlace): readonly string[] {
   const loads = extensionsFor(place.dataPath).map((name) => `load ${name}`);
   const attach = attachStatements(place, { libpq: place.address.shown, readOnly: true });
   return [...loads, ...attach];
-}
-
-/** Our own files: a statement ends with a semicolon at the end of a line. */
-export function statementsOf(script: string): readonly string[] {
-  return script.split(/;\s*$/m).filter((part) => part.replaceAll(/--.*$/gm, '').trim() !== '');
 }
 
 async function flush(path: string): Promise<void> {

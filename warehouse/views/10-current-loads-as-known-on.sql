@@ -7,10 +7,10 @@ from (
     select
         l.invoice_id, l.load_id,
         greatest(coalesce(max(e.event_timestamp), any_value(l.loaded_at)), max(c.counts_from)) as announced_at
-    from loads as l
-    left join attention_ledger as c
+    from internal.loads as l
+    left join internal.attention_ledger as c
         on c.kind = 'version' and c.invoice_id = l.invoice_id and c.file_sha256 = l.file_sha256 and c.recorded_at <= utc_of(known_on)
-    left join event_ledger as e
+    left join internal.event_ledger as e
         on e.invoice_id = l.invoice_id and e.announced_sha256 = l.file_sha256
         and e.verdict = 'accepted' and not e.is_test_event and e.received_at <= utc_of(known_on)
     where l.loaded_at <= utc_of(known_on)

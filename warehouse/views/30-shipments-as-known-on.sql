@@ -5,10 +5,10 @@ select
     coalesce(i.invoice_level, 'unknown') as invoice_level,
     {{r.cells but tenant}}, r.row_number, l.file_sha256,
     l.loaded_at at time zone 'UTC' as loaded_at, r.added_columns, i.partner_id
-from shipment_rows as r
-join loads as l on l.load_id = r.load_id
+from internal.shipment_rows as r
+join internal.loads as l on l.load_id = r.load_id
 join current_loads_as_known_on(known_on) as c on c.load_id = r.load_id
-join invoice_state as i on i.invoice_id = c.invoice_id
+join internal.invoice_state as i on i.invoice_id = c.invoice_id
 -- A column, since the instant may be a subquery, which no lambda takes.
 cross join (select utc_of(known_on) as instant) as k
 where void_since(i.voided_at, i.past_voids, k.instant) is null;

@@ -6,6 +6,6 @@ select
     {{r.cells but tenant}}, r.row_number, l.file_sha256,
     l.loaded_at at time zone 'UTC' as loaded_at, r.added_columns, l.version, l.load_id, i.current_load_id = l.load_id as is_current,
     i.voided_at at time zone 'UTC' as voided_at, i.partner_id
-from shipment_rows as r
-join loads as l on l.load_id = r.load_id
-join invoice_state as i on i.invoice_id = l.invoice_id;
+from internal.shipment_rows as r
+join internal.loads as l on l.load_id = r.load_id
+join internal.invoice_state as i on i.invoice_id = l.invoice_id;

@@ -31,10 +31,10 @@ select
     i.resolved_at at time zone 'UTC' as resolved_at,
     i.currency_code as stated_currency_code,
     i.void_word, i.restored_at at time zone 'UTC' as restored_at
-from invoice_state as i
-left join loads as l on l.load_id = i.current_load_id
+from internal.invoice_state as i
+left join internal.loads as l on l.load_id = i.current_load_id
 left join (
     select invoice_id, count(*) as discrepancies, string_agg(distinct rule, ', ' order by rule) as rules
-    from discrepancy_lines
+    from internal.discrepancy_lines
     group by invoice_id
 ) as d on d.invoice_id = i.invoice_id;

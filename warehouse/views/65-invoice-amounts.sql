@@ -7,14 +7,14 @@ select
     i.partner_tenant_id, i.partner_id, a.currency_code, a.shipments, a.billing_cost::decimal(38, 4) as billing_cost
 from (
     select load_id, currency_code, shipments, billing_cost
-    from loads
+    from internal.loads
     where not contains(currencies, ',') and shipments > 0
     union all
     select load_id, currency_code, count(*), sum(billing_cost)
-    from shipment_rows
-    where load_id in (select load_id from loads where contains(currencies, ','))
+    from internal.shipment_rows
+    where load_id in (select load_id from internal.loads where contains(currencies, ','))
     group by load_id, currency_code
 ) as a
-join loads as l on l.load_id = a.load_id
-join invoice_state as i on i.current_load_id = a.load_id
+join internal.loads as l on l.load_id = a.load_id
+join internal.invoice_state as i on i.current_load_id = a.load_id
 where i.voided_at is null;

@@ -7,6 +7,6 @@ select
     try_cast(stated_total as decimal(18, 4)) as stated_total_amount, stated_shipments,
     announced_sha256, announced_size_bytes, announced_url, url_expires_at at time zone 'UTC' as url_expires_at,
     coalesce(d.duplicates, 0) as duplicates
-from event_ledger as e
-left join (select event_id, count(*) as duplicates from duplicate_ledger group by event_id) as d
+from internal.event_ledger as e
+left join (select event_id, count(*) as duplicates from internal.duplicate_ledger group by event_id) as d
     on d.event_id = e.event_id;

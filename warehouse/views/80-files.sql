@@ -14,8 +14,8 @@ from (
     select file_sha256, invoice_id, any_value(file_size_bytes) as file_size_bytes,
         arg_min(file_source, recorded_at) as file_source, arg_min(came_from, recorded_at) as came_from,
         min(recorded_at) as first_had_at, count(*) as times_had
-    from file_ledger
+    from internal.file_ledger
     group by file_sha256, invoice_id
 ) as f
-full join loads as l on l.file_sha256 = f.file_sha256 and l.invoice_id = f.invoice_id
-left join invoice_state as i on i.invoice_id = coalesce(f.invoice_id, l.invoice_id);
+full join internal.loads as l on l.file_sha256 = f.file_sha256 and l.invoice_id = f.invoice_id
+left join internal.invoice_state as i on i.invoice_id = coalesce(f.invoice_id, l.invoice_id);

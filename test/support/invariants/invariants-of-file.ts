@@ -65,7 +65,7 @@ async function checkLedgers(ask: Ask, dataDir: string): Promise<readonly Violati
   const loads = await ask(
     `select l.load_id, l.invoice_id, l.file_sha256, l.shipments, l.billing_cost,
             count(r.load_id) as stored, coalesce(sum(r.billing_cost), 0) as stored_cost
-     from loads as l left join shipment_rows as r on r.load_id = l.load_id group by all`,
+     from internal.loads as l left join internal.shipment_rows as r on r.load_id = l.load_id group by all`,
   );
   for (const load of loads) {
     const name = `load ${load.load_id} of invoice ${load.invoice_id}`;
@@ -88,19 +88,19 @@ async function checkLedgers(ask: Ask, dataDir: string): Promise<readonly Violati
     }
   }
   for (const { what } of await ask(
-    `select 'row of load ' || load_id || ', which no ledger knows' as what from shipment_rows
-     where load_id not in (select load_id from loads) group by load_id
+    `select 'row of load ' || load_id || ', which no ledger knows' as what from internal.shipment_rows
+     where load_id not in (select load_id from internal.loads) group by load_id
      union all
-     select 'load ' || current_load_id || ' is active for ' || count(*) || ' invoices' from invoice_state
+     select 'load ' || current_load_id || ' is active for ' || count(*) || ' invoices' from internal.invoice_state
      where current_load_id is not null group by current_load_id having count(*) > 1
      union all
-     select 'invoice ' || invoice_id || ' has file ' || file_sha256 || ' ' || count(*) || ' times' from loads
+     select 'invoice ' || invoice_id || ' has file ' || file_sha256 || ' ' || count(*) || ' times' from internal.loads
      group by invoice_id, file_sha256 having count(*) > 1
      union all
      select 'invoice ' || invoice_id || ' has ' || count(distinct file_sha256) || ' files in shipments'
      from shipments group by invoice_id having count(distinct file_sha256) > 1
      union all
-     select 'invoice ' || invoice_id || ' has ' || count(*) || ' rows of state' from invoice_state
+     select 'invoice ' || invoice_id || ' has ' || count(*) || ' rows of state' from internal.invoice_state
      group by invoice_id having count(*) > 1`,
   )) {
     violations.push(broken('I3', what ?? ''));

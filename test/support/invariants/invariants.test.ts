@@ -82,7 +82,7 @@ describe('checkInvariants', () => {
   });
 
   test('I2: a row that is missing, in the warehouse alone', async () => {
-    await change('warehouse', "delete from shipment_rows where carrier = 'FedEx'");
+    await change('warehouse', "delete from internal.shipment_rows where carrier = 'FedEx'");
     const found = await check();
     expect(found.every(({ invariant }) => invariant === 'I2')).toBe(true);
     // Against the books by invoice and by carrier, against the ledger, and against the file.
@@ -90,7 +90,7 @@ describe('checkInvariants', () => {
   });
 
   test('I2: an amount that differs in the fourth decimal', async () => {
-    await change('warehouse', 'update shipment_rows set billing_cost = billing_cost + 0.0001');
+    await change('warehouse', 'update internal.shipment_rows set billing_cost = billing_cost + 0.0001');
     expect(await broken()).toEqual(['I2']);
   });
 
@@ -108,25 +108,25 @@ describe('checkInvariants', () => {
   test('I3: a file that was loaded twice', async () => {
     await change(
       'warehouse',
-      'insert into loads by name select * replace (99 as load_id, 0 as shipments) from loads',
+      'insert into internal.loads by name select * replace (99 as load_id, 0 as shipments) from internal.loads',
     );
     expect(await broken()).toContain('I3');
   });
 
   test('I3: rows that no ledger knows', async () => {
-    await change('warehouse', 'update shipment_rows set load_id = 77 where load_id = 2');
+    await change('warehouse', 'update internal.shipment_rows set load_id = 77 where load_id = 2');
     expect(await broken()).toContain('I3');
   });
 
   test('I4: a voided invoice that counts', async () => {
-    await change('warehouse', "update invoice_state set voided_at = null, state = 'loaded'");
+    await change('warehouse', "update internal.invoice_state set voided_at = null, state = 'loaded'");
     expect(await broken()).toEqual(['I2', 'I4']);
   });
 
   test('I5: a published file that the warehouse is ahead of', async () => {
     await change(
       'reports',
-      `update invoice_state set current_load_id = null where invoice_id = '${INVOICE}'`,
+      `update internal.invoice_state set current_load_id = null where invoice_id = '${INVOICE}'`,
     );
     expect(await broken()).toEqual(['I4', 'I5']);
   });
@@ -191,7 +191,7 @@ describe('checkInvariants', () => {
   });
 
   test('I9: a secondary index', async () => {
-    await change('warehouse', 'create index by_tracking on shipment_rows (tracking_number)');
+    await change('warehouse', 'create index by_tracking on internal.shipment_rows (tracking_number)');
     expect(await broken()).toEqual(['I9']);
   });
 });

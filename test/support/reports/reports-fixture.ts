@@ -142,6 +142,7 @@ export async function reportsFixture(
   await writeFile(path, await empty);
   const instance = await DuckDBInstance.create(path);
   const connection = await instance.connect();
+  await connection.run("set search_path = 'main,internal'");
   const rows: Rows = new Map();
   let loadId = 0;
   for (const invoice of invoices) {

@@ -22,6 +22,8 @@ import { rebuildWarehouse, rehearseRebuild } from '../../../warehouse/rebuild-wa
 import { explainTracking } from '../../../warehouse/trace/explain.js';
 import { diffVersions } from '../../../warehouse/trace/version-diff.js';
 import type { InvoiceStanding, Warehouse } from '../../../warehouse/warehouse.js';
+import { billsync } from '../../support/processes/billsync.js';
+import { installDuckDbTools } from '../../support/tools/duckdb-tools.js';
 import {
   aCsv,
   anEvent,
@@ -138,6 +140,36 @@ describe('the warehouse over a lake', () => {
     });
     const { from, to, changes } = await diffVersions({ databasePath, invoiceId: INVOICE });
     expect([from?.version, to?.version, changes.length]).toEqual([1, 2, 2]);
+  });
+
+  test('is asked by billsync sql, by a statement and in the shell, and says what each view is', async () => {
+    const { catalog, dataPath } = settings.warehouse;
+    const env = {
+      ...{
+        BILLSYNC_DATA_DIR: settings.dataDir,
+        BILLSYNC_WAREHOUSE: `ducklake:${catalog}`,
+        BILLSYNC_LAKE_DATA: dataPath,
+      },
+      PATH: `${join(await installDuckDbTools(), 'bin')}:${process.env.PATH ?? ''}`,
+      PYTHONPATH: await installDuckDbTools(),
+    };
+    const question = `select count(*)::integer as n, max(normal_zone(carrier_zone)) as zone,
+      (select comment from duckdb_views() where view_name = 'shipments') as view,
+      (select comment from duckdb_columns() where table_name = 'shipments' and column_name = 'billable_weight') as weight
+      from shipments`;
+    const asked = await billsync(['sql', question, '--json'], { env });
+    const [row] = JSON.parse(asked.stdout);
+    expect(row).toMatchObject({
+      view: 'A row per billed shipment of finalized, not voided invoices.',
+      weight: 'Weight used for rating; unit in billable_weight_unit',
+    });
+    expect(row.n).toBeGreaterThan(0);
+    const shell = await billsync(['sql'], { env, input: `.mode json\n${question};\n` });
+    expect(shell.stderr).toBe('');
+    expect(JSON.parse(shell.stdout)).toEqual([row]);
+    const shown = JSON.parse((await billsync(['sql', 'show tables', '--json'], { env })).stdout);
+    expect(shown).toContainEqual({ name: 'shipments' });
+    expect(shown).not.toContainEqual({ name: 'shipment_rows' });
   });
 
   test('knows what is due to be asked about, and what was asked', async () => {

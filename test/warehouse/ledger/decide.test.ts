@@ -80,7 +80,7 @@ describe('a void that rests on an event alone', () => {
     const { path } = await t.warehouse.publish();
     const restored = await ask(
       path,
-      'select restored_at + interval 1 second as at, past_voids from invoice_state',
+      'select restored_at + interval 1 second as at, past_voids from internal.invoice_state',
     );
     const instants = ['2026-03-01T00:30:00', '2026-03-01T01:00:00', String(restored[0]?.at)];
     const answers = () =>
@@ -161,7 +161,7 @@ describe('a version that a person chose', () => {
     expect(await decide({ kind: 'use-version', version: 1 })).toMatchObject({ outcome: 'done' });
     expect(await total()).toBe('9.1600');
     const { path } = await t.warehouse.publish();
-    const [load] = await ask(path, 'select max(loaded_at)::varchar as at from loads');
+    const [load] = await ask(path, 'select max(loaded_at)::varchar as at from internal.loads');
     const before = {
       chosen: await total(),
       before: await total(String(load?.at)),

@@ -56,7 +56,7 @@ describe('the corpus', () => {
     const { path } = await t.warehouse.publish();
     const [{ stored, told } = {}] = await ask(
       path,
-      'select (select count(*) from shipment_rows)::integer as stored, (select sum(shipments) from loads)::integer as told',
+      'select (select count(*) from internal.shipment_rows)::integer as stored, (select sum(shipments) from internal.loads)::integer as told',
     );
     expect(stored).toBe(told);
   });

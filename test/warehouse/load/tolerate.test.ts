@@ -139,7 +139,7 @@ test('a cell of an added column that is changed is drift', async () => {
   const { DuckDBInstance } = await import('@duckdb/node-api');
   const instance = await DuckDBInstance.create(`${t.dataDir}/warehouse.duckdb`);
   const connection = await instance.connect();
-  await connection.run(`update shipment_rows set added_columns = '{"Fuel":"2"}'`);
+  await connection.run(`update internal.shipment_rows set added_columns = '{"Fuel":"2"}'`);
   connection.closeSync();
   instance.closeSync();
   await t.reopen();

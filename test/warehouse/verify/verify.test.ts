@@ -154,15 +154,15 @@ test('a load whose fact the archive refused is drift until it is asked for again
 
 test('one wrong amount is one line of drift, and so is one lost row with the sum that it changes', async () => {
   await loadCsv(t, aCsv([{}, {}]));
-  await change('update shipment_rows set billing_cost = 9.17 where row_number = 1');
+  await change('update internal.shipment_rows set billing_cost = 9.17 where row_number = 1');
   expect(await drift()).toEqual(['sum 1111 18.3200']);
-  await change('delete from shipment_rows where row_number = 1');
+  await change('delete from internal.shipment_rows where row_number = 1');
   expect(await drift()).toEqual(['rows 1111 2 in the file', 'sum 1111 18.3200']);
 });
 
 test('a load whose own line was altered is one line of drift', async () => {
   await loadCsv(t, aCsv());
-  await change('update loads set billing_cost = 9.17');
+  await change('update internal.loads set billing_cost = 9.17');
   expect(await drift()).toEqual(['sum 1111 9.1700']);
 });
 
