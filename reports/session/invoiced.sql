@@ -1,6 +1,6 @@
--- What each invoice bills by tenant, carrier and unit and, when asked, by period and service: few rows, which are cheap
+-- What each invoice bills by tenant, carrier and unit and period: few rows, which are cheap
 -- to count and to add up. Whose invoice it is, is asked of those few rows.
-create or replace temp macro invoiced(period, service) as table
+create or replace temp macro invoiced(period) as table
     select g.*, i.tenant_id, i.partner_id
     from (
         select
@@ -8,7 +8,6 @@ create or replace temp macro invoiced(period, service) as table
             tenant,
             carrier,
             period as start,
-            service as service_level,
             currency_code,
             billable_weight_unit as unit,
             count(*) as shipments,
@@ -18,4 +17,4 @@ create or replace temp macro invoiced(period, service) as table
         from selected_shipments
         group by all
     ) as g
-    join (select invoice_id, tenant_id, partner_id from invoices) as i on i.invoice_id = g.invoice_id
+    join invoice_state as i on i.invoice_id = g.invoice_id

@@ -8,7 +8,7 @@ with named as (
         tenant_id,
         coalesce(tenant, partner_tenant_id, tenant_id) as tenant,
         len(names) > 1 as is_renamed
-    from main.tenants
+    from known_tenants
     where is_asked_partner(partner_id)
 ),
 counted as (

@@ -6,7 +6,7 @@ with known as (
         coalesce(tenant, partner_tenant_id, tenant_id) as tenant,
         partner_tenant_id,
         to_json(names) as names
-    from main.tenants
+    from known_tenants
     where is_asked_partner(partner_id)
     union
     select null, partner, null, '[]' from main.partners where partner is not null

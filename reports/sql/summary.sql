@@ -37,7 +37,7 @@ with months as (
     from (
         select * from invoiced_months where $grain = 'month'
         union all by name
-        select * from invoiced(period_start(report_date, 'week'), null) where $grain = 'week'
+        select * from invoiced(period_start(report_date, 'week')) where $grain = 'week'
     )
     group by start, currency_code
 )
@@ -49,10 +49,10 @@ select
     m.charges,
     m.credits,
     m.billing_cost,
-    per(m.billing_cost, m.shipments - coalesce(r.repeats, 0)) as cost_per_shipment,
+    per(m.billing_cost, packages_of(m.shipments, r.repeats)) as cost_per_shipment,
     m.billable_weight_lb,
     m.cost_per_lb,
-    m.shipments - coalesce(r.repeats, 0) as packages,
+    packages_of(m.shipments, r.repeats) as packages,
     m.billing_cost - p.billing_cost as change_on_month,
     change_percent(m.billing_cost, p.billing_cost) as change_on_month_percent,
     m.billing_cost - y.billing_cost as change_on_year,

@@ -137,11 +137,11 @@ describe('runReport', () => {
   });
 
   test.each([
-    ['a view', 'drop view partners', 'Table with name partners does not exist'],
+    ['a view', 'drop view tenants', 'Table with name tenants does not exist'],
     ['a macro', 'drop macro table current_loads_as_known_on', 'current_loads_as_known_on does not exist'],
     [
       'a column',
-      'create or replace view invoices as select * exclude (partner_id) from invoice_state',
+      'create or replace view invoices as select * exclude (partner_id) from internal.invoice_state',
       'partner_id',
     ],
   ])(
@@ -217,7 +217,7 @@ describe('the session', () => {
     'set enable_external_access = true',
     'install httpfs',
     'load httpfs',
-    'delete from shipment_rows',
+    'delete from internal.shipment_rows',
     'create table t (a integer)',
   ])('denies %s', async (sql) => {
     const file = await openPublishedFile(fixture.path);

@@ -19,6 +19,7 @@ const FEW_COPIES = 10_000;
 export async function noteRepeats(session: Session): Promise<void> {
   const { loads, rows, moved, all_rows: allRows } = await session.first('unlooked-loads');
   if (Number(loads) === 0) return;
+  await session.all('note-billed-months');
   // Planned anew each time: a kept statement makes its table a second time without columns.
   await session.once(Number(rows) > Number(allRows) * MANY ? 'look-at-all-rows' : 'look-at-new-rows');
   await session.once('note-repeated-rows');
