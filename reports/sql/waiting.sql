@@ -32,16 +32,16 @@ select
     invoice_date,
     invoice_due_date as due_date,
     state_since,
-    date_diff('hour', state_since, published_at) // 24 as days_in_state,
+    date_sub('day', state_since, published_at) as days_in_state,
     case when invoice_due_date is not null then greatest(cast(published_at as date) - invoice_due_date, 0) end
         as days_past_due,
     case
-        when date_diff('hour', state_since, published_at) // 24 < 1 then 'today'
-        when date_diff('hour', state_since, published_at) // 24 < 7 then '1 to 6 days'
-        when date_diff('hour', state_since, published_at) // 24 < 30 then '7 to 29 days'
+        when days_in_state < 1 then 'today'
+        when days_in_state < 7 then '1 to 6 days'
+        when days_in_state < 30 then '7 to 29 days'
         else '30 days and more'
     end as age,
-    date_diff('hour', state_since, published_at) // 24 >= $stuck_after_days as is_stuck,
+    days_in_state >= $stuck_after_days as is_stuck,
     reason,
     invoice_level,
     invoice_id

@@ -1,0 +1,198 @@
+/** Computes reports about audit anew from what their descriptions say. */
+
+import { expect, test } from 'vitest';
+import { denseInvoices, linesOf } from '../../support/reports/dense-invoices.js';
+import {
+  hasCell,
+  isCharge,
+  type Line,
+  largest,
+  oracleOver,
+  T,
+} from '../../support/reports/description-oracle.js';
+import {
+  costOf,
+  dayOf,
+  grouped,
+  medianOf,
+  percent,
+  plainZone,
+  ratedPounds,
+} from '../../support/reports/plain-arithmetic.js';
+import { decimalText as D } from '../../support/reports/reports-fixture.js';
+
+const invoices = denseInvoices(7, 28);
+const { agrees, rowsOf } = oracleOver(invoices);
+
+test('rate-variance', () =>
+  agrees(
+    'rate-variance',
+    (lines) => {
+      const rateOf = (line: Line): bigint | null => {
+        if (line.currency !== 'USD') return null;
+        const isLight = line.weight !== null && (ratedPounds(line) ?? 9) <= 1;
+        if (line.carrier === 'ups' && line.service === 'Ground' && plainZone(line.zone) === '5')
+          // Both lines name three things; the one with a day counts, and without one the lower rate.
+          return line.shipDate >= '2026-03-01' ? 113_000n : isLight ? 81_000n : 103_000n;
+        // 0.5 kg are 1.1 lb: what weighs 0.4536 kg or 1 lb is below, 1.2 lb above.
+        const isBelowHalfAKilogram = line.unit === 'KG' || line.weight === '1';
+        if (line.carrier === 'ups' && line.service === '2Day' && isBelowHalfAKilogram) return 120_000n;
+        if (line.carrier === 'ups' && line.service === 'Ground' && isLight) return 81_000n;
+        return line.carrier === 'ups' && line.service === 'Ground' ? 90_000n : 150_000n;
+      };
+      return grouped(lines.filter(isCharge), (line) => [line.carrier, line.service, line.currency]).map(
+        ([[carrier, service, currency], group]) => {
+          const covered = group.filter((line) => rateOf(line) !== null);
+          const over = covered.map((line) => T(line.cost) - (rateOf(line) ?? 0n));
+          const sum = (list: readonly bigint[]): bigint => list.reduce((total, one) => total + one, 0n);
+          return {
+            ...{ carrier, service_level: service, currency_code: currency, shipments: group.length },
+            ...{ covered_shipments: covered.length, billing_cost: D(costOf(group)) },
+            ...{ covered_cost: D(costOf(covered)), expected_cost: D(costOf(covered) - sum(over)) },
+            ...{ variance: D(sum(over)), overcharged_shipments: over.filter((each) => each > 0n).length },
+            overcharged_cost: D(sum(over.filter((each) => each > 0n))),
+          };
+        },
+      );
+    },
+    {
+      files: {
+        rates: [
+          'carrier,service_level,zone,from_weight,to_weight,currency_code,rate,valid_from,valid_to,unit',
+          'UPS,ground,Zone 5,,,USD,10.3,,,',
+          'ups,GROUND,5,,,usd,11.3,2026-03-01,,',
+          'ups,Ground,,0,1,USD,8.1,,,',
+          'ups,Ground,,,,USD,9,,,',
+          ',,,,,USD,15,,,',
+          ',,,,,USD,15.5,,,',
+          'ups,2Day,,0,0.5,USD,12,,,KG',
+          'ups,2Day,,,,USD,15,,,',
+        ],
+      },
+    },
+  ));
+
+test('duplicates', () =>
+  agrees('duplicates', (lines) =>
+    grouped(
+      lines.filter((line) => T(line.cost) !== 0n),
+      (line) => [line.carrier, line.tracking, line.currency],
+    ).flatMap(([[carrier, tracking, currency], group]) => {
+      const charges = group.map((line) => T(line.cost)).filter((cost) => cost > 0n);
+      const credits: bigint[] = [];
+      for (const credit of group.map((line) => T(line.cost)).filter((cost) => cost < 0n)) {
+        const at = charges.indexOf(-credit);
+        if (at < 0) credits.push(credit);
+        else charges.splice(at, 1);
+      }
+      const sum = (list: readonly bigint[]): bigint => list.reduce((total, one) => total + one, 0n);
+      if (charges.length < 2) return [];
+      const risk = sum(charges) - largest(charges) + sum(credits);
+      if (risk <= 0n) return [];
+      const count = (of: (line: Line) => string): number => new Set(group.map(of)).size;
+      const scope =
+        count(({ tenant }) => tenant) > 1
+          ? 'across tenants'
+          : count(({ invoiceId }) => invoiceId) > 1
+            ? 'across invoices'
+            : 'within an invoice';
+      return [
+        {
+          ...{ carrier, tracking_number: tracking, currency_code: currency, scope, lines: group.length },
+          same_amount: new Set(charges).size < charges.length,
+          charged: D(costOf(group.filter(isCharge))),
+          credited: D(costOf(group.filter((line) => !isCharge(line)))),
+          money_at_risk: D(risk),
+        },
+      ];
+    }),
+  ));
+
+test('adjustments', () =>
+  agrees('adjustments', (lines) =>
+    grouped(lines, (line) => [line.carrier, line.tracking, line.tenant, line.currency]).flatMap(
+      ([[carrier, tracking, tenant, currency], group]) => {
+        const inOrder = [...group].sort(
+          (one, other) =>
+            one.invoiceDate.localeCompare(other.invoiceDate) ||
+            (one.invoiceId < other.invoiceId
+              ? -1
+              : one.invoiceId > other.invoiceId
+                ? 1
+                : one.row - other.row),
+        );
+        const [first, ...later] = inOrder.filter(isCharge);
+        const credited = costOf(group.filter((line) => T(line.cost) < 0n));
+        if (group.length < 2 && credited === 0n) return [];
+        const changed = [
+          later.some((line) => line.weight !== first?.weight || line.unit !== first?.unit) ? 'weight' : '',
+          later.some((line) => plainZone(line.zone) !== plainZone(first?.zone ?? null)) ? 'zone' : '',
+          later.some((line) => line.service !== first?.service) ? 'service' : '',
+        ].filter((word) => word !== '');
+        return [
+          {
+            ...{ carrier, tracking_number: tracking, tenant, currency_code: currency, lines: group.length },
+            first_charge: first ? D(T(first.cost)) : null,
+            adjusted: D(costOf(later)),
+            credited: D(credited),
+            changed: changed.length === 0 ? null : changed.join(', '),
+          },
+        ];
+      },
+    ),
+  ));
+
+test('late-billed', () =>
+  agrees(
+    'late-billed',
+    (lines) =>
+      lines
+        .filter((line) => dayOf(line.invoiceDate) - dayOf(line.shipDate) > 40)
+        .map((line) => {
+          const days = dayOf(line.invoiceDate) - dayOf(line.shipDate);
+          const ofNumber = lines.filter(
+            (other) => other.carrier === line.carrier && other.tracking === line.tracking,
+          );
+          return {
+            ...{ invoice_id: line.invoiceId, row_number: line.row, billing_cost: D(T(line.cost)) },
+            ...{ days_to_invoice: days, days_late: days - 40 },
+            carrier_days:
+              line.carrierInvoiceDate === null ? null : dayOf(line.carrierInvoiceDate) - dayOf(line.shipDate),
+            first_billed_on: ofNumber.map((other) => other.invoiceDate).sort()[0],
+          };
+        }),
+    { parameters: { days: '40' } },
+  ));
+
+test('what-if', async () => {
+  const prices = (lines: readonly Line[]) => lines.filter(hasCell);
+  const key = (line: Line) => JSON.stringify([line.service, plainZone(line.zone), ratedPounds(line)]);
+  const rows = await rowsOf('what-if');
+  const lines = prices(linesOf(invoices).filter(({ level, isVoided }) => level !== 'partner' && !isVoided));
+  const expected = ['USD', 'EUR'].flatMap((currency) =>
+    [
+      ['ups', 'FedEx'],
+      ['FedEx', 'ups'],
+    ].map(([carrier, other]) => {
+      const of = (name: string | undefined) =>
+        lines.filter((line) => line.carrier === name && line.currency === currency);
+      const cells = new Map(
+        grouped(of(other), (line) => [key(line)]).map(([[cell], group]) => [cell, group]),
+      );
+      const covered = of(carrier).filter((line) => (cells.get(key(line))?.length ?? 0) >= 3);
+      const repriced = covered.reduce(
+        (sum, line) => sum + medianOf((cells.get(key(line)) ?? []).map((each) => T(each.cost))),
+        0n,
+      );
+      const saving = costOf(covered) - repriced;
+      return [
+        ...[carrier, other, currency, of(carrier).length, covered.length, D(costOf(covered)), D(repriced)],
+        ...[D(saving), percent(saving, costOf(covered))],
+      ];
+    }),
+  );
+  const columns = ['carrier', 'other_carrier', 'currency_code', 'shipments', 'covered_shipments'];
+  columns.push('covered_cost', 'repriced_cost', 'saving', 'saving_percent');
+  const found = rows.map((row) => JSON.stringify(columns.map((column) => row[column])));
+  expect(found.sort()).toEqual(expected.map((row) => JSON.stringify(row)).sort());
+});

@@ -1,0 +1,163 @@
+/** Computes reports about change anew from what their descriptions say. */
+
+import { test } from 'vitest';
+import { denseInvoices } from '../../support/reports/dense-invoices.js';
+import {
+  absolute,
+  cellOf,
+  hasCell,
+  type Line,
+  oracleOver,
+  T,
+} from '../../support/reports/description-oracle.js';
+import {
+  costOf,
+  doubleMedian,
+  grouped,
+  hundredthsText,
+  medianOf,
+  ratedPounds,
+} from '../../support/reports/plain-arithmetic.js';
+import { decimalText as D, roundedQuotient } from '../../support/reports/reports-fixture.js';
+
+const invoices = denseInvoices(7, 28);
+const { agrees } = oracleOver(invoices);
+
+test('bridge', () =>
+  agrees(
+    'bridge',
+    (lines) =>
+      grouped(lines, (line) => [line.currency]).flatMap(([[currency], group]) => {
+        const first = group.filter(({ shipDate }) => shipDate < '2026-03-01');
+        const second = group.filter(({ shipDate }) => shipDate >= '2026-03-01');
+        const [n1, n2] = [BigInt(first.length), BigInt(second.length)];
+        const [c1, c2] = [costOf(first), costOf(second)];
+        const full = (line: Line): boolean => ![line.service, line.zone, line.weight].includes(null);
+        const before = new Map(
+          grouped(first.filter(full), cellOf).map(([key, of]) => [JSON.stringify(key), of]),
+        );
+        const price = grouped(second.filter(full), cellOf).reduce((sum, [key, of]) => {
+          const cell = before.get(JSON.stringify(key));
+          if (!cell) return sum;
+          const mean = (BigInt(of.length) * costOf(cell) * 10n ** 20n) / BigInt(cell.length);
+          return sum + costOf(of) * 10n ** 20n - mean;
+        }, 0n);
+        const steps = {
+          'first period': c1,
+          volume: roundedQuotient((n2 - n1) * c1, n1),
+          price: roundedQuotient(price, 10n ** 20n),
+          'second period': c2,
+        };
+        const mix = c2 - c1 - steps.volume - steps.price;
+        return Object.entries({ ...steps, mix }).map(([step, amount]) => ({
+          ...{ step, currency_code: currency, amount: D(amount) },
+        }));
+      }),
+    {
+      parameters: {
+        first_from: '2026-01-01',
+        first_to: '2026-03-01',
+        second_from: '2026-03-01',
+        second_to: '2026-05-01',
+      },
+    },
+  ));
+
+/** Twice the median and the number of lines, of each cell in each month. */
+const monthlyPrices = (lines: readonly Line[]) =>
+  grouped(lines.filter(hasCell), (line) => [...cellOf(line), line.shipDate.slice(0, 7)]).map(([key, of]) => ({
+    cell: JSON.stringify(key.slice(0, 5)),
+    service: [key[0], key[1], key[4]],
+    month: String(key[5]),
+    n: of.length,
+    median: medianOf(of.map((line) => T(line.cost))),
+  }));
+
+function priceChanges(lines: readonly Line[], minShipments: number, minCells: number) {
+  const seen = monthlyPrices(lines).filter(({ n }) => n >= minShipments);
+  const pairs = seen.flatMap((price) => {
+    const before = seen
+      .filter(({ cell, month }) => cell === price.cell && month < price.month)
+      .sort((one, other) => (one.month < other.month ? 1 : -1))[0];
+    return before ? [{ ...price, before: before.median }] : [];
+  });
+  return grouped(
+    pairs.map(({ median, before, ...rest }) => ({
+      ...rest,
+      median: String(median),
+      before: String(before),
+    })),
+    ({ service, month }) => [...service, month],
+  ).flatMap(([[carrier, service, currency, month], of]) => {
+    const changes = of.map(({ median, before }) => ({ now: BigInt(median), before: BigInt(before) }));
+    const raised = changes.filter(({ now, before }) => now > before).length;
+    const lowered = changes.filter(({ now, before }) => now < before).length;
+    if (raised + lowered === 0) return [];
+    const parts = changes.map(({ now, before }) => roundedQuotient((now - before) * 10n ** 12n, before));
+    const isGeneral = (count: number): boolean => of.length >= minCells && count * 5 >= of.length * 4;
+    return [
+      {
+        ...{ month, carrier, service_level: service, currency_code: currency },
+        ...{ cells_compared: of.length, cells_raised: raised, cells_lowered: lowered },
+        shipments: of.reduce((sum, { n }) => sum + n, 0),
+        median_change_percent: hundredthsText(roundedQuotient(doubleMedian(parts), 2n * 10n ** 8n)),
+        verdict: isGeneral(raised)
+          ? 'general increase'
+          : isGeneral(lowered)
+            ? 'general decrease'
+            : 'some prices',
+      },
+    ];
+  });
+}
+
+test('price-changes', () =>
+  agrees('price-changes', (lines) => priceChanges(lines, 2, 2), {
+    parameters: { min_shipments: '2', min_cells: '2' },
+  }));
+
+test('outliers', () =>
+  agrees(
+    'outliers',
+    (lines) => {
+      const changes = priceChanges(lines, 3, 3).filter(({ verdict }) => verdict !== 'some prices');
+      const periodOf = (line: Line): string | null =>
+        changes
+          .filter(
+            (change) =>
+              change.carrier === line.carrier &&
+              change.service_level === line.service &&
+              change.currency_code === line.currency &&
+              String(change.month) <= line.shipDate.slice(0, 7),
+          )
+          .map(({ month }) => `${String(month)}-01`)
+          .sort()
+          .at(-1) ?? null;
+      return grouped(lines.filter(hasCell), (line) => [...cellOf(line), periodOf(line)]).flatMap(([, of]) => {
+        if (of.length < 5) return [];
+        // All doubled, so that medians are whole; a distance is doubled once more by its own median.
+        const middle = doubleMedian(of.map((line) => T(line.cost)));
+        const distances = of.map((line) => absolute(2n * T(line.cost) - middle));
+        const spread = doubleMedian(distances);
+        const total = distances.reduce((sum, distance) => sum + distance, 0n);
+        return of.flatMap((line) => {
+          const distance = 2n * T(line.cost) - middle;
+          const [above, below] =
+            spread > 0n
+              ? [distance * 2n * 6_745n, spread * 10_000n]
+              : [distance * BigInt(of.length) * 1_000_000n, total * 1_253_314n];
+          if (absolute(distance) < 2n * 10_000n || absolute(distance) * 10n < middle) return [];
+          if (absolute(above) * 10n < 35n * below) return [];
+          return [
+            {
+              ...{ invoice_id: line.invoiceId, row_number: line.row, lb: ratedPounds(line) },
+              ...{ like_shipments: of.length, period_from: periodOf(line) },
+              ...{ median: D(roundedQuotient(middle, 2n)), difference: D(roundedQuotient(distance, 2n)) },
+              robust_z: hundredthsText(roundedQuotient(above * 100n, below)),
+            },
+          ];
+        });
+      });
+    },
+    { parameters: { min_shipments: '5' } },
+  ));
