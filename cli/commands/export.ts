@@ -1,7 +1,7 @@
 /** `billsync export`: everything that is published, as files other tools read, without asking the writer. */
 
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { asDamage } from '../../ops/damaged-file.js';
@@ -50,6 +50,8 @@ export function exportCommand(): Command {
 }
 
 const PARTS = ['shipments', 'invoices'] as const;
+/** Which month a file is of: that of the ship date, or of the invoice date. */
+const OF_MONTH = { shipments: 'shipped', invoices: 'dated' } as const;
 
 /** Only the two folders of ours are ever replaced, whatever else lies beside them. */
 async function checkTarget(target: string, flags: ExportFlags): Promise<void> {
@@ -93,6 +95,7 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
         await (await connection.prepare(sql)).run();
         // Without a single row DuckDB makes no folder; its absence would look like a mistake.
         await mkdir(join(draft, what), { recursive: true });
+        await nameFiles(join(draft, what), `${what}-${OF_MONTH[what]}`);
       }
     } finally {
       connection.closeSync();
@@ -105,6 +108,17 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
     }
   } finally {
     await rm(draft, { recursive: true, force: true });
+  }
+}
+
+/** `month=2026-03/data_0.parquet` becomes `month=2026-03/shipments-shipped-2026-03.parquet`: a file that is passed on says what it is. */
+async function nameFiles(folder: string, name: string): Promise<void> {
+  for (const month of await readdir(folder)) {
+    for (const file of await readdir(join(folder, month))) {
+      const [, part = '0', ending = ''] = /^data_(\d+)(\..+)$/.exec(file) ?? [];
+      const named = `${name}-${month.replace('month=', '')}${part === '0' ? '' : `-${part}`}${ending}`;
+      await rename(join(folder, month, file), join(folder, month, named));
+    }
   }
 }
 

@@ -4,4 +4,4 @@ copy (
     select spreadsheet_safe(columns(*))
     from (select *, coalesce(strftime(invoice_date, '%Y-%m'), 'unknown') as month from invoices)
 )
-to (getvariable('folder')) (format csv, header true, partition_by (month))
+to (getvariable('folder')) (format csv, header true, partition_by (month), write_partition_columns true)

@@ -4,4 +4,4 @@ copy (
     select spreadsheet_safe(columns(*))
     from (select *, strftime(ship_date, '%Y-%m') as month from shipments)
 )
-to (getvariable('folder')) (format csv, header true, partition_by (month))
+to (getvariable('folder')) (format csv, header true, partition_by (month), write_partition_columns true)
