@@ -100,7 +100,10 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): 
 }
 
 function checkHeader(table: ExtraTable, header: readonly string[]): string[] {
-  const names = header.map((name) => name.trim().toLowerCase());
+  const names = header.map((written) => {
+    const name = written.trim().toLowerCase();
+    return COLUMNS[table].find(({ also }) => also === name)?.name ?? name;
+  });
   const missing = COLUMNS[table]
     .filter((column) => column.may !== 'be missing' && !names.includes(column.name))
     .map((column) => column.name);

@@ -14,6 +14,8 @@ export interface TableColumn {
   readonly kind: 'text' | 'decimal' | 'rate' | 'step' | 'date' | 'month' | 'currency' | 'unit';
   /** An empty cell is null and fits all. */
   readonly may?: 'be empty' | 'be missing';
+  /** Another name that the header may have for it. */
+  readonly also?: string;
 }
 
 export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
@@ -21,12 +23,13 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
     { name: 'carrier', kind: 'text', may: 'be empty' },
     { name: 'service_level', kind: 'text', may: 'be empty' },
     { name: 'zone', kind: 'text', may: 'be empty' },
-    { name: 'from_lb', kind: 'decimal', may: 'be empty' },
-    { name: 'to_lb', kind: 'decimal', may: 'be empty' },
+    { name: 'from_lb', kind: 'decimal', may: 'be empty', also: 'from_weight' },
+    { name: 'to_lb', kind: 'decimal', may: 'be empty', also: 'to_weight' },
     { name: 'currency_code', kind: 'currency' },
     { name: 'rate', kind: 'decimal' },
     { name: 'valid_from', kind: 'date', may: 'be missing' },
     { name: 'valid_to', kind: 'date', may: 'be missing' },
+    { name: 'unit', kind: 'unit', may: 'be missing' },
   ],
   weights: [
     { name: 'carrier', kind: 'text', may: 'be empty' },

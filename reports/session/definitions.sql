@@ -25,6 +25,11 @@ create or replace temp macro rated_as(rated) as {
     lb: rated, weight: cast(rated as decimal(24, 4)), unit: if(rated is null, null, 'lb')
 };
 
+-- A weight in 10^-14 lb, in which pounds, kilograms and ounces are whole numbers, so that 0.5 kg is exactly 0.5 kg.
+create or replace temp macro size_of_unit(unit) as
+    cast(case lower(unit) when 'lb' then 10000000000 when 'kg' then 22046226218 when 'oz' then 625000000 end as hugeint);
+create or replace temp macro exact_weight(weight, unit) as ten_thousandths(weight) * size_of_unit(unit);
+
 -- The weight break of a shipment by the pounds up to and with which it goes; the last goes on for ever.
 create or replace temp macro break_of(lb) as
     case
@@ -69,3 +74,20 @@ create or replace temp macro middle_values(sorted, n) as
             up_to: reached.up_to + next.up_to
         }
     );
+
+-- The packages of a group (ADR 25): its lines less those that repeat a number that the group already has.
+create or replace temp macro packages_of(lines, repeats) as lines - coalesce(repeats, 0);
+
+-- Lines with what "cost" groups them by; what is not asked for is null on every line, so that it tells no groups apart.
+create or replace temp macro lines_by(asked, lines) as table
+    select
+        *,
+        if(asks_for(asked, 'month'), month_start(report_date), null) as of_month,
+        if(asks_for(asked, 'week'), period_start(report_date, 'week'), null) as of_week,
+        if(asks_for(asked, 'tenant'), tenant, null) as of_tenant,
+        if(asks_for(asked, 'carrier'), carrier, null) as of_carrier,
+        if(asks_for(asked, 'service'), service_level, null) as of_service,
+        if(asks_for(asked, 'zone'), zone, null) as of_zone,
+        if(asks_for(asked, 'origin'), origin, null) as of_origin,
+        if(asks_for(asked, 'weight'), weight_break_of(billable_weight, billable_weight_unit), null) as of_weight
+    from query_table(lines);

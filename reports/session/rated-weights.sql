@@ -1,13 +1,13 @@
--- What each billed weight is rated as by each carrier, by the steps of --weights. All is counted in 10^-14 lb, in which
--- pounds, kilograms and ounces are whole numbers, so that 0.5 kg is exactly one step of 0.5 kg.
+-- What each billed weight is rated as by each carrier, by the steps of --weights. All is counted in 10^-14 lb
+-- (exact_weight).
 create or replace temp table rated_weights as
 with bands as (
     select
         lower(coalesce(carrier, '')) as carrier,
         unit,
         ten_thousandths(step) as step,
-        cast(case unit when 'kg' then 22046226218 when 'oz' then 625000000 else 10000000000 end as hugeint) as unit_size,
-        ten_thousandths(up_to) * unit_size as up_to
+        size_of_unit(unit) as unit_size,
+        exact_weight(up_to, unit) as up_to
     from weights
     union all
     -- Whoever is not named rates in whole pounds.
@@ -22,8 +22,7 @@ billed as (
     select
         billable_weight,
         billable_weight_unit,
-        ten_thousandths(billable_weight)
-        * cast(if(billable_weight_unit = 'KG', 22046226218, 10000000000) as hugeint) as exact
+        exact_weight(billable_weight, billable_weight_unit) as exact
     from (select distinct billable_weight, billable_weight_unit from selected_shipments where billable_weight is not null)
 ),
 banded as (

@@ -44,37 +44,23 @@
 --   Acme | ups | 3 | 2 | 30.0000 | 15.0000 | 75.00
 --   Beta | ups | 1 | 1 | 7.0000 | 7.0000 | 100.00
 with
--- What is not asked for is null on every line, so that it tells no groups apart. Few rows by invoice are cheap to count.
+-- Few rows by invoice are cheap to count.
 grouped as (
     select
         invoice_id,
-        if(asks_for($by, 'month'), month_start(report_date), null) as month_start,
-        if(asks_for($by, 'week'), period_start(report_date, 'week'), null) as week_start,
-        if(asks_for($by, 'tenant'), tenant, null) as tenant,
-        if(asks_for($by, 'carrier'), carrier, null) as carrier,
-        if(asks_for($by, 'service'), service_level, null) as service_level,
-        if(asks_for($by, 'zone'), zone, null) as zone,
-        if(asks_for($by, 'origin'), origin, null) as origin,
-        if(asks_for($by, 'weight'), weight_break_of(billable_weight, billable_weight_unit), null) as up_to,
+        of_month, of_week, of_tenant, of_carrier, of_service, of_zone, of_origin, of_weight,
         currency_code,
         billable_weight_unit as unit,
         count(*) as shipments,
         sum(billing_cost) as billing_cost,
         credits_of(billing_cost) as credits,
         sum(billable_weight) as weight
-    from selected_shipments
+    from lines_by($by, 'selected_shipments')
     group by all
 ),
 totals as (
     select
-        month_start,
-        week_start,
-        tenant,
-        carrier,
-        service_level,
-        zone,
-        origin,
-        up_to,
+        of_month, of_week, of_tenant, of_carrier, of_service, of_zone, of_origin, of_weight,
         currency_code,
         count(distinct invoice_id) as invoices,
         cast(sum(shipments) as bigint) as shipments,
@@ -87,57 +73,50 @@ totals as (
 ),
 repeated as (
     select
-        if(asks_for($by, 'month'), month_start(report_date), null) as month_start,
-        if(asks_for($by, 'week'), period_start(report_date, 'week'), null) as week_start,
-        if(asks_for($by, 'tenant'), tenant, null) as tenant,
-        if(asks_for($by, 'carrier'), carrier, null) as carrier,
-        if(asks_for($by, 'service'), service_level, null) as service_level,
-        if(asks_for($by, 'zone'), zone, null) as zone,
-        if(asks_for($by, 'origin'), origin, null) as origin,
-        if(asks_for($by, 'weight'), weight_break_of(billable_weight, billable_weight_unit), null) as up_to,
+        of_month, of_week, of_tenant, of_carrier, of_service, of_zone, of_origin, of_weight,
         currency_code,
         count(*) - count(distinct (carrier, tracking_number)) as repeats
-    from (select * from repeated_lines)
+    from lines_by($by, 'repeated_lines')
     group by all
 ),
 places as (
-    select distinct origin from totals
+    select distinct of_origin as origin from totals
 ),
 -- What a share is of: the lines of the leftmost column where there are several.
 shared as (
     select
         t.*,
-        t.shipments - coalesce(r.repeats, 0) as packages,
+        packages_of(t.shipments, r.repeats) as packages,
         case
             when not contains($by, '+') then null
-            when asks_for($by, 'month') then month_of(t.month_start)
-            when asks_for($by, 'week') then period_of(t.week_start, 'week')
-            when asks_for($by, 'tenant') then t.tenant
-            when asks_for($by, 'carrier') then t.carrier
-            when asks_for($by, 'service') then t.service_level
-            when asks_for($by, 'zone') then t.zone
-            else t.origin
+            when asks_for($by, 'month') then month_of(t.of_month)
+            when asks_for($by, 'week') then period_of(t.of_week, 'week')
+            when asks_for($by, 'tenant') then t.of_tenant
+            when asks_for($by, 'carrier') then t.of_carrier
+            when asks_for($by, 'service') then t.of_service
+            when asks_for($by, 'zone') then t.of_zone
+            else t.of_origin
         end as first_column
     from totals as t
     left join repeated as r
-        on t.currency_code = r.currency_code and t.month_start is not distinct from r.month_start
-        and t.week_start is not distinct from r.week_start
-        and t.tenant is not distinct from r.tenant
-        and t.carrier is not distinct from r.carrier
-        and t.service_level is not distinct from r.service_level
-        and t.zone is not distinct from r.zone
-        and t.origin is not distinct from r.origin
-        and t.up_to is not distinct from r.up_to
+        on t.currency_code = r.currency_code and t.of_month is not distinct from r.of_month
+        and t.of_week is not distinct from r.of_week
+        and t.of_tenant is not distinct from r.of_tenant
+        and t.of_carrier is not distinct from r.of_carrier
+        and t.of_service is not distinct from r.of_service
+        and t.of_zone is not distinct from r.of_zone
+        and t.of_origin is not distinct from r.of_origin
+        and t.of_weight is not distinct from r.of_weight
 )
 select
-    month_of(s.month_start) as month,
-    period_of(s.week_start, 'week') as week,
-    s.tenant,
-    s.carrier,
-    s.service_level,
-    s.zone,
-    s.origin,
-    break_name(s.up_to) as weight_break,
+    month_of(s.of_month) as month,
+    period_of(s.of_week, 'week') as week,
+    s.of_tenant as tenant,
+    s.of_carrier as carrier,
+    s.of_service as service_level,
+    s.of_zone as zone,
+    s.of_origin as origin,
+    break_name(s.of_weight) as weight_break,
     s.currency_code,
     s.invoices,
     s.shipments,
@@ -149,19 +128,19 @@ select
     percent_of(s.billing_cost, sum(s.billing_cost) over whole) as share_of_cost,
     percent_of(s.shipments, sum(s.shipments) over whole) as share_of_shipments,
     s.credits,
-    coalesce(f.origin, origin_of(s.origin)) as usual_origin
+    coalesce(f.origin, origin_of(s.of_origin)) as usual_origin
 from shared as s
 left join places as f
-    on regexp_full_match(origin_of(s.origin), '[0-9]{3,4}') and f.origin = lpad(origin_of(s.origin), 5, '0')
+    on regexp_full_match(origin_of(s.of_origin), '[0-9]{3,4}') and f.origin = lpad(origin_of(s.of_origin), 5, '0')
 window whole as (partition by s.currency_code, s.first_column)
 order by
     s.currency_code,
-    s.month_start,
-    s.week_start,
-    s.tenant,
-    s.carrier,
-    s.service_level nulls last,
-    try_cast(s.zone as integer) nulls last,
-    s.zone nulls last,
-    s.origin nulls last,
-    s.up_to
+    s.of_month,
+    s.of_week,
+    s.of_tenant,
+    s.of_carrier,
+    s.of_service nulls last,
+    try_cast(s.of_zone as integer) nulls last,
+    s.of_zone nulls last,
+    s.of_origin nulls last,
+    s.of_weight

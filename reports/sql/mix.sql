@@ -99,8 +99,8 @@ select
             ))
     end as shift,
     s.billing_cost,
-    per(s.billing_cost, s.shipments - coalesce(r.repeats, 0)) as cost_per_shipment,
-    s.shipments - coalesce(r.repeats, 0) as packages,
+    per(s.billing_cost, packages_of(s.shipments, r.repeats)) as cost_per_shipment,
+    packages_of(s.shipments, r.repeats) as packages,
     case when s.has_scale then mean_of(s.zone_sum, s.zone_count) end as average_zone,
     s.credits,
     case when $by = 'zone' then s.part end as zone

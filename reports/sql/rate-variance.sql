@@ -3,14 +3,15 @@
 -- grain: carrier, service level, currency
 -- source: rates
 -- means: each line above zero is compared with the line of your rates (--rates FILE) that fits its carrier and
---   service level (in any case), its zone (in one spelling), its pounds before rounding (above from_lb, up to and
---   including to_lb), its currency and the reported date (from valid_from on, before valid_to; both columns may be
---   missing). An empty cell fits everything, also a shipment that has no such value. If several fit, the one that
---   names the most counts (of carrier, service level, zone, and weight as one), then the one valid from the latest
---   day, then the lowest rate. shipments and billing_cost count all lines above zero, covered_shipments and
---   covered_cost those with a rate, coverage_percent the covered part of the lines. variance is covered_cost less
---   expected_cost; overcharged_shipments and overcharged_cost count the lines billed above their rate, and by how
---   much.
+--   service level (in any case), its zone (in one spelling), its weight before rounding (above from_lb, up to and
+--   including to_lb; in kilograms or ounces where the column unit says kg or oz; the columns may be called
+--   from_weight and to_weight), its currency and the reported date (from valid_from on, before valid_to). unit,
+--   valid_from and valid_to may be missing. An empty cell fits everything, also a shipment that has no such value.
+--   If several fit, the one that names the most counts (of carrier, service level, zone, and weight as one), then
+--   the one valid from the latest day, then the lowest rate. shipments and billing_cost count all lines above zero,
+--   covered_shipments and covered_cost those with a rate, coverage_percent the covered part of the lines. variance
+--   is covered_cost less expected_cost; overcharged_shipments and overcharged_cost count the lines billed above
+--   their rate, and by how much.
 -- order: currency; highest variance first; carrier; service_level
 -- cannot say: which part of a variance is a surcharge. Without a file no line is covered.
 -- units: coverage_percent %, billing_cost money, covered_cost money, expected_cost money, variance money,
@@ -35,7 +36,7 @@ with cells as (
         service_level,
         zone,
         currency_code,
-        lb_of(billable_weight, billable_weight_unit) as lb,
+        exact_weight(billable_weight, billable_weight_unit) as exact,
         -- The day matters only where some rate has one.
         case when (select count(*) from rates where valid_from is not null or valid_to is not null) > 0 then report_date end
             as day,
@@ -46,7 +47,7 @@ with cells as (
     group by all
 ),
 places as (
-    select distinct carrier, service_level, zone, currency_code, lb, day from cells
+    select distinct carrier, service_level, zone, currency_code, exact, day from cells
 ),
 rated as (
     select
@@ -54,7 +55,7 @@ rated as (
         p.service_level,
         p.zone,
         p.currency_code,
-        p.lb,
+        p.exact,
         p.day,
         arg_min(
             r.rate,
@@ -70,8 +71,8 @@ rated as (
     from places as p
     join rates as r
         on r.currency_code = p.currency_code
-        and (r.from_lb is null or p.lb > r.from_lb)
-        and (r.to_lb is null or p.lb <= r.to_lb)
+        and (r.from_lb is null or p.exact > exact_weight(r.from_lb, coalesce(r.unit, 'lb')))
+        and (r.to_lb is null or p.exact <= exact_weight(r.to_lb, coalesce(r.unit, 'lb')))
         and (r.carrier is null or lower(r.carrier) = lower(p.carrier))
         and (r.service_level is null or lower(r.service_level) = lower(p.service_level))
         and (r.zone is null or normal_zone(r.zone) = p.zone)
@@ -98,7 +99,7 @@ select
 from cells as c
 left join rated as r
     on r.carrier = c.carrier and r.service_level is not distinct from c.service_level
-    and r.zone is not distinct from c.zone and r.currency_code = c.currency_code and r.lb is not distinct from c.lb
+    and r.zone is not distinct from c.zone and r.currency_code = c.currency_code and r.exact is not distinct from c.exact
     and r.day is not distinct from c.day
 group by c.carrier, c.service_level, c.currency_code
 order by c.currency_code, variance desc, c.carrier, c.service_level

@@ -61,7 +61,7 @@ ground as (
         s.carrier,
         s.currency_code,
         sum(s.billing_cost) as billing_cost,
-        sum(s.shipments) - coalesce(any_value(r.repeats), 0) as packages
+        packages_of(sum(s.shipments), any_value(r.repeats)) as packages
     from services as s
     left join repeats_by(carrier, has_word(service_level, $ground), null, null) as r
         on r.a = s.carrier and r.b and r.currency_code = s.currency_code
@@ -112,11 +112,11 @@ compared as (
 over_ground as (
     select
         s.*,
-        s.shipments - coalesce(r.repeats, 0) as packages,
+        packages_of(s.shipments, r.repeats) as packages,
         g.billing_cost as ground_cost,
         g.packages as ground_packages,
         ten_thousandths(s.billing_cost) * g.packages
-            - ten_thousandths(g.billing_cost) * (s.shipments - coalesce(r.repeats, 0)) as excess
+            - ten_thousandths(g.billing_cost) * packages_of(s.shipments, r.repeats) as excess
     from services as s
     left join repeats_by(carrier, service_level, null, null) as r
         on r.a = s.carrier and r.b is not distinct from s.service_level and r.currency_code = s.currency_code

@@ -41,10 +41,10 @@ select
     t.invoices,
     t.shipments,
     t.billing_cost,
-    per(t.billing_cost, t.shipments - coalesce(r.repeats, 0)) as cost_per_shipment,
+    per(t.billing_cost, packages_of(t.shipments, r.repeats)) as cost_per_shipment,
     t.billable_weight_lb,
     t.cost_per_lb,
-    t.shipments - coalesce(r.repeats, 0) as packages,
+    packages_of(t.shipments, r.repeats) as packages,
     t.credits,
     t.tenant_id
 from totals as t

@@ -43,10 +43,10 @@ select
     t.invoices,
     t.shipments,
     t.billing_cost,
-    per(t.billing_cost, t.shipments - coalesce(r.repeats, 0)) as cost_per_shipment,
+    per(t.billing_cost, packages_of(t.shipments, r.repeats)) as cost_per_shipment,
     t.billable_weight_lb,
     t.cost_per_lb,
-    t.shipments - coalesce(r.repeats, 0) as packages,
+    packages_of(t.shipments, r.repeats) as packages,
     normal_zone(t.carrier_zone) as zone,
     percent_of(t.shipments, sum(t.shipments) over (partition by t.currency_code)) as share_of_shipments,
     t.credits
