@@ -1,7 +1,6 @@
 /** Opens the published file for reading only, in a session that can reach nothing else (hazard 17). */
 
 import { readFile, stat } from 'node:fs/promises';
-import { totalmem } from 'node:os';
 import {
   type DuckDBConnection,
   DuckDBInstance,
@@ -9,6 +8,7 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api';
 import { asDamage } from '../ops/damaged-file.js';
+import { readingLimits } from '../ops/reading-limits.js';
 import type { ExtraTable } from './catalogue.js';
 import { asOtherVersion, NotPublishedError } from './errors.js';
 
@@ -131,17 +131,6 @@ async function seeInternal(connection: DuckDBConnection): Promise<void> {
   }
 }
 
-/** What needs more is spilled to a folder beside the file, made when it is needed: a large report is slower and does not fail. */
-const MEMORY_LIMIT_MB = 1_500;
-let spillFolders = 0;
-
-/** Less where there is less: DuckDB's own share of what this process may have. */
-function memoryLimitMb(): number {
-  const constrained = process.constrainedMemory();
-  const had = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
-  return Math.min(MEMORY_LIMIT_MB, Math.floor((had / 1_000_000) * 0.8));
-}
-
 async function connectTo(
   path: string,
 ): Promise<{ readonly connection: DuckDBConnection; readonly close: () => void }> {
@@ -152,9 +141,8 @@ async function connectTo(
   }
   const instance = await DuckDBInstance.create(path, {
     access_mode: 'READ_ONLY',
-    memory_limit: `${memoryLimitMb()}MB`,
-    // Before nothing more may be reached. Of its own: two that spill to one folder would read each other's.
-    temp_directory: `${path}.${process.pid}-${++spillFolders}.spill`,
+    // Before nothing more may be reached.
+    ...readingLimits(path),
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     enable_external_access: 'false',

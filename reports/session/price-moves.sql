@@ -13,14 +13,25 @@ listed as (
         rated,
         currency_code,
         sum(shipments) as shipments,
-        list_sort(list(counted_value(billing_cost, shipments))) as prices
+        max(shipments) as most,
+        arg_max(billing_cost, shipments) as most_frequent,
+        list(counted_value(billing_cost, shipments)) as prices
     from monthly_prices
     group by all
     having sum(shipments) >= min_shipments
 ),
 cells as (
     select * exclude (middle), middle_of((middle).low, (middle).high) as median
-    from (select * exclude (prices), middle_values(prices, shipments) as middle from listed)
+    from (
+        select
+            * exclude (most, most_frequent, prices),
+            -- What more than half of them cost is in the middle, whatever the others do; few lists are left to go through.
+            case
+                when 2 * most > shipments then counted_value(most_frequent, shipments)
+                else middle_values(list_sort(prices), shipments)
+            end as middle
+        from listed
+    )
 ),
 changes as (
     select

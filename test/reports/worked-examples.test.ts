@@ -1,6 +1,6 @@
 /** Computes the worked example of every report, so that its description and what it does are one. */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -86,6 +86,20 @@ test('the help of a report has its parameters, its files and its example', () =>
 });
 
 /** One invoice holds all lines unless they name several. */
+test('every report is computed anew by plain arithmetic as well', async () => {
+  const here = import.meta.dirname;
+  const oracles = (await readdir(join(here, 'against-descriptions'))).map(
+    (name) => `against-descriptions/${name}`,
+  );
+  const texts = await Promise.all(
+    [...oracles, 'against-plain-arithmetic.test.ts'].map((name) => readFile(join(here, name), 'utf8')),
+  );
+  const without = (await listReports()).filter(
+    ({ name }) => !texts.some((text) => text.includes(`'${name}'`)),
+  );
+  expect(without.map(({ name }) => name)).toEqual([]);
+});
+
 function invoicesOf(example: WorkedExample): FixtureInvoice[] {
   const numberAt = example.lines.columns.indexOf('invoice_number');
   const linesOf = (number: string | null): FixtureShipment[] =>

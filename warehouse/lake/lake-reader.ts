@@ -8,6 +8,7 @@
 
 import { stat } from 'node:fs/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { readingLimits } from '../../ops/reading-limits.js';
 import { attachLake } from './attach-lake.js';
 import { readCatalogAddress } from './catalog-address.js';
 import { CatalogUnreachableError } from './errors.js';
@@ -86,6 +87,7 @@ async function openInstance(path: string, lake: LakeSettings): Promise<DuckDBIns
     access_mode: 'READ_ONLY',
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
+    ...readingLimits(path),
   });
   try {
     const connection = await instance.connect();

@@ -1,0 +1,168 @@
+/** Computes what a month still lacks, and its journal, anew from what "accrual" and "accrual-journal" say. */
+
+import { expect, test } from 'vitest';
+import { oracleOver, type Plain, T } from '../../support/reports/description-oracle.js';
+import { grouped, hundredthsText } from '../../support/reports/plain-arithmetic.js';
+import {
+  anInvoice,
+  aShipment,
+  decimalText as D,
+  roundedQuotient,
+} from '../../support/reports/reports-fixture.js';
+
+/** Months since the year 0. */
+const monthOf = (day: string): number => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7)) - 1;
+const textOf = (month: number): string =>
+  `${Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, '0')}`;
+
+const FIRST = monthOf('2025-10-01');
+/** The month that still runs when this is published. */
+const OPEN = monthOf('2026-07-01');
+
+function lateInvoices(seed: number) {
+  let state = seed;
+  const below = (limit: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 4_294_967_296) * limit);
+  };
+  const lines = Array.from({ length: 700 }, () => {
+    const ship = FIRST + below(OPEN - FIRST);
+    // Most of a month is billed in it, the rest within three more; what is billed later than now is not there yet.
+    const billed = ship + ([0, 0, 0, 1, 1, 2, 3][below(7)] ?? 0);
+    const cents = 100 + below(90_000);
+    return aShipment({
+      tenant: below(3) === 0 ? 'Beta' : 'Acme',
+      carrier: below(3) === 0 ? 'fedex' : 'ups',
+      currency: below(9) === 0 ? 'EUR' : 'USD',
+      shipDate: `${textOf(ship)}-1${below(9)}`,
+      invoiceDate: `${textOf(billed)}-28`,
+      cost: `${below(15) === 0 ? '-' : ''}${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}${below(100)}`,
+    });
+  }).filter(({ invoiceDate }) => monthOf(invoiceDate) < OPEN);
+  return grouped(lines, ({ tenant, invoiceDate }) => [tenant, invoiceDate]).map(([[tenant, date], of]) =>
+    anInvoice(of, { tenant: String(tenant), date: String(date), loadedAt: `${String(date)}T12:00:00Z` }),
+  );
+}
+
+const invoices = lateInvoices(3);
+const lines = invoices.flatMap(({ shipments }) => shipments);
+const { agreesOfInvoices } = oracleOver(invoices, { publishedAt: '2026-07-15T08:00:00Z' });
+const MILLION = 1_000_000n;
+
+/** @param completeAfter so many months after the month of shipping, nothing more is expected */
+function estimates(completeAfter: number, minMonths: number) {
+  return grouped(lines, ({ tenant, carrier, currency }) => [tenant, carrier, currency]).flatMap(
+    ([[tenant, carrier, currency], of]) => {
+      const billedBy = (month: number, age: number): bigint =>
+        of
+          .filter((line) => monthOf(line.shipDate) === month && monthOf(line.invoiceDate) - month <= age)
+          .reduce((sum, line) => sum + T(line.cost), 0n);
+      const months = [...new Set(of.map(({ shipDate }) => monthOf(shipDate)))];
+      const ageOf = (month: number): number => OPEN - month - 1;
+      const growth = (age: number) => {
+        const pairs = months
+          .filter((month) => ageOf(month) > age)
+          .map((month) => [billedBy(month, age), billedBy(month, age + 1)] as const)
+          .filter(([now, then]) => now > 0n && then > 0n);
+        if (pairs.length < minMonths) return null;
+        const sum = (at: 0 | 1): bigint => pairs.reduce((total, pair) => total + pair[at], 0n);
+        const single = pairs.map(([now, then]) => roundedQuotient(then * MILLION, now));
+        return {
+          factor: roundedQuotient(sum(1) * MILLION, sum(0)),
+          least: single.reduce((one, other) => (other < one ? other : one)),
+          greatest: single.reduce((one, other) => (other > one ? other : one)),
+          months: pairs.length,
+        };
+      };
+      const times = (one: bigint, other: bigint): bigint => roundedQuotient(one * other, MILLION);
+      return months.map((month) => {
+        const age = ageOf(month);
+        const billed = billedBy(month, 99);
+        const said = { month, tenant, carrier, currency, age, billed };
+        if (age >= completeAfter)
+          return { ...said, basis: 'complete', total: billed, low: billed, high: billed };
+        let left: { factor: bigint; least: bigint; greatest: bigint } | null = {
+          factor: MILLION,
+          least: MILLION,
+          greatest: MILLION,
+        };
+        for (let step = completeAfter - 1; step >= age && left !== null; step -= 1) {
+          const grown = growth(step);
+          left = grown && {
+            factor: times(left.factor, grown.factor),
+            least: times(left.least, grown.least),
+            greatest: times(left.greatest, grown.greatest),
+          };
+        }
+        const nothing = { ...said, total: null, low: null, high: null };
+        if (left === null) return { ...nothing, basis: 'not enough history' };
+        const base = billedBy(month, age);
+        if (base <= 0n) return { ...nothing, basis: 'nothing billed yet' };
+        return {
+          ...{ ...said, basis: 'chain ladder', total: times(base, left.factor) },
+          ...{ low: times(base, left.least), high: times(base, left.greatest) },
+        };
+      });
+    },
+  );
+}
+
+const lessBilled = (amount: bigint | null, billed: bigint): string | null =>
+  amount === null ? null : D(amount - billed);
+
+test.each([
+  [3, 3],
+  [2, 6],
+])('accrual, complete after %d months and with %d months of history', (completeAfter, minMonths) => {
+  const expected = estimates(completeAfter, minMonths);
+  expect(new Set(expected.map(({ basis }) => basis)).size).toBeGreaterThan(1);
+  return agreesOfInvoices(
+    'accrual',
+    expected.map(({ month, tenant, carrier, currency, age, billed, basis, total, low, high }) => ({
+      ...{ ship_month: textOf(month), tenant, carrier, currency_code: currency, age, basis },
+      ...{ billing_cost: D(billed), estimated_total: total === null ? null : D(total) },
+      ...{ estimated_unbilled: lessBilled(total, billed), unbilled_low: lessBilled(low, billed) },
+      unbilled_high: lessBilled(high, billed),
+    })),
+    { parameters: { complete_after: String(completeAfter), min_months: String(minMonths) } },
+  );
+});
+
+test('accrual-journal', () =>
+  agreesOfInvoices(
+    'accrual-journal',
+    estimates(3, 3).flatMap(({ month, tenant, carrier, currency, billed, total }): Plain[] => {
+      const amount = total === null ? 0n : roundedQuotient(total - billed, 100n);
+      if (amount <= 0n) return [];
+      const said = { tenant, carrier, currency_code: currency, ship_month: textOf(month) };
+      const text = hundredthsText(amount);
+      return [
+        { ...said, journal_date: '2026-06-30', entry: 'accrual', account: '5100', debit: text, credit: null },
+        {
+          ...said,
+          journal_date: '2026-06-30',
+          entry: 'accrual',
+          account: 'Accrued freight',
+          debit: null,
+          credit: text,
+        },
+        {
+          ...said,
+          journal_date: '2026-07-01',
+          entry: 'reversal',
+          account: 'Accrued freight',
+          debit: text,
+          credit: null,
+        },
+        {
+          ...said,
+          journal_date: '2026-07-01',
+          entry: 'reversal',
+          account: '5100',
+          debit: null,
+          credit: text,
+        },
+      ];
+    }),
+    { parameters: { expense_account: '5100' } },
+  ));
