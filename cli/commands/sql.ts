@@ -9,9 +9,8 @@ import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
-import type { Settings } from '../../config/settings.js';
 import { NotPublishedError } from '../../reports/errors.js';
-import type { LakeSettings } from '../../warehouse/lake/lake-source.js';
+import { shellStatementsFor } from '../../warehouse/lake/lake-source.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
 import { contextOf, seconds, verb, withJson } from '../verb.js';
@@ -31,7 +30,7 @@ export function sqlCommand(): Command {
       const databasePath = publishedPath(settings);
       if (!existsSync(databasePath)) throw new NotPublishedError(databasePath);
       if (statement === undefined) {
-        process.exitCode = await openShell(databasePath, settings.warehouse);
+        process.exitCode = await openShell(databasePath);
         return;
       }
       const sql = statement === '-' ? await text(process.stdin) : statement;
@@ -63,7 +62,7 @@ function cellOf(value: unknown): string | number | null {
  * @returns its exit code
  * @throws CliError (exit 2) there is none
  */
-async function openShell(databasePath: string, warehouse: Settings['warehouse']): Promise<number> {
+async function openShell(databasePath: string): Promise<number> {
   const shell = await findShell();
   if (shell === null) {
     throw new CliError(EXIT.usage, 'there is no `duckdb` on PATH, so no shell can be opened', {
@@ -73,9 +72,12 @@ async function openShell(databasePath: string, warehouse: Settings['warehouse'])
   const folder = await mkdtemp(join(tmpdir(), 'billsync-sql-'));
   try {
     const init = join(folder, 'macros.sql');
-    const attaching = warehouse.kind === 'ducklake' ? await attachingOf(warehouse, shell) : [];
+    // The rows of a lake lie elsewhere, so the shell attaches that first.
+    const attaching = await shellStatementsFor(databasePath, () => versionOf(shell));
     // It may hold a bucket's credentials.
-    await writeFile(init, [...attaching, await shellStart()].join('\n'), { mode: 0o600 });
+    await writeFile(init, [...attaching.map((statement) => `${statement};`), await shellStart()].join('\n'), {
+      mode: 0o600,
+    });
     const child = spawn(shell, ['-readonly', '-cmd', `.read "${init}"`, databasePath], { stdio: 'inherit' });
     const [code] = (await once(child, 'exit')) as [number | null];
     return code ?? EXIT.checkFailed;
@@ -84,12 +86,10 @@ async function openShell(databasePath: string, warehouse: Settings['warehouse'])
   }
 }
 
-/** The rows of a lake lie elsewhere, so the shell attaches that first. */
-async function attachingOf(lake: LakeSettings, shell: string): Promise<readonly string[]> {
+/** As `1.5.5`; empty when the shell does not say. */
+async function versionOf(shell: string): Promise<string> {
   const { stdout } = await promisify(execFile)(shell, ['--version']);
-  const [, version = ''] = /v?(\d+\.\d+\.\d+)/.exec(stdout) ?? [];
-  const { shellStatements } = await import('../../warehouse/lake/shell-statements.js');
-  return (await shellStatements(lake, version)).map((statement) => `${statement};`);
+  return /\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? '';
 }
 
 async function shellStart(): Promise<string> {

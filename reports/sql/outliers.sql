@@ -46,8 +46,8 @@ periods as (
         select carrier, service_level, currency_code, start from price_moves(3, 3) where verdict <> 'some prices'
     )
 ),
--- A cell's prices from the lowest up, as ten-thousandths; a median of two middle values is kept doubled, so that it is
--- whole. Lists are less work than windows over all prices.
+-- A cell's prices as ten-thousandths; a median of two middle values is kept doubled, so that it is whole. Lists are less work
+-- than windows over all prices. Where even the lowest and the highest are too close, nothing is listed.
 cells as (
     select
         m.carrier,
@@ -58,36 +58,53 @@ cells as (
         p.period_from,
         p.period_to,
         cast(sum(m.shipments) as bigint) as n,
-        list_sort(list(counted_value(cast(ten_thousandths(m.billing_cost) as bigint), m.shipments))) as prices
+        -- Of more than half of them nothing needs to be sorted: their price is the median, and the median distance is zero.
+        2 * max(m.shipments) > sum(m.shipments) as is_firm,
+        cast(ten_thousandths(arg_max(m.billing_cost, m.shipments)) as bigint) as most_frequent,
+        list(counted_value(cast(ten_thousandths(m.billing_cost) as bigint), m.shipments)) as prices
     from monthly_prices as m
     join periods as p
         on p.carrier = m.carrier and p.service_level = m.service_level and p.currency_code = m.currency_code
         and m.start >= p.period_from and (p.period_to is null or m.start < p.period_to)
     group by all
-    having sum(m.shipments) >= $min_shipments
+    having
+        sum(m.shipments) >= $min_shipments
+        and max(m.billing_cost) - min(m.billing_cost) >= $min_amount
+        and (max(m.billing_cost) - min(m.billing_cost)) * 100 >= min(m.billing_cost) * $min_percent
 ),
 medians as (
     select * exclude (middle), (middle).low + (middle).high as median_2
-    from (select *, middle_values(prices, n) as middle from cells)
+    from (
+        select
+            *,
+            if(is_firm, counted_value(most_frequent, n), middle_values(list_sort(prices), n)) as middle
+        from cells
+    )
 ),
 distant as (
     select
         *,
-        list_sort(list_transform(
-            prices, lambda price: counted_value(abs(2 * price.low - median_2), price.up_to)
-        )) as distances
+        case
+            when not is_firm
+                then list_sort(list_transform(
+                    prices, lambda price: counted_value(abs(2 * price.low - median_2), price.up_to)
+                ))
+        end as distances
     from medians
 ),
 spread as (
-    select * exclude (middle), (middle).low + (middle).high as mad_4
+    select * exclude (middle), if(is_firm, 0, (middle).low + (middle).high) as mad_4
     from (select *, middle_values(distances, n) as middle from distant)
 ),
 -- The total counts only where more than half cost the same.
 totalled as (
     select
-        * exclude (prices, distances),
+        * exclude (prices, distances, most_frequent, is_firm),
         case
-            when mad_4 = 0 then list_sum(list_transform(distances, lambda one: cast(one.low as hugeint) * one.up_to))
+            when mad_4 = 0
+                then list_sum(list_transform(
+                    prices, lambda price: cast(abs(2 * price.low - median_2) as hugeint) * price.up_to
+                ))
         end as total_2,
         unnest(prices) as price
     from spread
@@ -118,7 +135,7 @@ far as (
     group by all
 ),
 -- A price stands for all its shipments, so those before it tell whether the limit is reached already.
-wanted as (
+chosen as (
     select *, cast(as_amount(size) as decimal(18, 4)) as billing_cost
     from far
     qualify
@@ -129,6 +146,11 @@ wanted as (
             ),
             0
         ) < $limit
+),
+-- As one list and out of it again: DuckDB takes prices that were joined for millions, and would hold all lines in memory to find
+-- these few among them.
+wanted as (
+    select unnest(prices, max_depth := 2) from (select list(c) as prices from chosen as c)
 )
 select
     s.tenant,

@@ -24,6 +24,17 @@ export async function attachBehind(path: string, run: RunStatement): Promise<voi
   await attachForReading(lake, run);
 }
 
+/** What DuckDB's own shell runs first to read the file at `path`: nothing when it holds its rows itself. */
+export async function shellStatementsFor(
+  path: string,
+  shellVersion: () => Promise<string>,
+): Promise<readonly string[]> {
+  const lake = lakes.get(path);
+  if (lake === undefined) return [];
+  const { shellStatements } = await import('./shell-statements.js');
+  return shellStatements(lake, await shellVersion());
+}
+
 /** A published file for this process alone. @throws DamagedFileError, CatalogUnreachableError */
 export function openForReading(path: string, temporaryFolder: string): Promise<Database> {
   const lake = lakes.get(path);
