@@ -65,6 +65,8 @@ export type SessionStatement =
   | 'invoices-owed'
   | 'monthly-prices'
   | 'price-moves'
+  | 'shipped-months'
+  | 'shipped-months-noted'
   | 'accrual-estimates'
   | 'filtered-invoices'
   | 'selected-invoices'

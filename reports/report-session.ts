@@ -61,7 +61,14 @@ const SHARED_BY_REPORTS = {
   'invoices-owed': /\binvoices_owed\b/,
   'monthly-prices': /\b(monthly_prices|price_moves)\b/,
   'price-moves': /\bprice_moves\b/,
+  'shipped-months': /\baccrual_estimates\b/,
   'accrual-estimates': /\baccrual_estimates\b/,
+} as const;
+
+/** Those that can be read as the publication noted them. */
+const NOTED = {
+  'invoiced-months': 'invoiced-months-noted',
+  'shipped-months': 'shipped-months-noted',
 } as const;
 
 /**
@@ -177,8 +184,7 @@ async function answerEachPartner(
       for (const [shared, isRead] of Object.entries(SHARED_BY_REPORTS)) {
         if (!isRead.test(report.sql)) continue;
         if (shared === 'repeated-lines') await findRepeatedLines(file, session);
-        else if (shared === 'invoiced-months' && session.readsNoted)
-          await file.apply('invoiced-months-noted');
+        else if (session.readsNoted && shared in NOTED) await file.apply(NOTED[shared as keyof typeof NOTED]);
         else await file.apply(shared as keyof typeof SHARED_BY_REPORTS);
       }
       const reader = await file.query(report.sql, values.bound);

@@ -12,24 +12,15 @@ with recursive answered as (
 closing as (
     select month_start(day + 1) as open_month from answered
 ),
--- Days are months before anything is counted of them: a function of each row is dearer than reading it.
-monthly as (
+billed as (
     select
-        month_start(ship_date) as start,
-        invoice_generation_date,
+        start,
         tenant,
         carrier,
         currency_code,
-        sum(billing_cost) as amount
-    from selected_shipments
-    group by all
-),
-billed as (
-    select
-        * exclude (invoice_generation_date, amount),
-        greatest(date_diff('month', start, invoice_generation_date), 0) as age,
+        greatest(date_diff('month', start, invoiced), 0) as age,
         sum(amount) as amount
-    from monthly
+    from shipped_months
     group by all
 ),
 months as (

@@ -114,7 +114,7 @@ describe('order and voids', () => {
       { zones: ['5'] },
     ];
     const counting = (await listReports())
-      .filter(({ sql }) => /repeats_by|repeated_lines/.test(sql))
+      .filter(({ sql }) => /repeats_by|repeated_lines|accrual_estimates/.test(sql))
       .map(({ name }) => name);
     expect(counting).toContain('cost');
     // Under these names it groups by other columns.
