@@ -1,4 +1,4 @@
--- What each load bills by month, so that a reader adds up a line for each month of a load and not each of its rows (ADR 0032):
+-- What each load bills by month, so that a reader adds up a line for each month of a load and not each of its rows (ADR 32):
 -- of the loads in package_loads, noted at the last publication. A load's rows never change; all of it is made from them.
 create table internal.billed_months (
     load_id integer not null,
