@@ -1,9 +1,17 @@
 /** `billsync verify`: proves the warehouse against the archive; drift ends with 1, a recorded discrepancy does not. */
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import { EXIT } from '../errors.js';
+import { CliError, EXIT } from '../errors.js';
+import type { Output } from '../terminal/output.js';
 import { contextOf, verb, withJson } from '../verb.js';
 import { withWriter } from '../writer.js';
+
+interface Flags {
+  readonly quick?: boolean;
+  readonly archive?: string;
+}
 
 export function verifyCommand(): Command {
   const command = verb(
@@ -12,9 +20,16 @@ export function verifyCommand(): Command {
     'billsync verify --json',
   )
     .option('--full', 'read every file, also those that were proved before (this is the default)')
-    .addOption(new Option('--quick', 'only what no earlier proof has seen').conflicts('full'));
-  return withJson(command).action(async (flags: { readonly quick?: boolean }, command: Command) => {
+    .addOption(new Option('--quick', 'only what no earlier proof has seen').conflicts('full'))
+    .addOption(
+      new Option('--archive <folder>', 'a copy of the archive by itself, such as a backup').conflicts([
+        'full',
+        'quick',
+      ]),
+    );
+  return withJson(command).action(async (flags: Flags, command: Command) => {
     const { settings, output } = contextOf(command);
+    if (flags.archive !== undefined) return verifyCopy(flags.archive, output);
     const full = flags.quick !== true;
     const progress = output.progress('Proving');
     const onProgress = (done: number, of: number) => progress.update(done, of, 'invoices');
@@ -65,4 +80,33 @@ export function verifyCommand(): Command {
     }
     if (drift.length > 0) process.exitCode = EXIT.checkFailed;
   });
+}
+
+/** Neither a warehouse nor a data folder is needed, so that the machine that keeps the backups can do it. */
+async function verifyCopy(folder: string, output: Output): Promise<void> {
+  if (!existsSync(join(folder, 'events'))) {
+    throw new CliError(EXIT.nothingMatched, 'this is no copy of an archive', {
+      subject: folder,
+      hint: 'name the folder that holds events/, files/ and facts/',
+    });
+  }
+  const { openFolderArchive } = await import('../../archive/folder-archive.js');
+  const { verifyArchive } = await import('../../archive/verify-archive.js');
+  const archive = await openFolderArchive(folder);
+  const { files, events, facts, faults } = await verifyArchive(archive).finally(() => archive.close());
+  if (output.form === 'table') {
+    output.rows(faults, [
+      { title: 'invoice', value: ({ invoiceId }) => invoiceId },
+      { title: 'rule', value: ({ rule }) => rule },
+      { title: 'expected', value: ({ expected }) => expected },
+      { title: 'found', value: ({ found }) => found, canShrink: true },
+    ]);
+    output.note(
+      `${files} files, ${events} events, ${facts} facts: ${faults.length === 0 ? 'all whole' : `${faults.length} faults`}.`,
+    );
+  } else {
+    const drift = faults.map(({ invoiceId, ...fault }) => ({ invoice_id: invoiceId, ...fault }));
+    output.thing({ files, events, facts, drift }, () => '');
+  }
+  if (faults.length > 0) process.exitCode = EXIT.checkFailed;
 }

@@ -1,6 +1,16 @@
 /** A data folder between versions and machines: what a newer program says it would change, what an older one refuses, and a restore. */
 
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -76,5 +86,27 @@ describe('a backup', () => {
     const { stdout } = await billsync(lines.at(-1)?.split(' ').slice(1) ?? [], { env });
     expect(answers.at(-1)).toBe(stdout);
     expect(stdout).toContain('10.5000');
+  });
+
+  test('is proved by itself: a damaged file and one that is gone are named, and a folder that is none is not made one', async () => {
+    const copy = join(folder, 'copy');
+    cpSync(join(folder, 'data', 'archive'), copy, { recursive: true });
+    const ask = (path: string) => billsync(['verify', '--archive', path, '--json']);
+    const whole = await ask(copy);
+    expect([whole.exitCode, JSON.parse(whole.stdout)]).toMatchObject([0, { files: 1, drift: [] }]);
+    const [csv = ''] = readdirSync(join(copy, 'files'), { recursive: true, encoding: 'utf8' }).filter(
+      (name) => /[0-9a-f]{64}(\.csv)?$/.test(name),
+    );
+    appendFileSync(join(copy, 'files', csv), 'x');
+    const damaged = await ask(copy);
+    expect([damaged.exitCode, JSON.parse(damaged.stdout)]).toMatchObject([1, { drift: [{ rule: 'hash' }] }]);
+    rmSync(join(copy, 'files'), { recursive: true });
+    const gone = await ask(copy);
+    expect([gone.exitCode, JSON.parse(gone.stdout)]).toMatchObject([
+      1,
+      { drift: [{ rule: 'file-missing' }] },
+    ]);
+    expect((await ask(join(folder, 'misspelt'))).exitCode).toBe(3);
+    expect(existsSync(join(folder, 'misspelt'))).toBe(false);
   });
 });
