@@ -3,7 +3,11 @@
 import type { Alerts } from '../ops/alerts.js';
 import type { Discrepancy } from '../warehouse/warehouse.js';
 
-const WORDS: Readonly<Record<string, string>> = { 'shipment-count': 'shipments', 'total-amount': 'total' };
+const WORDS: Readonly<Record<string, string>> = {
+  'shipment-count': 'shipments',
+  'total-amount': 'total',
+  currency: 'currency',
+};
 
 /** After each load of the invoice; takes the alert back when they agree. */
 export function tellTotals(alerts: Alerts, invoiceId: string, discrepancies: readonly Discrepancy[]): void {

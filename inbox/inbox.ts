@@ -7,7 +7,7 @@
  */
 
 import { closeSync, constants, openSync, readFileSync, statSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { access, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import {
@@ -161,6 +161,8 @@ export async function openInbox(
     async probe() {
       const part = temporaryName(temporaryFolder);
       try {
+        // What is written there and cannot be moved to its place is not kept either.
+        await access(`${pendingFolder}/.`, constants.W_OK);
         await writeSynced(part, Buffer.alloc(4096));
       } finally {
         await removeIfThere(part);

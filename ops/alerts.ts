@@ -75,6 +75,10 @@ export function createAlerts(deps: {
     const isHushedNow = isHushed(decided, sinceMs, atMs);
     if (before !== undefined && (isHushedNow || atMs - before.atMs < quietMs)) {
       before.unsaid += 1;
+      if (alert.title === before.alert.title && alert.detail === before.alert.detail) return;
+      // Nobody is told again, and who looks reads how it is now.
+      said.set(alert.key, { ...before, alert });
+      rememberSoon();
       return;
     }
     said.set(alert.key, { alert, atMs, sinceMs, unsaid: 0 });

@@ -1,7 +1,12 @@
 /** The two Temporal workers of a process: `billing` for network work, `warehouse` beside the one writer. */
 
 import type { DataConverter } from '@temporalio/common';
-import { type InjectedSinks, type NativeConnection, Worker } from '@temporalio/worker';
+import {
+  type ActivityInterceptorsFactory,
+  type InjectedSinks,
+  type NativeConnection,
+  Worker,
+} from '@temporalio/worker';
 import { activeTracing } from '../temporal/tracing.js';
 import type { InvoiceSinks } from '../workflows/messages.js';
 import { beatWhileRunning } from './beat-while-running.js';
@@ -22,6 +27,8 @@ export interface WorkerParts {
   /** By name; `createBillingActivities` and `createWarehouseActivities` make them. */
   readonly billing: object;
   readonly warehouse: object;
+  /** Sees every attempt of every activity. */
+  readonly watch?: ActivityInterceptorsFactory;
   /** Told of an event of another invoice that was sent to this workflow; once, not when its history is read again. */
   readonly onForeignEvent?: (workflowId: string) => void;
 }
@@ -33,11 +40,12 @@ const SHUTDOWN_FORCE = '40 s';
 
 export async function createWorkers(parts: WorkerParts): Promise<readonly [Worker, Worker]> {
   const tracing = activeTracing();
+  const activity = [refuseUnencrypted, beatWhileRunning, ...(parts.watch === undefined ? [] : [parts.watch])];
   const interceptors =
     tracing === null
-      ? { activity: [refuseUnencrypted, beatWhileRunning] }
+      ? { activity }
       : {
-          activity: [refuseUnencrypted, beatWhileRunning, tracing.activity],
+          activity: [...activity, tracing.activity],
           client: { workflow: [tracing.client] },
         };
   const common = {

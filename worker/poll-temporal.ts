@@ -4,7 +4,7 @@
  */
 
 import type { Client } from '@temporalio/client';
-import { NativeConnection, type Worker } from '@temporalio/worker';
+import { type ActivityInterceptorsFactory, NativeConnection, type Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { BillingActivities, WarehouseActivities } from '../activities/create-activities.js';
 import type { Settings } from '../config/settings.js';
@@ -25,6 +25,8 @@ export interface PollOptions {
   readonly log: Logger;
   readonly health: Health;
   readonly alerts: Alerts;
+  /** Sees every attempt of every activity. */
+  readonly watch: ActivityInterceptorsFactory;
   /** Told of every new connection, before tasks are taken from it; its error keeps the worker from taking any. */
   readonly onConnected: (client: Client) => Promise<void>;
 }
@@ -97,6 +99,7 @@ async function serve(options: PollOptions, signal: AbortSignal, onReady: () => v
       }),
       billing: options.billing,
       warehouse: options.warehouse,
+      watch: options.watch,
       onForeignEvent: (workflowId) => tellOfForeignEvent(workflowId, options.alerts),
     });
     const running = runAll(workers);

@@ -35,6 +35,7 @@ import { readWaiting } from './read-waiting.js';
 import { installRuntime } from './runtime.js';
 import { watchDisk } from './watch-disk.js';
 import { watchOthers } from './watch-others.js';
+import { watchRetries } from './watch-retries.js';
 import { watchedService } from './watch-service.js';
 import { upkeepWatches } from './watch-upkeep.js';
 import { watchedWarehouse } from './watched-warehouse.js';
@@ -139,8 +140,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       now: () => new Date(),
     });
     const { recordEvent, loadInvoice } = ofWarehouse;
+    const retries = watchRetries({ alerts });
+    closers.push(async () => retries.close());
     const polling = pollTemporal({
-      ...{ settings, log, health, alerts, queues },
+      ...{ settings, log, health, alerts, queues, watch: retries.interceptor },
       billing: { ...createBillingActivities({ service, alerts, log, loadInvoice }), recordEvent },
       warehouse: {
         ...ofWarehouse,

@@ -19,6 +19,21 @@ export const INVOICES = {
     ],
     proof: '`billsync invoices show ID` says loaded (or voided), which takes the alert back.',
   },
+  retries: {
+    severity: 'warning',
+    meaning:
+      'Steps of invoices fail again and again: a call, a download or a load. Each is tried again with growing pauses for days; the alert names the first invoices and the reason.',
+    firstLook: [
+      'the reason in the alert',
+      '`billsync invoices show ID`',
+      '`temporal_activity_execution_failed_total` by activity, `billsync_service_calls_total` by answer',
+    ],
+    cure: [
+      'Every invoice: see `service/unwell`, `credentials`, `disk/full`.',
+      'One invoice: tell the billing service what it answers; `billsync invoices retry ID` does not wait for the pause.',
+    ],
+    proof: 'The alert is taken back when the step goes well.',
+  },
   failure: {
     severity: 'warning',
     each: 'invoice',

@@ -1,7 +1,7 @@
 /** The inbox accepts each delivery exactly once, whoever asks, and forgets nothing that it accepted. */
 
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -146,6 +146,14 @@ describe('inbox', () => {
   test('an id that could leave the folder is refused', async () => {
     await expect(inbox.accept(anEntry({ eventId: '../x' }), body)).rejects.toThrow(RangeError);
     await expect(inbox.accept(anEntry({ eventId: 'test.x' }), body)).rejects.toThrow(RangeError);
+  });
+
+  test('it is not called sound while what is written could not be moved to its place', async () => {
+    await inbox.probe();
+    await rename(join(root, 'pending'), join(root, 'pending.away'));
+    await writeFile(join(root, 'pending'), '');
+    await expect(inbox.accept(anEntry(), body)).rejects.toThrow('ENOTDIR');
+    await expect(inbox.probe()).rejects.toThrow('ENOTDIR');
   });
 
   test('its listeners hear of what was accepted here, once', async () => {

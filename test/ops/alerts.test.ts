@@ -271,6 +271,17 @@ describe('alerts', () => {
     expect(await second.text()).toContain(open('attention', 'warning', 2));
   });
 
+  test('who looks within the quiet window reads how it is now', async () => {
+    const { url, posts } = await aChat();
+    const folder = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'run');
+    const { alerts } = await alertsWith({ webhookUrl: url, memory: join(folder, 'alerts-worker.json') });
+    alerts.raise({ key: 'retries', title: 'Steps fail', detail: 'One.' });
+    alerts.raise({ key: 'retries', title: 'Steps fail', detail: 'One and two.' });
+    await alerts.close();
+    expect(posts).toHaveLength(1);
+    expect((await openAlerts(folder)).map(({ detail }) => detail)).toEqual(['One and two.']);
+  });
+
   test('each links to its page of the runbook, where the settings say where that is', async () => {
     const { url, posts } = await aChat();
     const { alerts } = await alertsWith({ webhookUrl: url, runbookUrl: 'https://wiki.example/runbook' });

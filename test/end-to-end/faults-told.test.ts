@@ -1,0 +1,22 @@
+/** Faults of invoices in a running `up`: each is said by an alert, the dashboard, a metric and a command; `npm run chaos -- watch` plays all. */
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { INVOICE_FAULTS } from '../support/watched/invoice-faults.js';
+import { isTold, playFault } from '../support/watched/play-fault.js';
+import { openStage } from '../support/watched/stage.js';
+
+const PLAYED = ['redirect', 'malformed-csv', 'other-currency', 'schema-v2'];
+
+let stage: Awaited<ReturnType<typeof openStage>>;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage?.close());
+
+test('each fault of an invoice is told, with what to do', async () => {
+  const faults = INVOICE_FAULTS.filter(({ name }) => PLAYED.includes(name));
+  expect(faults).toHaveLength(PLAYED.length);
+  // Other tests run beside this one; a minute is for a machine of its own, where `npm run chaos -- watch` holds it to that.
+  const told = await Promise.all(faults.map((fault) => playFault(stage, fault, 100_000)));
+  expect(told.filter((each) => !isTold(each)).map(({ fault }) => fault.name)).toEqual([]);
+});

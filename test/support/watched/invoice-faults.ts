@@ -1,0 +1,116 @@
+/** Faults of one invoice each, by the sandbox; they do not hurt each other and are played together. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NewFault } from '../../../sandbox/faults/faults.js';
+import type { Stage, WatchedFault } from './watched-fault.js';
+
+const LOADED = 'billsync_loads_total\\{outcome="loaded",role="worker"\\} [1-9]';
+const REJECTED = 'billsync_loads_total\\{outcome="rejected",role="worker"\\} [1-9]';
+const QUARANTINED = (code: string) => `billsync_quarantined_total\\{code="${code}",role="webhook"\\} [1-9]`;
+const CALLS = (endpoint: string, answer: string) =>
+  `billsync_service_calls_total\\{endpoint="${endpoint}",answer="${answer}",role="worker"\\} [1-9]`;
+const FILES = ['storage', 'export-csv'] as const;
+
+/** An invoice that is finalized with these faults of its own. */
+async function struck({ sandbox }: Stage, faults: readonly NewFault[]): Promise<string> {
+  const { invoiceId } = await sandbox.createInvoice({ shipments: 5 });
+  for (const fault of faults) sandbox.faults.add({ ...fault, target: { ...fault.target, invoiceId } });
+  await sandbox.finalize(invoiceId);
+  return invoiceId;
+}
+
+const fault = (
+  name: string,
+  what: string,
+  told: Pick<WatchedFault, 'alert' | 'metric'>,
+  ...faults: readonly NewFault[]
+): WatchedFault => ({ name, what, ...told, inject: (stage) => struck(stage, faults) });
+
+const retried = (metric: string) => ({ alert: 'retries', metric }) as const;
+const attention = (metric: string) => ({ alert: 'attention', metric }) as const;
+
+export const INVOICE_FAULTS: readonly WatchedFault[] = [
+  fault(
+    'wrong-hash',
+    'the event and each new URL announce another hash',
+    { alert: 'announcement', metric: CALLS('export-csv', '200') },
+    { name: 'wrong-hash' },
+  ),
+  fault(
+    'wrong-size',
+    'the event and each new URL announce another size',
+    { alert: 'announcement', metric: CALLS('export-csv', '200') },
+    { name: 'wrong-size' },
+  ),
+  fault('corrupt-body', 'every file comes with one wrong byte', attention(CALLS('storage', '200')), {
+    ...{ name: 'corrupt-body', target: { endpoint: FILES } },
+  }),
+  fault('html-body', 'a page comes instead of the file', retried(CALLS('storage', '200')), {
+    ...{ name: 'html-body', target: { endpoint: FILES } },
+  }),
+  fault('redirect', 'storage and export redirect', attention(CALLS('storage', '302')), {
+    ...{ name: 'redirect', target: { endpoint: FILES } },
+  }),
+  fault('malformed-csv', 'the file breaks the rules, its hash is right', attention(REJECTED), {
+    name: 'malformed-csv',
+    params: { kind: 'random' },
+  }),
+  fault(
+    'wrong-totals',
+    'total and count of the event differ from the rows',
+    { alert: 'totals', metric: LOADED },
+    { name: 'wrong-totals' },
+  ),
+  fault(
+    'other-currency',
+    'the event names another currency',
+    { alert: 'totals', metric: LOADED },
+    { name: 'other-currency' },
+  ),
+  fault(
+    'forbidden',
+    'the URL is dead, a new one and the export are forbidden',
+    retried(CALLS('regenerate', '403')),
+    { name: 'expired-url' },
+    {
+      ...{ name: 'forbidden', target: { endpoint: ['regenerate', 'export-csv'] } },
+    },
+  ),
+  fault(
+    'bad-request',
+    'the URL is dead, a new one and the export are refused with 400',
+    retried(CALLS('regenerate', '400')),
+    { name: 'expired-url' },
+    {
+      ...{ name: 'bad-request', target: { endpoint: ['regenerate', 'export-csv'] } },
+    },
+  ),
+  fault(
+    'unknown-event-type',
+    'a further event of a type that nobody knows',
+    { alert: 'quarantine', metric: QUARANTINED('unknown-event-type') },
+    { name: 'unknown-event-type' },
+  ),
+  fault(
+    'schema-v2',
+    'the event has another schema version',
+    { alert: 'quarantine', metric: QUARANTINED('unknown-schema-version') },
+    { name: 'schema-v2' },
+  ),
+  {
+    name: 'void after load',
+    what: 'an invoice that counts is voided',
+    alert: 'voided-after-load',
+    metric: 'billsync_invoices\\{state="voided",role="worker"\\} [1-9]',
+    async inject(stage) {
+      const invoiceId = await struck(stage, []);
+      for (let tries = 0; tries < 100; tries += 1) {
+        const { out } = await stage.product.command('invoices', 'show', invoiceId, '--json');
+        if (out.includes('"loaded"')) break;
+        await sleep(500);
+      }
+      stage.sandbox.cancel(invoiceId);
+      return invoiceId;
+    },
+  },
+];

@@ -1,0 +1,73 @@
+/** Injects a fault and looks, as a person at night would, for what says it: an alert, the dashboard, a metric, a command. */
+
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openAlerts } from '../../../ops/open-alerts.js';
+import { anchorOf } from '../../../ops/runbook/runbook.js';
+import type { Stage, WatchedFault } from './watched-fault.js';
+
+/** Seconds from the fault until each said it; null: not within the time. */
+export interface Told {
+  readonly fault: WatchedFault;
+  readonly title: string | null;
+  readonly alert: number | null;
+  readonly dashboard: number | null;
+  readonly metric: number | null;
+  readonly command: number | null;
+}
+
+const WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 500;
+
+export async function playFault(stage: Stage, fault: WatchedFault, withinMs = WITHIN_MS): Promise<Told> {
+  const { dataDir } = stage.product;
+  const admin = stage.product.address('up', 'dashboard') ?? '';
+  const earlier = new Set((await openAlerts(join(dataDir, 'run'))).map(({ key }) => key));
+  const invoiceId = await fault.inject(stage);
+  const beganMs = performance.now();
+  const said = async () =>
+    (await openAlerts(join(dataDir, 'run'))).find(
+      ({ key, name, title, detail }) =>
+        name === fault.alert &&
+        (!earlier.has(key) || invoiceId === null) &&
+        (invoiceId === null || `${key} ${title} ${detail}`.includes(invoiceId)),
+    );
+  const seconds = () => Math.round((performance.now() - beganMs) / 100) / 10;
+  const found = { alert: null, dashboard: null, metric: null, command: null } as Record<
+    'alert' | 'dashboard' | 'metric' | 'command',
+    number | null
+  >;
+  let title: string | null = null;
+  while (performance.now() - beganMs < withinMs) {
+    const alert = await said();
+    if (alert !== undefined) {
+      title ??= alert.title;
+      found.alert ??= seconds();
+      const page = await text(`${admin}alerts`);
+      if (page.includes(`/runbook#${anchorOf(fault.alert)}`)) found.dashboard ??= seconds();
+    }
+    const metrics = await text(`${admin}metrics`);
+    if (new RegExp(`^${fault.metric}`, 'm').test(metrics)) found.metric ??= seconds();
+    if (found.alert !== null && found.command === null) {
+      const { out } = await stage.product.command('alerts', 'list', '--json');
+      if (out.includes(`"name": "${fault.alert}"`)) found.command = seconds();
+    }
+    if (Object.values(found).every((each) => each !== null)) break;
+    await sleep(LOOK_EVERY_MS);
+  }
+  await fault.mend?.(stage);
+  return { fault, title, ...found };
+}
+
+/** By all four, within the time. */
+export function isTold({ alert, dashboard, metric, command }: Told): boolean {
+  return [alert, dashboard, metric, command].every((seconds) => seconds !== null);
+}
+
+/** Also while it answers nothing: then it says nothing. */
+async function text(url: string): Promise<string> {
+  return fetch(url, { signal: AbortSignal.timeout(10_000) }).then(
+    (answer) => answer.text(),
+    () => '',
+  );
+}

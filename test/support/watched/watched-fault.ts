@@ -1,0 +1,23 @@
+/** A fault that is injected into a running billsync, and by which alert it has to be told. */
+
+import type { AlertName } from '../../../ops/runbook/runbook.js';
+import type { Sandbox } from '../../../sandbox/service.js';
+import type { Product } from '../processes/product.js';
+
+export interface Stage {
+  readonly sandbox: Sandbox;
+  readonly product: Product;
+}
+
+export interface WatchedFault {
+  readonly name: string;
+  /** What was done to it, for the table. */
+  readonly what: string;
+  readonly alert: AlertName;
+  /** A line of `/metrics` besides that of the open alert, as a regular expression. */
+  readonly metric: string;
+  /** @returns the invoice that it strikes; null: it strikes none in particular */
+  readonly inject: (stage: Stage) => Promise<string | null>;
+  /** Takes the fault away; missing: nothing else is hurt by it. */
+  readonly mend?: (stage: Stage) => Promise<void>;
+}

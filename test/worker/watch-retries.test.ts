@@ -1,0 +1,68 @@
+/** What is tried again for days is said once, with the invoices that wait, and taken back when it goes well. */
+
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { expect, test } from 'vitest';
+import type { Alert } from '../../ops/alerts.js';
+import { watchRetries } from '../../worker/watch-retries.js';
+
+test('a step that fails again and again is an alert that names its invoice, until it goes well or is given up', async () => {
+  const open = new Map<string, Alert>();
+  const alerts = {
+    raise: (alert: Alert) => void open.set(alert.key, alert),
+    resolve: (key: string) => void open.delete(key),
+    close: async () => {},
+  };
+  const began = Date.now();
+  let nowMs = began;
+  const retries = watchRetries({ alerts, now: () => nowMs });
+  const attempt = (
+    invoice: string,
+    number: number,
+    work: () => Promise<unknown>,
+    activityType = 'downloadCsv',
+  ) =>
+    new MockActivityEnvironment({
+      ...{ activityType, attempt: number, scheduledTimestampMs: began },
+      workflowExecution: { workflowId: `invoice/test/p/${invoice}`, runId: 'r' },
+    })
+      .run(async () => {
+        const { inbound } = retries.interceptor(Context.current());
+        return inbound?.execute?.({ args: [], headers: {} }, work);
+      })
+      .catch((error: unknown) => error);
+  const fails = async (): Promise<never> => {
+    throw ApplicationFailure.retryable('The answer is a page.\nwith more', 'not-csv');
+  };
+  const givesUp = async (): Promise<never> => {
+    throw ApplicationFailure.nonRetryable('Forbidden.', 'forbidden');
+  };
+  try {
+    await attempt('one', 1, fails);
+    await attempt('one', 2, fails);
+    expect([...open.keys()]).toEqual([]);
+    await attempt('one', 3, fails);
+    expect(open.get('retries')?.detail).toContain('one (downloadCsv: The answer is a page.)');
+    nowMs += 25_000;
+    await attempt('two', 1, fails);
+    expect(open.get('retries')?.detail).toContain('; two (downloadCsv');
+    await attempt('one', 4, async () => 'done');
+    expect(open.get('retries')?.detail).not.toContain('one (');
+    await attempt('two', 2, givesUp);
+    expect([...open.keys()]).toEqual(['retries']);
+    await attempt('two', 1, async () => 'parked', 'parkInvoice');
+    expect([...open.keys()]).toEqual([]);
+    nowMs += 60_000;
+    await attempt('four', 1, givesUp, 'exportCsv');
+    nowMs += 25_000;
+    await attempt('four', 1, givesUp, 'exportCsv');
+    expect(open.get('retries')?.detail).toContain('four (exportCsv: Forbidden.)');
+    await attempt('four', 1, async () => ({ outcome: 'fetched' }));
+    expect([...open.keys()]).toEqual([]);
+    await attempt('three', 3, fails, 'lookUpInvoice');
+    await attempt('three', 4, givesUp, 'lookUpInvoice');
+    expect([...open.keys()]).toEqual([]);
+  } finally {
+    retries.close();
+  }
+});
