@@ -158,6 +158,7 @@ describe('the warehouse over a lake', () => {
       (select comment from duckdb_columns() where table_name = 'shipments' and column_name = 'billable_weight') as weight
       from shipments`;
     const asked = await billsync(['sql', question, '--json'], { env });
+    expect(asked).toMatchObject({ exitCode: 0, stderr: '' });
     const [row] = JSON.parse(asked.stdout);
     expect(row).toMatchObject({
       view: 'A row per billed shipment of finalized, not voided invoices.',
