@@ -160,7 +160,7 @@ describe('billsync up', () => {
     );
     expect(metrics).toMatch(/^billsync_component_up\{component="endpoint",role="worker"\} 1$/m);
     expect(metrics).toMatch(
-      /^temporal_activity_execution_latency_seconds_count\{.*activity_type="loadInvoice"/m,
+      /^temporal_activity_execution_latency_seconds_count\{.*activity_type="downloadCsv"/m,
     );
     const ours = metrics.split(/^(?=# HELP )/m).filter((metric) => metric.startsWith('# HELP billsync_'));
     const { exitCode, said } = await promtool(['check', 'metrics'], { input: `${ours.join('').trim()}\n` });
