@@ -515,7 +515,7 @@ test('a service that refuses its details is told of: files come all the same, lo
   for (const route of ['details', 'regenerate', 'export', 'storage'] as const) service.play(route, null);
   const lostAgain = async () => {
     const { invoiceId } = await service.createInvoice({ rows: 2 });
-    await rig.give(service.events.at(-1) ?? '');
+    await rig.give(service.events.at(-1) ?? '', { overdueAfter: ['300 ms'] });
     await service.finalize(invoiceId);
     await eventually(async () => (await worker.warehouse.invoice(invoiceId))?.state === 'loaded');
   };

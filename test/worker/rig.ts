@@ -39,8 +39,8 @@ export interface Rig {
   readonly logged: () => string;
   startTemporal(): Promise<EmbeddedTemporal>;
   startWorker(): Promise<RunningWorker>;
-  /** Gives the workflows one event, by its text. */
-  give(body: string): Promise<InvoiceEvent>;
+  /** Gives the workflows one event, by its text. @param pace of the run that it starts, over the rig's */
+  give(body: string, pace?: Partial<Pace>): Promise<InvoiceEvent>;
   /** Gives the workflows every event that the service has emitted since the last call. */
   forward(change?: (envelope: Envelope) => void): Promise<readonly InvoiceEvent[]>;
   close(): Promise<void>;
@@ -77,7 +77,7 @@ export async function aRig(
   const closers: (() => Promise<void>)[] = [];
   let forwarded = 0;
 
-  async function give(body: string): Promise<InvoiceEvent> {
+  async function give(body: string, own: Partial<Pace> = {}): Promise<InvoiceEvent> {
     const parsed = parseDelivery(Buffer.from(body), { wirePrefix: settings.wirePrefix });
     if (parsed.kind !== 'event') throw new Error(`The service sent something else: ${parsed.kind}`);
     const { event, envelope } = parsed;
@@ -89,7 +89,8 @@ export async function aRig(
       ...{ event: withoutUrlQuery(event), envelope },
     });
     await archive.close();
-    await temporal.run((client) => sendInvoiceEvent(client, route, event));
+    const itsRoute = { ...route, pace: { ...route.pace, ...own } };
+    await temporal.run((client) => sendInvoiceEvent(client, itsRoute, event));
     return event;
   }
 
