@@ -120,13 +120,13 @@ function withWriteFlags(command: Command): Command {
     .option('--dry-run', 'say which alerts it would be');
 }
 
-interface Wish extends Pick<AlertDecision, 'kind' | 'until'> {
+interface DecisionAsked extends Pick<AlertDecision, 'kind' | 'until'> {
   readonly keys: readonly string[];
   readonly flags: WriteFlags;
   readonly done: string;
 }
 
-async function decide(command: Command, { keys, flags, done, kind, until }: Wish): Promise<void> {
+async function decide(command: Command, { keys, flags, done, kind, until }: DecisionAsked): Promise<void> {
   const { settings, output } = contextOf(command);
   const hint = '`billsync alerts list` shows what is open';
   const isAll = flags.all === true;

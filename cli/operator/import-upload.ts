@@ -3,44 +3,48 @@
 import { rm } from 'node:fs/promises';
 import type { Settings } from '../../config/settings.js';
 import { printable } from '../../contract/printable.js';
-import type { Described, Performed, Wish } from '../../dashboard/operator/operator-work.js';
+import type { Described, Performed, RequestedAction } from '../../dashboard/operator/operator-work.js';
 import type { Imported } from '../../warehouse/import/import-file.js';
 import { withTemporal } from '../ask-temporal.js';
 import { whyNotLoaded } from '../commands/import.js';
 import { CliError, EXIT } from '../errors.js';
 import { counted } from '../terminal/output.js';
 
-type Upload = Extract<Wish, { readonly action: 'import' }>;
+type Upload = Extract<RequestedAction, { readonly action: 'import' }>;
 
 /** @throws CliError it would not be loaded; the file is removed then */
-export async function checkUpload(settings: Settings, wish: Upload): Promise<Described> {
+export async function checkUpload(settings: Settings, requested: Upload): Promise<Described> {
   try {
-    const checked = await ask(settings, wish, true);
-    if (checked.outcome.outcome !== 'checked') throw refusal(wish, checked);
+    const checked = await ask(settings, requested, true);
+    if (checked.outcome.outcome !== 'checked') throw refusal(requested, checked);
     const { shipments, billingCost, currencyCode, proof } = checked.outcome;
     const consequences = [
-      `${printable(wish.name)} holds ${counted(shipments, 'shipment')} of invoice ${checked.invoiceId}, ${billingCost} ${currencyCode ?? ''} in all; proof: ${proof}.`,
+      `${printable(requested.name)} holds ${counted(shipments, 'shipment')} of invoice ${checked.invoiceId}, ${billingCost} ${currencyCode ?? ''} in all; proof: ${proof}.`,
       'They count in every total from then on, in place of an earlier file of the invoice.',
     ];
     return {
       ...{ title: 'Import the file', consequences, label: 'Import', reasonLabel: null, command: 'import' },
-      ...{ target: [printable(wish.name), checked.sha256, String(checked.invoiceId)], back: '/operator' },
+      ...{
+        target: [printable(requested.name), checked.sha256, String(checked.invoiceId)],
+        back: '/operator',
+      },
     };
   } catch (error) {
-    await rm(wish.path, { force: true });
+    await rm(requested.path, { force: true });
     throw error;
   }
 }
 
-export async function importUpload(settings: Settings, wish: Upload): Promise<Performed> {
+export async function importUpload(settings: Settings, requested: Upload): Promise<Performed> {
   try {
-    const imported = await ask(settings, wish, false);
+    const imported = await ask(settings, requested, false);
     const { outcome } = imported;
-    if (outcome.outcome !== 'loaded' && outcome.outcome !== 'already_loaded') throw refusal(wish, imported);
-    const detail = `${printable(wish.name)}: ${outcome.outcome.replace('_', ' ')}, ${counted(outcome.shipments, 'shipment')}, ${outcome.billingCost} ${outcome.currencyCode ?? ''}.`;
+    if (outcome.outcome !== 'loaded' && outcome.outcome !== 'already_loaded')
+      throw refusal(requested, imported);
+    const detail = `${printable(requested.name)}: ${outcome.outcome.replace('_', ' ')}, ${counted(outcome.shipments, 'shipment')}, ${outcome.billingCost} ${outcome.currencyCode ?? ''}.`;
     return { detail, next: `/invoices/${imported.invoiceId}` };
   } finally {
-    await rm(wish.path, { force: true });
+    await rm(requested.path, { force: true });
   }
 }
 

@@ -3,7 +3,12 @@
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.js';
 import type { Quarantine } from '../../contract/quarantine.js';
-import type { Described, OperatorWork, Performed, Wish } from '../../dashboard/operator/operator-work.js';
+import type {
+  Described,
+  OperatorWork,
+  Performed,
+  RequestedAction,
+} from '../../dashboard/operator/operator-work.js';
 import { addressOf, retryOne, withTemporal } from '../ask-temporal.js';
 import { idsOf } from '../commands/invoices/invoice-ids.js';
 import { findInvoice } from '../commands/invoices.js';
@@ -26,10 +31,10 @@ export function createOperatorWork(settings: Settings, quarantine: Quarantine): 
     return findInvoice(published, wanted).finally(() => published.close());
   };
 
-  async function describe(wish: Wish): Promise<Described> {
-    switch (wish.action) {
+  async function describe(requested: RequestedAction): Promise<Described> {
+    switch (requested.action) {
       case 'retry': {
-        const invoice = await publishedInvoice(wish.invoiceId);
+        const invoice = await publishedInvoice(requested.invoiceId);
         const [id, number] = [
           String(invoice.invoice_id),
           String(invoice.invoice_number ?? invoice.invoice_id),
@@ -51,7 +56,7 @@ export function createOperatorWork(settings: Settings, quarantine: Quarantine): 
       }
       case 'requeue':
       case 'discard':
-        return describeRefused(wish, quarantine);
+        return describeRefused(requested, quarantine);
       case 'publish': {
         const consequences = [
           'Everything that is committed is published now; readers see it at once. Nothing else changes.',
@@ -83,7 +88,7 @@ export function createOperatorWork(settings: Settings, quarantine: Quarantine): 
         };
       }
       case 'backfill': {
-        const ids = await idsOfWords(settings, wish.words);
+        const ids = await idsOfWords(settings, requested.words);
         const named = ids.slice(0, MOST_NAMED);
         const more = ids.length > named.length ? [`And ${ids.length - named.length} more.`] : [];
         const consequences = [
@@ -101,31 +106,31 @@ export function createOperatorWork(settings: Settings, quarantine: Quarantine): 
         };
       }
       case 'import':
-        return checkUpload(settings, wish);
+        return checkUpload(settings, requested);
     }
   }
 
-  async function perform(wish: Wish, reason: string): Promise<Performed> {
-    switch (wish.action) {
+  async function perform(requested: RequestedAction, reason: string): Promise<Performed> {
+    switch (requested.action) {
       case 'retry':
-        await retryOne(settings, await addressOf(settings, await publishedInvoice(wish.invoiceId)));
+        await retryOne(settings, await addressOf(settings, await publishedInvoice(requested.invoiceId)));
         return {
           detail: 'It is tried again; its page tells how it went.',
-          next: `/invoices/${wish.invoiceId}`,
+          next: `/invoices/${requested.invoiceId}`,
         };
       case 'requeue':
-        return done((await requeue({ settings, quarantine, ids: [wish.quarantineId] })).join(' '));
+        return done((await requeue({ settings, quarantine, ids: [requested.quarantineId] })).join(' '));
       case 'discard':
-        return discard(settings, { quarantine, id: wish.quarantineId, note: reason });
+        return discard(settings, { quarantine, id: requested.quarantineId, note: reason });
       case 'publish':
         return publish(settings);
       case 'pause':
       case 'resume':
-        return schedule(settings, wish.action, reason);
+        return schedule(settings, requested.action, reason);
       case 'backfill':
-        return backfill(settings, wish.words);
+        return backfill(settings, requested.words);
       case 'import':
-        return importUpload(settings, wish);
+        return importUpload(settings, requested);
     }
   }
 
@@ -158,7 +163,7 @@ function done(detail: string): Performed {
 }
 
 async function describeRefused(
-  { action, quarantineId: id }: Extract<Wish, { readonly action: 'requeue' | 'discard' }>,
+  { action, quarantineId: id }: Extract<RequestedAction, { readonly action: 'requeue' | 'discard' }>,
   quarantine: Quarantine,
 ): Promise<Described> {
   const shown = /^[df]-[0-9a-f]{16}$/.test(id) ? await quarantine.show(id) : null;

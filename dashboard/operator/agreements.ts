@@ -6,11 +6,11 @@
 
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import type { Described, Wish } from './operator-work.js';
+import type { Described, RequestedAction } from './operator-work.js';
 
 export interface Agreement {
   readonly by: string;
-  readonly wish: Wish;
+  readonly requested: RequestedAction;
   readonly described: Described;
 }
 
@@ -31,7 +31,8 @@ export function createAgreements(nowMs: () => number = () => performance.now()):
 
   function forget(word: string, agreement: Agreement): void {
     open.delete(word);
-    if (agreement.wish.action === 'import') rm(agreement.wish.path, { force: true }).catch(() => undefined);
+    if (agreement.requested.action === 'import')
+      rm(agreement.requested.path, { force: true }).catch(() => undefined);
   }
 
   function sweep(): void {

@@ -3,7 +3,7 @@
 import type { AuditLog } from '../../ops/audit-log.js';
 
 /** One thing to be done, complete: what was agreed to is what is done. */
-export type Wish =
+export type RequestedAction =
   | { readonly action: 'retry'; readonly invoiceId: string }
   | { readonly action: 'requeue' | 'discard'; readonly quarantineId: string }
   | { readonly action: 'publish' | 'pause' | 'resume' }
@@ -52,9 +52,9 @@ export interface ScheduleShown {
 
 export interface OperatorWork {
   /** Looks, and changes nothing. @throws BillsyncError it cannot be done, and why */
-  describe(wish: Wish): Promise<Described>;
+  describe(requested: RequestedAction): Promise<Described>;
   /** @throws BillsyncError nothing was done, and why */
-  perform(wish: Wish, reason: string): Promise<Performed>;
+  perform(requested: RequestedAction, reason: string): Promise<Performed>;
   /** null: no backfill has that id. */
   backfill(backfillId: string): Promise<BackfillShown | null>;
   /** null: there is none yet. */

@@ -10,7 +10,7 @@ import { one, type Query } from '../address.js';
 import { frame, type PageContext, sendPage } from '../page-context.js';
 import { type Agreement, createAgreements } from './agreements.js';
 import { createOperatorGuard } from './operator-guard.js';
-import type { Described, OperatorOptions, Wish } from './operator-work.js';
+import type { Described, OperatorOptions, RequestedAction } from './operator-work.js';
 import { receiveUpload } from './upload.js';
 
 const SECTION = '/operator';
@@ -47,20 +47,20 @@ export async function registerOperator(
     });
   }
 
-  async function offer(reply: FastifyReply, by: string, wish: Wish): Promise<FastifyReply> {
+  async function offer(reply: FastifyReply, by: string, requested: RequestedAction): Promise<FastifyReply> {
     let described: Described;
     try {
-      described = await work.describe(wish);
+      described = await work.describe(requested);
     } catch (error) {
       return refused(reply, error);
     }
-    const word = agreements.offer({ by, wish, described });
+    const word = agreements.offer({ by, requested, described });
     return page(reply, 'operator-agree', described.title, { ...described, word });
   }
 
   async function act(
     reply: FastifyReply,
-    { by, wish, described }: Agreement,
+    { by, requested, described }: Agreement,
     reason: string,
   ): Promise<FastifyReply> {
     const { command, target, back } = described;
@@ -73,7 +73,7 @@ export async function registerOperator(
         reason: reason === '' ? null : reason,
       } as const;
       const { result, entry } = await audited(audit, note, async () => {
-        const result = await work.perform(wish, reason);
+        const result = await work.perform(requested, reason);
         return { result, detail: result.detail };
       });
       const values = { problem: null, ...result, back, number: entry.number };
@@ -98,9 +98,9 @@ export async function registerOperator(
       return page(reply, 'operator', 'Act', { schedule });
     });
     inner.get(`${SECTION}/agree`, async (request, reply) => {
-      const wish = wishOf(request.query as Query);
-      if (wish === null) return reply.callNotFound();
-      return offer(reply, request.operator, wish);
+      const requested = requestedBy(request.query as Query);
+      if (requested === null) return reply.callNotFound();
+      return offer(reply, request.operator, requested);
     });
     inner.post(`${SECTION}/backfill`, async (request, reply) => {
       const words = (fieldOf(request.body, 'ids') ?? '').split(/[\s,;]+/).filter((word) => word !== '');
@@ -143,7 +143,7 @@ function fieldOf(body: unknown, name: string): string | null {
 }
 
 /** What a link asks for. */
-function wishOf(query: Query): Wish | null {
+function requestedBy(query: Query): RequestedAction | null {
   const action = one(query, 'action');
   const target = one(query, 'target') ?? '';
   switch (action) {

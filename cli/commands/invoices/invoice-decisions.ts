@@ -29,7 +29,13 @@ export function restoreCommand(): Command {
     'billsync invoices restore INV-000042 --reason "the service confirmed by phone that it stands"',
   );
   return withFlags(command).action((wanted: string, flags: Flags, command: Command) =>
-    decide(command, { wanted, flags, wish: { kind: 'restore' }, what: 'Restore', after: CANNOT_BE_UNDONE }),
+    decide(command, {
+      wanted,
+      flags,
+      request: { kind: 'restore' },
+      what: 'Restore',
+      after: CANNOT_BE_UNDONE,
+    }),
   );
 }
 
@@ -46,9 +52,9 @@ export function useVersionCommand(): Command {
         hint: 'it is a whole number; `billsync invoices show` lists the versions of an invoice',
       });
     }
-    const wish = { kind: 'use-version', version: Number(versionText) } as const;
+    const request = { kind: 'use-version', version: Number(versionText) } as const;
     const after = 'use-version with the version that counts now undoes it';
-    return decide(command, { wanted, flags, wish, what: `Count version ${versionText} of`, after });
+    return decide(command, { wanted, flags, request, what: `Count version ${versionText} of`, after });
   });
 }
 
@@ -64,14 +70,14 @@ async function decide(
   asked: {
     readonly wanted: string;
     readonly flags: Flags;
-    readonly wish: DecisionRequest;
+    readonly request: DecisionRequest;
     readonly what: string;
     /** What becomes of it; asked with. */
     readonly after: string;
   },
 ): Promise<void> {
   const { settings, output } = contextOf(command);
-  const { wanted, flags, wish, what } = asked;
+  const { wanted, flags, request, what } = asked;
   const reason = flags.reason.trim();
   if (reason === '') throw new CliError(EXIT.usage, '--reason is empty', { hint: 'say why in a few words' });
   const { findInvoice } = await import('../invoices.js');
@@ -82,7 +88,7 @@ async function decide(
   const name = `invoice ${invoiceName(invoice)}`;
   const isDryRun = flags.dryRun === true;
   if (!isDryRun) await confirm(`${what} ${name} (${String(invoice.state)})?`, flags, asked.after);
-  const decision: Decision = { ...wish, invoiceId, by: userInfo().username, reason, isDryRun };
+  const decision: Decision = { ...request, invoiceId, by: userInfo().username, reason, isDryRun };
   const decided = await take(settings, decision);
   if (decided.outcome !== 'done') throw refusal(decided, name);
   if (isDryRun) return output.note(`Would do it: ${what.toLowerCase()} ${name}.`);
