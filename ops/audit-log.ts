@@ -10,6 +10,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { naming } from '../config/system-error.js';
 import { BillsyncError, EXIT } from '../contract/errors.js';
 import { beginningOf, wellFormedJson } from '../contract/well-formed.js';
 import { createDurably, makeFolder, systemCode } from './durable-files.js';
@@ -102,7 +103,8 @@ export function openAuditLog(
           detail: kept(note.detail),
           previous: hashOf(before),
         };
-        if (await createDurably(pathOf(folder, entry.number), `${wellFormedJson(entry)}\n`)) return entry;
+        const path = pathOf(folder, entry.number);
+        if (await createDurably(path, `${wellFormedJson(entry)}\n`).catch(naming(path))) return entry;
       }
       throw new AuditBusyError('The audit log gave no number', { subject: folder, hint: 'try again' });
     },

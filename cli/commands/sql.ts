@@ -10,7 +10,6 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
 import { NotPublishedError } from '../../reports/errors.js';
-import { shellStatementsFor } from '../../warehouse/lake/lake-source.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
 import { contextOf, seconds, verb, withJson } from '../verb.js';
@@ -73,6 +72,7 @@ async function openShell(databasePath: string): Promise<number> {
   try {
     const init = join(folder, 'macros.sql');
     // The rows of a lake lie elsewhere, so the shell attaches that first.
+    const { shellStatementsFor } = await import('../../warehouse/lake/lake-source.js');
     const attaching = await shellStatementsFor(databasePath, () => versionOf(shell));
     // It may hold a bucket's credentials.
     await writeFile(init, [...attaching.map((statement) => `${statement};`), await shellStart()].join('\n'), {

@@ -70,7 +70,8 @@ cells as (
     having
         sum(m.shipments) >= $min_shipments
         and max(m.billing_cost) - min(m.billing_cost) >= $min_amount
-        and (max(m.billing_cost) - min(m.billing_cost)) * 100 >= min(m.billing_cost) * $min_percent
+        and ten_thousandths(max(m.billing_cost) - min(m.billing_cost)) * 1000000
+            >= ten_thousandths(min(m.billing_cost)) * ten_thousandths($min_percent)
 ),
 medians as (
     select * exclude (middle), (middle).low + (middle).high as median_2
