@@ -105,8 +105,10 @@ interface Place {
 function addRoute(app: FastifyInstance, route: Route, place: Place): void {
   if ('get' in route) {
     app.get(route.get, async (request, reply) => {
+      // Taken before: what happens while the page is made is news to it.
+      const { sequence } = place.options.account.activity;
       const page = await route.show(askedBy(request, place));
-      return sendPage(reply, page, { ...place, request, status: 200 });
+      return sendPage(reply, page, { ...place, request, status: 200, sequence });
     });
     return;
   }
@@ -137,17 +139,20 @@ interface Sending extends Place {
   readonly request: FastifyRequest;
   readonly status: number;
   readonly problem?: string;
+  /** Of the newest activity that the page may show; missing: of the newest there is. */
+  readonly sequence?: number;
 }
 
 function sendPage(
   reply: FastifyReply,
   page: Page,
-  { request, base, options, status, problem = '' }: Sending,
+  { request, base, options, status, problem = '', sequence = options.account.activity.sequence }: Sending,
 ) {
   const done = new Form(request.url.split('?')[1] ?? '').text('done');
   const html = renderPage(page, {
     base,
     account: options.account,
+    sequence,
     notice: request.method === 'GET' ? (NOTICES[done] ?? null) : null,
     problem: problem === '' ? null : problem,
   });

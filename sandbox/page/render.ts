@@ -21,6 +21,8 @@ export interface Surroundings {
   /** Path of the account's pages, empty or `/production`. */
   readonly base: string;
   readonly account: Account;
+  /** Of the newest activity it shows: the page asks for what came after. */
+  readonly sequence: number;
   readonly notice: string | null;
   readonly problem: string | null;
 }
@@ -36,9 +38,18 @@ const STATUS_WORDS: Readonly<Record<InternalStatus, string>> = {
 
 const HELPERS = { statusWord, instant, duration, amount, count, bytes, plural };
 
-export function renderPage(page: Page, { base, account, notice, problem }: Surroundings): string {
+export function renderPage(page: Page, { base, account, sequence, notice, problem }: Surroundings): string {
   const { environment, partner } = account;
-  const frame = { title: page.title, section: page.section, base, environment, partner, notice, problem };
+  const frame = {
+    title: page.title,
+    section: page.section,
+    base,
+    sequence,
+    environment,
+    partner,
+    notice,
+    problem,
+  };
   const body = eta.render(`./${page.view}`, { ...page.data, ...frame, h: HELPERS });
   return eta.render('./layout', { ...frame, body, h: HELPERS, sections: SECTIONS });
 }

@@ -31,6 +31,11 @@ export class Activity {
     this.#emitter.emit('line', line);
   }
 
+  /** Of the newest line; 0 when there is none. */
+  get sequence(): number {
+    return this.#sequence;
+  }
+
   after(sequence: number): readonly ActivityLine[] {
     return this.#lines.filter((line) => line.sequence > sequence);
   }

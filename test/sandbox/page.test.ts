@@ -466,6 +466,18 @@ describe('the page', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('shows what happened while it was loading', async () => {
+    const page = await open('invoices');
+    let made = '';
+    await page.route('**/page/page.js', async (route) => {
+      made = (await sandbox.createInvoice({ shipments: 1 })).invoiceNumber;
+      await route.continue();
+    });
+    await page.reload();
+    await page.getByRole('link', { name: made }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   test('fills an empty account with sample invoices', async () => {
     const page = await open('', withoutScript);
     await press(page, 'Generate sample invoices');

@@ -26,7 +26,7 @@ async function refresh() {
 }
 
 async function watch() {
-  let seen = await lastSequence(0).catch(() => 0);
+  let seen = Number(document.body.dataset.sequence);
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     if (document.hidden) continue;
