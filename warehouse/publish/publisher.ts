@@ -1,8 +1,8 @@
 /**
  * Publishes after changes: soon when the writer is quiet, in between when it never is (at most 2 s idle, 10 s busy).
  *
- * A large warehouse takes longer to copy, so pauses grow with what the last publication took and it never costs more
- * than a tenth of the time.
+ * A large warehouse takes longer to copy, so pauses grow with what the last publication took, up to a limit: publications take
+ * a tenth of the time while one takes less than half a second, and up to a third when one takes two.
  */
 
 import type { Logger } from '../../ops/log.js';
