@@ -1,12 +1,12 @@
 /** Reads the published file for the commands that look: never the writer's file, so a running worker is never disturbed. */
 
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBValue } from '@duckdb/node-api';
 import type { Settings } from '../config/settings.js';
 import { openPublishedFile, readElsewhere } from '../reports/published-file.js';
 import { readColumns, readRows } from '../reports/read-rows.js';
 import type { ReportRow } from '../reports/report-result.js';
+import { statementText } from '../reports/statement-text.js';
 import { lakeSourceOf } from '../warehouse/lake/lake-source.js';
 import { checkEnvironment } from './environment-check.js';
 
@@ -55,7 +55,7 @@ export async function openPublished(settings: Settings): Promise<PublishedReader
   const file = await openPublishedFile(publishedPath(settings));
   return {
     async ask(question, values) {
-      const sql = await readFile(new URL(`./sql/${question}.sql`, import.meta.url), 'utf8');
+      const sql = await statementText(new URL(`./sql/${question}.sql`, import.meta.url));
       const reader = await file.query(sql, values);
       return readRows(reader, readColumns(reader, { units: {}, details: [] }));
     },

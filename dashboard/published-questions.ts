@@ -1,11 +1,11 @@
 /** Asks the published file the small questions that pages have and no report answers. */
 
-import { readFile } from 'node:fs/promises';
 import type { DuckDBValue } from '@duckdb/node-api';
 import { interruptible } from '../reports/interruptible.js';
 import { openPublishedFile } from '../reports/published-file.js';
 import { readColumns, readRows } from '../reports/read-rows.js';
 import type { ReportRow } from '../reports/report-result.js';
+import { statementText } from '../reports/statement-text.js';
 
 export type Question =
   | 'attention'
@@ -28,8 +28,6 @@ export type Ask = (
   values?: Readonly<Record<string, DuckDBValue>>,
 ) => Promise<readonly ReportRow[]>;
 
-const texts = new Map<Question, Promise<string>>();
-
 /**
  * Opens the file, lets `work` ask, and closes it again.
  *
@@ -43,7 +41,8 @@ export async function askPublished<T>(
   const { path, timeLimitMs } = published;
   const file = await openPublishedFile(path);
   const ask: Ask = async (question, values) => {
-    const reader = await file.query(await textOf(question), values);
+    const sql = await statementText(new URL(`./sql/${question}.sql`, import.meta.url));
+    const reader = await file.query(sql, values);
     return readRows(reader, readColumns(reader, { units: {}, details: [] }));
   };
   try {
@@ -52,10 +51,4 @@ export async function askPublished<T>(
   } finally {
     file.close();
   }
-}
-
-function textOf(question: Question): Promise<string> {
-  const text = texts.get(question) ?? readFile(new URL(`./sql/${question}.sql`, import.meta.url), 'utf8');
-  texts.set(question, text);
-  return text;
 }

@@ -1,6 +1,6 @@
 /** Opens the published file for reading only, in a session that can reach nothing else (hazard 17). */
 
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import {
   type DuckDBConnection,
   DuckDBInstance,
@@ -11,6 +11,7 @@ import { asDamage } from '../ops/damaged-file.js';
 import { readingLimits } from '../ops/reading-limits.js';
 import type { ExtraTable } from './catalogue.js';
 import { asOtherVersion, NotPublishedError } from './errors.js';
+import { statementText } from './statement-text.js';
 
 /** One reader with its own session; reports share nothing but the file. */
 export interface PublishedFile {
@@ -77,7 +78,6 @@ export type SessionStatement =
   | ExtraTable;
 
 const SESSION_FOLDER = new URL('./session/', import.meta.url);
-const statements = new Map<string, Promise<string>>();
 
 /** Gives a connection that can reach what the file shows and nothing else. */
 export type Connect = () => Promise<DuckDBConnection>;
@@ -168,11 +168,5 @@ async function connectTo(
 }
 
 function sessionText(name: string): Promise<string> {
-  const known = statements.get(name);
-  if (known !== undefined) return known;
-  const reading = readFile(new URL(`${name}.sql`, SESSION_FOLDER), 'utf8');
-  statements.set(name, reading);
-  // Asked again: a moment without file handles is no answer for as long as the process lives.
-  reading.catch(() => statements.delete(name));
-  return reading;
+  return statementText(new URL(`${name}.sql`, SESSION_FOLDER));
 }

@@ -1,10 +1,8 @@
 /** Runs the statements of `sql/`, whose `{{names}}` are filled with expressions of our own and never with what somebody typed. */
 
-import { readFile } from 'node:fs/promises';
 import type { DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
 import type { PublishedFile } from '../published-file.js';
-
-const texts = new Map<string, Promise<string>>();
+import { statementText } from '../statement-text.js';
 
 /** @param more.values bound by name */
 export async function query(
@@ -15,9 +13,7 @@ export async function query(
     readonly values?: Readonly<Record<string, DuckDBValue>>;
   } = {},
 ): Promise<DuckDBResultReader> {
-  const text = texts.get(name) ?? readFile(new URL(`./sql/${name}.sql`, import.meta.url), 'utf8');
-  texts.set(name, text);
-  text.catch(() => texts.delete(name));
-  const sql = (await text).replace(/\{\{(\w+)\}\}/g, (_, word: string) => more.filled?.[word] ?? '');
+  const text = await statementText(new URL(`./sql/${name}.sql`, import.meta.url));
+  const sql = text.replace(/\{\{(\w+)\}\}/g, (_, word: string) => more.filled?.[word] ?? '');
   return file.query(sql, more.values);
 }

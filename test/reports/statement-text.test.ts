@@ -1,0 +1,21 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import { statementText } from '../../reports/statement-text.js';
+
+test('a statement that could not be read once is read when it is asked for again', async () => {
+  const path = join(await mkdtemp(join(tmpdir(), 'statement-')), 'rows.sql');
+  const file = pathToFileURL(path);
+  await expect(statementText(file)).rejects.toThrow('ENOENT');
+  await writeFile(path, 'select 1');
+  await expect(statementText(file)).resolves.toBe('select 1');
+});
+
+test('a statement is read once for all who ask', async () => {
+  const path = join(await mkdtemp(join(tmpdir(), 'statement-')), 'rows.sql');
+  await writeFile(path, 'select 1');
+  const [one, other] = [statementText(pathToFileURL(path)), statementText(pathToFileURL(path))];
+  expect(one).toBe(other);
+});
