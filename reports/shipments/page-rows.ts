@@ -7,6 +7,7 @@ import type { ReportColumn, ReportRow } from '../report-result.js';
 import { SHIPMENT_COLUMNS, USUAL_COLUMNS } from './columns.js';
 import { query } from './statement.js';
 
+const ALL_COLUMNS = SHIPMENT_COLUMNS.map((name) => `s.${name}`).join(', ');
 const DETAILS = SHIPMENT_COLUMNS.filter((name) => !USUAL_COLUMNS.includes(name));
 
 /** Named one by one, rows are found without reading the others; more than so many are found as quickly in one reading. */
@@ -18,7 +19,7 @@ export async function rowsOnPage(
   keys: readonly ReportRow[],
 ): Promise<{ readonly columns: readonly ReportColumn[]; readonly rows: readonly ReportRow[] }> {
   const [onPage, values] = keys.length > MOST_NAMED ? inOneReading(keys) : oneByOne(keys);
-  const reader = await query(file, 'rows', { filled: { on_page: onPage }, values });
+  const reader = await query(file, 'rows', { filled: { columns: ALL_COLUMNS, on_page: onPage }, values });
   const columns = readColumns(reader, { units: { billing_cost: 'money' }, details: DETAILS });
   const found = new Map(readRows(reader, columns).map((row) => [placeOf(row), row]));
   const rows = keys.map((key) => found.get(placeOf(key))).filter((row) => row !== undefined);
