@@ -3,8 +3,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { bindParameters } from '../../reports/bind-parameters.js';
 import { findReport, listReports, PURPOSES, type ReportDefinition } from '../../reports/catalogue.js';
-import { compareResults, isComparable } from '../../reports/compare/compare-results.js';
+import { isComparable } from '../../reports/compare/compare-results.js';
 import { comparedWith, type Period } from '../../reports/compare/periods.js';
+import { sideBySide } from '../../reports/compare/run-compared.js';
 import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.js';
 import { renderReportBody } from '../../reports/render/html-page.js';
 import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
@@ -195,14 +196,10 @@ interface Asked {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-async function answer(context: PageContext, { report, query, parameters }: Asked): Promise<ReportResult> {
-  const filters = filtersOf(query);
-  const run = (of: ReportFilters): Promise<ReportResult> =>
-    withReports(context, of, (session) => session.run(report.name, parameters));
-  const period = comparedPeriod(query);
-  if (period === null) return run(filters);
-  const [now, before] = [await run(filters), await run({ ...filters, ...period })];
-  return compareResults(report, { now, before, with: period });
+function answer(context: PageContext, { report, query, parameters }: Asked): Promise<ReportResult> {
+  const run = (filters: ReportFilters): Promise<ReportResult> =>
+    withReports(context, filters, (session) => session.run(report.name, parameters));
+  return sideBySide(run, filtersOf(query), one(query, 'compare'));
 }
 
 /** What the page's period is compared with; null: nothing. @throws ReportFilterError it cannot be */
