@@ -1,12 +1,12 @@
 /**
  * Places of each kind that an operating system refuses, for real: a file that is not there, a folder in a file's place, one
- * without rights, below a file, a circle of links, a full disk, a read-only file system,
- * no file more that may be opened. The disks are mounted in a mount
- * namespace of their own and gone with it; root's rights are given up, so that a mode of 000 counts for root too.
+ * without rights, below a file, a circle of links, a full disk, a read-only file system, no file more that may be opened.
+ * The disks are mounted in a mount namespace of their own and gone with it; root's rights are given up, so that a mode of
+ * 000 counts for root too.
  */
 
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -39,7 +39,7 @@ mkdir full/data
 cat /dev/zero >full/zero 2>/dev/null || true
 mount -t tmpfs -o size=64k tmpfs readonly
 mkdir readonly/data
-mount -o remount,ro readonly
+mount -o remount,bind,ro readonly
 chmod 000 locked sealed
 shift
 ulimit -n 256
@@ -70,5 +70,7 @@ export async function playAmongRefusals(root: string, plays: readonly Play[]): P
     ],
     { env: cleanEnvironment(), maxBuffer: 1 << 26 },
   );
+  // So that the folder can be removed by a user who is not root.
+  chmodSync(join(root, 'sealed'), 0o700);
   return JSON.parse(readFileSync(into, 'utf8')) as readonly Played[];
 }
