@@ -20,6 +20,8 @@ export interface ArchivedEvent {
   readonly event: InvoiceEvent | null;
   /** The envelope as received (exact digits, unknown fields kept), presigned URL without query, as JSON text. */
   readonly envelope: string;
+  /** Of an event whose body was purged, `envelope` then being empty: when, and what the body was. */
+  readonly trimmed?: { readonly at: string; readonly sha256: string; readonly sizeBytes: number };
 }
 
 /**
@@ -105,7 +107,35 @@ export type Fact =
       readonly by: string;
       readonly reason: string;
     }
-  | { readonly kind: 'discard'; readonly at: string; readonly quarantineId: string; readonly note: string };
+  | { readonly kind: 'discard'; readonly at: string; readonly quarantineId: string; readonly note: string }
+  | {
+      /** A file is about to be removed for its age (ADR 41). It may come again, and then lies here like any other. */
+      readonly kind: 'purged';
+      readonly at: string;
+      readonly invoiceId: string;
+      readonly sha256: string;
+      readonly sizeBytes: number;
+      readonly by: string;
+      readonly reason: string;
+    }
+  | {
+      /** Nothing of what it names may be purged until it is lifted. */
+      readonly kind: 'hold';
+      readonly at: string;
+      readonly holdId: string;
+      /** `tenant`: `subject` is an id of it, the service's or the partner's; `all`: it is empty. */
+      readonly scope: 'all' | 'tenant' | 'invoice';
+      readonly subject: string;
+      readonly by: string;
+      readonly reason: string;
+    }
+  | {
+      readonly kind: 'hold-lifted';
+      readonly at: string;
+      readonly holdId: string;
+      readonly by: string;
+      readonly reason: string;
+    };
 
 /** A place of the archive that should hold an event, a fact or a file's description and holds none that can be read. */
 export interface UnreadableRecord {
@@ -177,6 +207,16 @@ export interface Archive {
   reread(sha256: string): Promise<StoredFile | null>;
   /** Every file, for `verify` and clean-up. */
   files(): AsyncIterable<ArchivedFile>;
+
+  /**
+   * Removes a file and its description, for a purge alone: whoever calls has archived the fact `purged` before. Idempotent.
+   */
+  removeFile(sha256: string): Promise<void>;
+  /**
+   * Puts the hash of an event's body in the place of the body, for a purge alone; what was understood of it stays, so that
+   * the event is known and counts as before. @returns whether there was a body
+   */
+  trimEvent(eventId: string, at: string): Promise<boolean>;
 
   putFact(fact: Fact): Promise<void>;
   /** All facts in order of `at`, then of writing; `onUnreadable` is called for each damaged one that is left out. */

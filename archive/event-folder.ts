@@ -15,6 +15,7 @@ import {
   linkDurably,
   makeFolder,
   removeIfThere,
+  replaceDurably,
   systemCode,
   temporaryName,
   writeSynced,
@@ -23,6 +24,7 @@ import { type ArchivedEvent, CursorError, type DeliveryVerdict, type OnUnreadabl
 import { type Cursor, formatCursor, parseCursor } from './event-cursor.js';
 import { BY_WORTH, eventName, eventPath } from './event-name.js';
 import { readEvent } from './read-record.js';
+import { trimmedEvent } from './trim-event.js';
 
 export interface EventFolder {
   put(event: ArchivedEvent): Promise<'new' | 'known'>;
@@ -32,6 +34,7 @@ export interface EventFolder {
     onUnreadable?: OnUnreadable,
   ): AsyncIterable<{ readonly event: ArchivedEvent; readonly cursor: string }>;
   names(): AsyncIterable<string>;
+  trim(eventId: string, at: string): Promise<boolean>;
 }
 
 /** How many files are read at once: a rebuild reads all of them. */
@@ -129,11 +132,20 @@ export async function openEventFolder(root: string): Promise<EventFolder> {
     }
   }
 
+  async function trim(eventId: string, at: string): Promise<boolean> {
+    const event = await read(root, eventId);
+    const trimmed = event === null ? null : trimmedEvent(event, at);
+    if (trimmed === null) return false;
+    await replaceDurably(pathOf(root, eventId, trimmed.verdict), `${wellFormedJson(trimmed)}\n`);
+    return true;
+  }
+
   return {
     put,
     get: (eventId) => read(root, eventId),
     list,
     names,
+    trim,
   };
 }
 

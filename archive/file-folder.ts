@@ -24,6 +24,7 @@ export interface FileFolder {
   get(sha256: string): Promise<ArchivedFile | null>;
   path(sha256: string): string;
   list(): AsyncIterable<ArchivedFile>;
+  remove(sha256: string): Promise<void>;
 }
 
 /** Opens (and makes) the folder of files. */
@@ -81,7 +82,16 @@ export async function openFileFolder(root: string): Promise<FileFolder> {
     }
   }
 
-  return { put, replace, get, path, list };
+  /** The bytes first: a description alone is no file. */
+  async function remove(sha256: string): Promise<void> {
+    const csv = path(sha256);
+    if (!exists(dirname(csv))) return;
+    await removeIfThere(csv);
+    await removeIfThere(scanPath(csv));
+    await syncFolder(dirname(csv));
+  }
+
+  return { put, replace, get, path, list, remove };
 }
 
 /** The folders of ours; what else lies there, as a file manager's `.DS_Store` does, is ignored. */

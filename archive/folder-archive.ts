@@ -42,6 +42,8 @@ export async function openFolderArchive(root: string): Promise<Archive> {
       return { sha256: found, path: found === sha256 ? path : null };
     },
     files: files.list,
+    removeFile: files.remove,
+    trimEvent: events.trim,
     putFact: facts.put,
     facts: facts.list,
     factsAfter: facts.after,

@@ -46,6 +46,7 @@ const Event = z.looseObject({
   verdict: z.enum(BY_WORTH),
   reason: Text,
   envelope: z.string(),
+  trimmed: z.looseObject({ at: Instant, sha256: Sha256, sizeBytes: Whole }).optional(),
   event: z
     .looseObject({
       eventId: z.string(),
@@ -100,6 +101,23 @@ const FACTS = {
     reason: z.string(),
   }),
   discard: z.looseObject({ at: Instant, quarantineId: z.string(), note: z.string() }),
+  purged: z.looseObject({
+    at: Instant,
+    invoiceId: z.string(),
+    sha256: Sha256,
+    sizeBytes: Whole,
+    by: z.string(),
+    reason: z.string(),
+  }),
+  hold: z.looseObject({
+    at: Instant,
+    holdId: z.string(),
+    scope: z.enum(['all', 'tenant', 'invoice']),
+    subject: z.string(),
+    by: z.string(),
+    reason: z.string(),
+  }),
+  'hold-lifted': z.looseObject({ at: Instant, holdId: z.string(), by: z.string(), reason: z.string() }),
 } satisfies Readonly<Record<Fact['kind'], z.ZodType>>;
 const KINDS = Object.keys(FACTS) as Fact['kind'][];
 const KnownKind = z.looseObject({ kind: z.enum(KINDS) });

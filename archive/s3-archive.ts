@@ -17,6 +17,7 @@ import { readDescription, readEvent, readFact } from './read-record.js';
 import type { S3Bucket } from './s3-bucket.js';
 import { ArchivedFileDamagedError } from './s3-errors.js';
 import { createS3Log } from './s3-log.js';
+import { trimmedEvent } from './trim-event.js';
 
 /** @param cacheFolder on this machine, for files that DuckDB is to read */
 export async function openS3Archive(
@@ -197,6 +198,20 @@ export async function openS3Archive(
     yield* all.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   }
 
+  async function removeFile(sha256: string): Promise<void> {
+    await bucket.remove(csvKey(sha256));
+    await bucket.remove(scanKey(sha256));
+    await cache.remove(sha256);
+  }
+
+  async function trimEvent(eventId: string, at: string): Promise<boolean> {
+    const found = await event(eventId);
+    const trimmed = found === null ? null : trimmedEvent(found, at);
+    if (trimmed === null) return false;
+    await bucket.replace(eventKey(eventId, trimmed.verdict), wellFormedJson(trimmed));
+    return true;
+  }
+
   return {
     putEvent,
     event: (eventId) => event(eventId),
@@ -207,6 +222,8 @@ export async function openS3Archive(
     localPath,
     reread,
     files,
+    removeFile,
+    trimEvent,
     putFact: (fact) => factLog.append(fact.kind, wellFormedJson(fact)),
     facts,
     factsAfter,

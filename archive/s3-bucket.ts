@@ -5,6 +5,7 @@ import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
+  DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
@@ -37,6 +38,10 @@ export interface S3Bucket {
     path: string,
     file: { readonly sha256: string; readonly sizeBytes: number; readonly replaces: boolean },
   ): Promise<void>;
+  /** Over what is there. */
+  replace(key: string, text: string): Promise<void>;
+  /** In a bucket with versions the older ones stay, for as long as its rules say. */
+  remove(key: string): Promise<void>;
   has(key: string): Promise<boolean>;
   /** null when there is no such key. */
   head(key: string): Promise<ObjectHead | null>;
@@ -100,24 +105,25 @@ export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
     } while (token !== undefined);
   }
 
+  const put = (key: string, text: string, condition: { IfNoneMatch?: '*' } = {}): Promise<unknown> =>
+    client.send(
+      new PutObjectCommand({
+        ...at(key),
+        Body: text,
+        ContentLength: Buffer.byteLength(text),
+        ContentType: 'application/json',
+        ...condition,
+      }),
+    );
+
   async function putIfAbsent(key: string, text: string): Promise<boolean> {
-    const put = (condition: { IfNoneMatch?: '*' }) =>
-      client.send(
-        new PutObjectCommand({
-          ...at(key),
-          Body: text,
-          ContentLength: Buffer.byteLength(text),
-          ContentType: 'application/json',
-          ...condition,
-        }),
-      );
     try {
-      await put({ IfNoneMatch: '*' });
+      await put(key, text, { IfNoneMatch: '*' });
     } catch (error) {
       if (statusOf(error) === 412) return false;
       if (statusOf(error) !== 501) throw error;
       if ((await head(key)) !== null) return false;
-      await put({});
+      await put(key, text);
     }
     return true;
   }
@@ -174,6 +180,12 @@ export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
   return {
     putIfAbsent: (key, text) => explained(putIfAbsent(key, text)),
     putFile: (key, path, file) => explained(putFile(key, path, file)),
+    async replace(key, text) {
+      await explained(put(key, text));
+    },
+    async remove(key) {
+      await explained(client.send(new DeleteObjectCommand(at(key))));
+    },
     has: async (key) => (await explained(head(key))) !== null,
     head: (key) => explained(head(key)),
     getBytes: (key) => explained(getBytes(key)),

@@ -14,6 +14,8 @@ export interface ArchiveProof {
   readonly files: number;
   readonly events: number;
   readonly facts: number;
+  /** Files of loads that are not there since they were purged. */
+  readonly purged: number;
   readonly faults: readonly ArchiveFault[];
 }
 
@@ -37,12 +39,19 @@ export async function verifyArchive(archive: Archive): Promise<ArchiveProof> {
   for await (const _ of archive.events({ onUnreadable: unreadable('event-unreadable', 'an event') }))
     events += 1;
   let facts = 0;
+  const purged = new Set<string>();
+  const missing = new Map<string, ArchiveFault>();
   for await (const fact of archive.facts(unreadable('fact-unreadable', 'a fact'))) {
     facts += 1;
+    if (fact.kind === 'purged') purged.add(fact.sha256);
     if (fact.kind !== 'load' || there.has(fact.sha256)) continue;
-    there.add(fact.sha256);
     const { invoiceId, sha256 } = fact;
-    faults.push({ invoiceId, rule: 'file-missing', expected: sha256, found: 'not in the archive' });
+    missing.set(sha256, {
+      ...{ invoiceId, rule: 'file-missing' },
+      ...{ expected: sha256, found: 'not in the archive' },
+    });
   }
-  return { files, events, facts, faults };
+  for (const [sha256, fault] of missing) if (!purged.has(sha256)) faults.push(fault);
+  const gone = [...missing.keys()].filter((sha256) => purged.has(sha256)).length;
+  return { files, events, facts, purged: gone, faults };
 }

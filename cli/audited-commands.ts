@@ -15,6 +15,7 @@ export const AUDITED: ReadonlySet<string> = new Set([
   ...['invoices retry', 'invoices restore', 'invoices use-version'],
   ...['quarantine requeue', 'quarantine discard'],
   ...['backfill', 'import', 'rebuild', 'events replay'],
+  ...['purge', 'hold add', 'hold lift'],
   ...['schedule apply', 'schedule pause', 'schedule resume', 'schedule trigger'],
 ]);
 /** A file of a hundred thousand ids is told by its name. */
@@ -27,6 +28,9 @@ interface Flags {
   readonly ids?: string;
   readonly follow?: string;
   readonly control?: string;
+  readonly before?: string;
+  readonly invoice?: string;
+  readonly tenant?: string;
 }
 
 export interface AuditedRun {
@@ -36,6 +40,7 @@ export interface AuditedRun {
 
 /** @param program the root of the commands, before it is parsed */
 export function auditActions(program: Command): AuditedRun {
+  outcome = '';
   let note: Pick<AuditNote, 'by' | 'via' | 'action' | 'target' | 'reason'> | null = null;
   let settings: Settings | null = null;
   let began: number | null = null;
@@ -46,8 +51,7 @@ export function auditActions(program: Command): AuditedRun {
     if (!AUDITED.has(action) || isLooking) return;
     settings = contextOf(command).settings;
     await checkEnvironment(settings);
-    const named = [flags.follow, flags.control, flags.ids === undefined ? undefined : `--ids ${flags.ids}`];
-    const target = [...command.args, ...named.filter((word) => word !== undefined)];
+    const target = [...command.args, ...namedBy(action, flags)];
     note = {
       ...{ by: userInfo().username, via: 'command', action },
       target: target.slice(0, MOST_TARGETS),
@@ -63,7 +67,7 @@ export function auditActions(program: Command): AuditedRun {
       if (note === null || settings === null || !existsSync(settings.dataDir)) return;
       // It did nothing in a folder that was not there.
       if (began === null && error !== null) return;
-      const detail = error === null ? '' : error instanceof Error ? error.message : String(error);
+      const detail = error === null ? outcome : error instanceof Error ? error.message : String(error);
       await auditLogOf(settings).write({
         ...note,
         outcome: error === null ? 'done' : 'failed',
@@ -72,6 +76,23 @@ export function auditActions(program: Command): AuditedRun {
       });
     },
   };
+}
+
+/** What flags name instead of arguments. */
+function namedBy(action: string, flags: Flags): readonly string[] {
+  const flag = (name: string, value: string | undefined): string | undefined =>
+    value === undefined ? undefined : `--${name} ${value}`;
+  const named = [flags.follow, flags.control, flag('ids', flags.ids)];
+  if (action === 'purge') named.push(flag('before', flags.before));
+  if (action === 'hold add') named.push(flag('invoice', flags.invoice), flag('tenant', flags.tenant));
+  return named.filter((word) => word !== undefined);
+}
+
+let outcome = '';
+
+/** What came of the command that is being run, in a sentence for the audit log. */
+export function noteOutcome(detail: string): void {
+  outcome = detail;
 }
 
 /** Where the audit log of a data folder lies. */

@@ -172,6 +172,18 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/rebuild.js')).rebuildCommand(),
   },
   {
+    name: 'purge',
+    summary: 'remove what is older than a date and what no report needs',
+    section: 'Operate',
+    load: async () => (await import('./commands/purge.js')).purgeCommand(),
+  },
+  {
+    name: 'hold',
+    summary: 'keep an invoice, a tenant or everything from being purged',
+    section: 'Operate',
+    load: async () => (await import('./commands/hold.js')).holdCommand(),
+  },
+  {
     name: 'upgrade',
     summary: 'what this version would change in the data folder, and the way back',
     section: 'Operate',

@@ -32,20 +32,39 @@ export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Pr
   }
   if (work.makesFolder !== true) requireFolder(settings);
   await work.begin?.();
+  const { archive, warehouse, close } = await open(settings, work.role);
+  return onInterrupt(STOPS_HERE, () => work.direct(warehouse, archive)).finally(close);
+}
+
+export interface OpenWriter {
+  readonly archive: Archive;
+  readonly warehouse: Warehouse;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * For work that no worker does for anybody: the warehouse itself, in a data folder that is there.
+ *
+ * @throws WarehouseLockedError (exit 8) another process has it
+ */
+export function openWriter(settings: Settings, role: string): Promise<OpenWriter> {
+  requireFolder(settings);
+  return open(settings, role);
+}
+
+async function open(settings: Settings, role: string): Promise<OpenWriter> {
   // Read only now: what has begun goes on beside it.
   const { commandLog } = await import('./ask-temporal.js');
   const { openArchive } = await import('../archive/open-archive.js');
   const { openWarehouse } = await import('../warehouse/open-warehouse.js');
   const archive = await openArchive(settings);
   try {
-    const warehouse = await openWarehouse({ settings, archive, log: commandLog(settings), role: work.role });
-    try {
-      return await onInterrupt(STOPS_HERE, () => work.direct(warehouse, archive));
-    } finally {
-      await warehouse.close();
-    }
-  } finally {
+    const warehouse = await openWarehouse({ settings, archive, log: commandLog(settings), role });
+    const close = (): Promise<void> => warehouse.close().finally(() => archive.close());
+    return { archive, warehouse, close };
+  } catch (error) {
     await archive.close();
+    throw error;
   }
 }
 

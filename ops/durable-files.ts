@@ -161,7 +161,8 @@ export async function sweepLeftBehind(folder: string): Promise<void> {
   }
 }
 
-async function namesIn(folder: string): Promise<readonly string[]> {
+/** What lies in a folder; nothing when it is not there. */
+export async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);
   } catch (error) {

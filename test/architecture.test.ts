@@ -94,6 +94,7 @@ const WAREHOUSE_ROOMS: readonly string[] = [
   'publish',
   'recover',
   'verify',
+  'retention',
   'store',
   'lake',
   'trace',

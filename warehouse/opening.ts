@@ -74,6 +74,8 @@ export interface Made {
   readonly losses: readonly Loss[];
   /** Whether it holds less than the warehouse that it would replace, as far as that can be read. */
   readonly holdsLess: boolean;
+  /** Loads that were left out because their file was purged (ADR 41); none when it is missing. */
+  readonly purgedLoads?: number;
 }
 
 export interface Rebuilt extends Made {

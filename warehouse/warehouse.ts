@@ -209,11 +209,31 @@ export interface Verification {
   readonly invoices: number;
   readonly shipments: number;
   readonly filesRead: number;
+  /** Loads whose file was purged: their rows were held against what was recorded of them, no longer against the file. */
+  readonly purged?: number;
   readonly drift: readonly Drift[];
   /** How many there are, when `drift` has only the first of them. */
   readonly driftInAll?: number;
   /** Recorded discrepancies are listed, they are not drift. */
   readonly discrepancies: number;
+}
+
+/** A file that no total needs. */
+export interface RemovableFile {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  /** In lower case. */
+  readonly invoiceId: string;
+  readonly invoiceNumber: string | null;
+  readonly tenantId: string | null;
+  readonly partnerTenantId: string | null;
+  readonly why: 'voided' | 'replaced' | 'never-loaded';
+  /** What it was loaded as; null: it never was. Decimal text, of the rows in `currencyCode`. */
+  readonly rows: {
+    readonly shipments: number;
+    readonly billingCost: string;
+    readonly currencyCode: string | null;
+  } | null;
 }
 
 /** What housekeeping did. */
@@ -268,6 +288,8 @@ export interface Warehouse {
     readonly full: boolean;
     readonly onProgress?: (done: number, of: number) => void;
   }): Promise<Verification>;
+  /** Files that reports, as known on any instant from this one (ISO 8601 UTC) on, do without. */
+  removableFiles(before: string): Promise<readonly RemovableFile[]>;
   /** CHECKPOINT, copy, prove, rename; everything committed before the call is in it. */
   publish(): Promise<Publication>;
   /** Housekeeping of a lake, beside writers and readers; null: another process is at it. Over one file there is none. */

@@ -95,6 +95,9 @@ function showCommand(): Command {
       invoice_id: event.event?.invoice.invoiceId ?? null,
       // As text: JSON numbers would lose digits of money.
       envelope: event.envelope,
+      ...(event.trimmed === undefined
+        ? {}
+        : { body_purged_at: event.trimmed.at, body_sha256: event.trimmed.sha256 }),
     };
     output.thing(shown, () => {
       const { envelope, ...rest } = shown;

@@ -68,7 +68,11 @@ function tellRebuilt(output: Output, rebuilt: Rebuilt): void {
 }
 
 function tellMade(output: Output, made: Made, rebuilt: Rebuilt | null): void {
-  const { events, loads, invoices, shipments, losses } = made;
+  const { events, loads, invoices, shipments, losses, purgedLoads = 0 } = made;
+  if (purgedLoads > 0)
+    output.note(
+      `${counted(purgedLoads, 'load')} left out: their files were purged, and no total counts them.`,
+    );
   if (losses.length > 0) process.exitCode = EXIT.checkFailed;
   if (output.form === 'table') {
     output.rows(losses, [
@@ -87,6 +91,7 @@ function tellMade(output: Output, made: Made, rebuilt: Rebuilt | null): void {
       sequence: rebuilt?.publication.sequence ?? null,
       moved_aside: rebuilt?.movedAside ?? null,
       is_replaced: rebuilt !== null,
+      purged_loads: purgedLoads,
       losses: losses.map(({ invoiceId, loadId, sha256, why }) => ({
         invoice_id: invoiceId,
         load_id: loadId,

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { CliError, EXIT } from '../errors.js';
-import type { Output } from '../terminal/output.js';
+import { counted, type Output } from '../terminal/output.js';
 import { contextOf, verb, withJson } from '../verb.js';
 import { withWriter } from '../writer.js';
 
@@ -41,7 +41,15 @@ export function verifyCommand(): Command {
       },
       direct: (warehouse) => warehouse.verify({ full, onProgress }),
     }).finally(() => progress.end());
-    const { invoices, shipments, filesRead, drift, driftInAll = drift.length, discrepancies } = found;
+    const {
+      invoices,
+      shipments,
+      filesRead,
+      purged = 0,
+      drift,
+      driftInAll = drift.length,
+      discrepancies,
+    } = found;
     if (output.form === 'table') {
       output.rows(drift, [
         { title: 'invoice', value: ({ invoiceId }) => invoiceId },
@@ -53,6 +61,12 @@ export function verifyCommand(): Command {
         `${invoices} invoices, ${shipments} shipments, ${filesRead} files read: ` +
           `${driftInAll === 0 ? 'no drift' : `${driftInAll} differences`}, ${discrepancies} recorded discrepancies.`,
       );
+      if (purged > 0) {
+        output.note(
+          `The files of ${counted(purged, 'load')} were purged: their rows were held against count, sum, currency and ` +
+            'period as recorded, no longer cell by cell. `billsync rebuild` leaves them out.',
+        );
+      }
       if (driftInAll > drift.length) {
         output.note(`The first ${drift.length} are shown; with the worker stopped, all are.`);
       }
@@ -67,6 +81,7 @@ export function verifyCommand(): Command {
           invoices,
           shipments,
           files_read: filesRead,
+          purged,
           discrepancies,
           drift: drift.map(({ invoiceId, rule, expected, found: there }) => ({
             invoice_id: invoiceId,
@@ -93,7 +108,9 @@ async function verifyCopy(folder: string, output: Output): Promise<void> {
   const { openFolderArchive } = await import('../../archive/folder-archive.js');
   const { verifyArchive } = await import('../../archive/verify-archive.js');
   const archive = await openFolderArchive(folder);
-  const { files, events, facts, faults } = await verifyArchive(archive).finally(() => archive.close());
+  const { files, events, facts, purged, faults } = await verifyArchive(archive).finally(() =>
+    archive.close(),
+  );
   if (output.form === 'table') {
     output.rows(faults, [
       { title: 'invoice', value: ({ invoiceId }) => invoiceId },
@@ -102,11 +119,11 @@ async function verifyCopy(folder: string, output: Output): Promise<void> {
       { title: 'found', value: ({ found }) => found, canShrink: true },
     ]);
     output.note(
-      `${files} files, ${events} events, ${facts} facts: ${faults.length === 0 ? 'all whole' : `${faults.length} faults`}.`,
+      `${files} files, ${events} events, ${facts} facts${purged === 0 ? '' : `, ${purged} files purged`}: ${faults.length === 0 ? 'all whole' : `${faults.length} faults`}.`,
     );
   } else {
     const drift = faults.map(({ invoiceId, ...fault }) => ({ invoice_id: invoiceId, ...fault }));
-    output.thing({ files, events, facts, drift }, () => '');
+    output.thing({ files, events, facts, purged, drift }, () => '');
   }
   if (faults.length > 0) process.exitCode = EXIT.checkFailed;
 }

@@ -188,6 +188,26 @@ test('a damaged event and a damaged description are told or made again, and hide
   expect(await other.reread(file.sha256)).toMatchObject({ sha256: file.sha256 });
 });
 
+test('a purge removes a file with its copy on this machine, and leaves an event its hash', async () => {
+  const path = join(dataDir, 'download');
+  await writeFile(path, aCsv());
+  const { sha256 } = await archive.putFile(path, await describeFile(path));
+  const event = anArchivedEvent({ eventId: 'a1', envelope: '{"a":1}' });
+  await archive.putEvent(event);
+  const at = '2026-03-01T00:00:00.000Z';
+  for (const time of ['once', 'again']) {
+    await archive.removeFile(sha256);
+    expect(await archive.file(sha256), time).toBeNull();
+    expect(await archive.reread(sha256), time).toBeNull();
+    await expect(archive.localPath(sha256)).rejects.toThrow('has no file');
+    expect(await archive.trimEvent('a1', at)).toBe(time === 'once');
+  }
+  const hash = createHash('sha256').update('{"a":1}').digest('hex');
+  const trimmed = { at, sha256: hash, sizeBytes: 7 };
+  expect(await (await anotherMachine(0)).event('a1')).toEqual({ ...event, envelope: '', trimmed });
+  expect(await archive.putEvent(event)).toBe('known');
+});
+
 test('events are named without being read, and none that is gone', async () => {
   for (const id of ['a1', 'b2']) await archive.putEvent(anArchivedEvent({ eventId: id }));
   await archive.putEvent(anArchivedEvent({ eventId: 'c3', verdict: 'test' }));

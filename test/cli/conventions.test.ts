@@ -32,7 +32,7 @@ const WRITES_NOTHING = new Set([
     'sql',
   ],
   ...['quarantine list', 'quarantine show', 'schedule show', 'verify', 'upgrade', 'completion'],
-  ...['audit list', 'audit verify'],
+  ...['audit list', 'audit verify', 'hold list'],
 ]);
 
 describe('billsync', () => {

@@ -14,7 +14,7 @@ import { claimDataFolder } from '../data-folder.js';
 import type { Database } from '../duckdb/database.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
 import { WarehouseLockedError } from '../errors.js';
-import { findUnrepeated } from '../ledger/ingest.js';
+import { findUnrepeated, type LoadFact } from '../ledger/ingest.js';
 import { loadBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
 import type { CatchUpProgress, Loss, OpenWarehouseOptions } from '../opening.js';
@@ -89,6 +89,8 @@ export interface PreparedLake {
   readonly events: number;
   readonly loadsRepeated: number;
   readonly losses: readonly Loss[];
+  /** Loads whose file was purged, so that they were left out. */
+  readonly purged: readonly LoadFact[];
 }
 
 /** Schema, views, and the archive read to its end. The caller sees to it that nobody else is at it. */
@@ -138,7 +140,7 @@ async function catchUpLake(
   const { events, facts } = ingested;
   const unrepeated = await findUnrepeated(ledger, archive);
   const missingLoads = unrepeated ?? [];
-  const { repeated, failed } = await repeatLoads(
+  const { repeated, failed, purged } = await repeatLoads(
     {
       ways: {
         alone: (file) => loadFile(database, file, lakePlaces(ledger, [file])),
@@ -163,6 +165,7 @@ async function catchUpLake(
     events,
     loadsRepeated: repeated,
     losses: [...failed.map(lossOf), ...tellOfIngested(ingested, { log, onSetAside })],
+    purged,
   };
 }
 

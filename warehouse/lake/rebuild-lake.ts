@@ -74,7 +74,7 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
     }
     await dropNext();
     const before = await readBefore(counted, options);
-    const { database, events, loadsRepeated, losses } = await prepareLake({
+    const { database, events, loadsRepeated, losses, purged } = await prepareLake({
       options: { ...options, ...(onProgress === undefined ? {} : { onCatchUp: onProgress }) },
       ledger: made,
       place: { address, dataPath, generation: next },
@@ -91,7 +91,11 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
         shipments: Number(shipments),
       };
       return await use({
-        made: { ...there, ...findLosses(losses, { before, after: await readHeldRecords(made) }) },
+        made: {
+          ...there,
+          ...findLosses(losses, { before, after: await readHeldRecords(made), purged }),
+          ...(purged.length === 0 ? {} : { purgedLoads: purged.length }),
+        },
         movedAside: await continueSequence({ counted, made, now, log }),
         shown: address.shown,
         moveHere: async () => {

@@ -5,12 +5,14 @@ import type { Ledgers } from '../duckdb/statements.js';
 
 /** A load, an event, an invoice, or lines that facts of a kind left about one invoice or event. */
 export interface HeldRecord {
-  readonly kind: 'load' | 'event' | 'invoice' | Exclude<Fact['kind'], 'load' | 'discard'>;
+  readonly kind: 'load' | 'event' | 'invoice' | Exclude<Fact['kind'], 'load' | UntracedKind>;
   /** Load id, event id, or invoice id; ids in lower case, but for those of events that came again. */
   readonly subject: string;
   readonly invoiceId: string | null;
   /** Of a load. */
   readonly sha256: string | null;
+  /** Whether totals see it; of a load. */
+  readonly isCounted: boolean;
   readonly lines: number;
 }
 
@@ -25,8 +27,18 @@ export async function readHeldRecords(ledgers: Pick<Ledgers, 'all'>): Promise<re
     subject: String(row.subject),
     invoiceId: text(row.invoice_id),
     sha256: text(row.file_sha256),
+    isCounted: row.is_counted === true,
     lines: Number(row.lines),
   }));
+}
+
+/** Kinds of facts that leave no line in the ledgers. */
+const UNTRACED = ['discard', 'purged', 'hold', 'hold-lifted'] as const satisfies readonly Fact['kind'][];
+type UntracedKind = (typeof UNTRACED)[number];
+
+/** Whether such a fact changes anything that the ledgers hold; that of a load is written after the load. */
+export function changesLedgers({ kind }: Fact): boolean {
+  return kind !== 'load' && !(UNTRACED as readonly string[]).includes(kind);
 }
 
 /** Equal for the same record in two warehouses. */
@@ -38,6 +50,9 @@ export function heldRecordKey({ kind, subject }: Pick<HeldRecord, 'kind' | 'subj
 export function heldRecordOfFact(fact: Fact): string | null {
   switch (fact.kind) {
     case 'discard':
+    case 'purged':
+    case 'hold':
+    case 'hold-lifted':
       return null;
     case 'load':
       return heldRecordKey({ kind: 'load', subject: `${fact.loadId}` });

@@ -14,7 +14,7 @@ import {
 } from '../../archive/archive.js';
 import type { Ledgers } from '../duckdb/statements.js';
 import type { SetAside } from '../opening.js';
-import { countsOf, heldRecordOfFact, readHeldRecords } from './archive-diff.js';
+import { changesLedgers, countsOf, heldRecordOfFact, readHeldRecords } from './archive-diff.js';
 import { type TakeOptions, takeEntries } from './insert-entries.js';
 import { insertEvents, insertFacts } from './insert-ledger-lines.js';
 import { noteSetAside } from './set-aside.js';
@@ -110,7 +110,7 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
     });
     setAside.push(...taken.setAside);
     facts += lines.length;
-    changes += lines.filter((fact) => fact.kind !== 'load' && fact.kind !== 'discard').length;
+    changes += lines.filter(changesLedgers).length;
     before = entries.at(-1)?.cursor ?? before;
     options.onProgress?.({ events, facts });
   }

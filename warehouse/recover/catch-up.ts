@@ -19,6 +19,8 @@ export interface CaughtUp {
   readonly events: number;
   readonly loadsRepeated: number;
   readonly losses: readonly Loss[];
+  /** Loads whose file was purged, so that they were left out. */
+  readonly purged: readonly LoadFact[];
 }
 
 export interface CatchUpOptions {
@@ -51,8 +53,10 @@ export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
   };
   const unrepeated = await findUnrepeated(database, archive);
   const missingLoads = unrepeated ?? [];
-  const { repeated, failed } = await repeatLoads({ ways, archive, log }, missingLoads, (loadsDone, loadsOf) =>
-    onProgress?.({ ...progress, loadsDone, loadsOf }),
+  const { repeated, failed, purged } = await repeatLoads(
+    { ways, archive, log },
+    missingLoads,
+    (loadsDone, loadsOf) => onProgress?.({ ...progress, loadsDone, loadsOf }),
   );
   await database.transaction(async (session) => {
     await noteFailed(session, failed);
@@ -66,6 +70,7 @@ export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
     events: ingested.events,
     loadsRepeated: repeated,
     losses: [...failed.map(lossOf), ...tellOfIngested(ingested, { log, onSetAside })],
+    purged,
   };
 }
 

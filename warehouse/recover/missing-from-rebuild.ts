@@ -1,6 +1,7 @@
 /** What a rebuild would lose: what could not be repeated, and what the warehouse before it has and it has not. */
 
 import { countsOf, type HeldRecord, lackingFacts, lackingFrom } from '../ledger/archive-diff.js';
+import type { LoadFact } from '../ledger/ingest.js';
 import type { Loss } from '../opening.js';
 
 export interface Losses {
@@ -9,17 +10,28 @@ export interface Losses {
   readonly holdsLess: boolean;
 }
 
-/** @param before null when there was none, or none that can be read */
-export function findLosses(
-  notMade: readonly Loss[],
-  { before, after }: { readonly before: readonly HeldRecord[] | null; readonly after: readonly HeldRecord[] },
-): Losses {
-  const lacking = lackingFrom(countsOf(after), before ?? []);
+export interface Comparison {
+  /** null when there was none, or none that can be read. */
+  readonly before: readonly HeldRecord[] | null;
+  readonly after: readonly HeldRecord[];
+  /** Loads whose file was purged: no loss, unless totals have come to see them since. */
+  readonly purged: readonly LoadFact[];
+}
+
+/** @param notMade what could not be repeated */
+export function findLosses(notMade: readonly Loss[], { before, after, purged }: Comparison): Losses {
+  const purgedLoads = new Set(purged.map(({ loadId }) => `${loadId}`));
+  const lacking = lackingFrom(countsOf(after), before ?? []).filter(
+    ({ kind, subject, isCounted }) => kind !== 'load' || isCounted || !purgedLoads.has(subject),
+  );
   const losses = [...notMade];
   const knownLoads = new Set(notMade.map(({ loadId }) => `${loadId}`));
   for (const { kind, subject, invoiceId, sha256 } of lacking) {
     if (kind !== 'load' || knownLoads.has(subject)) continue;
-    losses.push({ invoiceId, loadId: Number(subject), sha256, why: 'the archive has no fact of this load' });
+    const why = purgedLoads.has(subject)
+      ? 'its file was purged, and it has come to count since'
+      : 'the archive has no fact of this load';
+    losses.push({ invoiceId, loadId: Number(subject), sha256, why });
   }
   const told = new Set(losses.map(({ invoiceId }) => invoiceId));
   for (const { kind, invoiceId } of lacking) {

@@ -86,14 +86,17 @@ async function fillDraft(
       events,
       loadsRepeated: loads,
       losses,
+      purged,
     } = await catchUp({ database: draft, archive, log, now, ...progress });
-    const found = findLosses(losses, { before: before.heldRecords, after: await readHeldRecords(draft) });
+    const after = await readHeldRecords(draft);
+    const found = findLosses(losses, { before: before.heldRecords, after, purged });
     const [counted] = await draft.all('count-made');
     await draft.use((session) => session.checkpoint());
     return {
       ...{ events, loads, invoices: Number(counted?.invoices), shipments: Number(counted?.shipments) },
       losses: found.losses,
       holdsLess: before.isReplaced && found.holdsLess,
+      ...(purged.length === 0 ? {} : { purgedLoads: purged.length }),
     };
   } finally {
     draft.close();

@@ -1,6 +1,7 @@
 /** Loads again what the archive tells of: an opening does so with what is missing, a rebuild with everything. */
 
 import type { Archive } from '../../archive/archive.js';
+import { purgedFilesOf } from '../../archive/retention.js';
 import { CSV_TOLERANCES } from '../../contract/csv-file.js';
 import type { Logger } from '../../ops/log.js';
 import { createSemaphore } from '../../ops/semaphore.js';
@@ -25,6 +26,13 @@ export interface FailedLoad {
   readonly why: string;
 }
 
+export interface Repeated {
+  readonly repeated: number;
+  readonly failed: readonly FailedLoad[];
+  /** Those whose file was purged: nothing is wrong with them, and nobody can mend it. */
+  readonly purged: readonly LoadFact[];
+}
+
 /** Files read and hashed at once. */
 const READ_AT_ONCE = 16;
 /** Large files loaded at once; more connections gain nothing. */
@@ -35,12 +43,14 @@ export async function repeatLoads(
   { ways, archive, log }: RepeatContext,
   facts: readonly LoadFact[],
   onDone: (done: number, of: number) => void,
-): Promise<{ readonly repeated: number; readonly failed: readonly FailedLoad[] }> {
-  if (facts.length === 0) return { repeated: 0, failed: [] };
+): Promise<Repeated> {
+  if (facts.length === 0) return { repeated: 0, failed: [], purged: [] };
   // A fact may be told twice (a crash between telling and noting that it was told).
   const byId = new Map(facts.map((fact) => [fact.loadId, fact]));
   log.info({ loads: byId.size }, 'loading again what the archive tells of');
   const failed: FailedLoad[] = [];
+  const purged: LoadFact[] = [];
+  const purgedFiles = purgedFilesOf(archive);
   const queue = [...byId.values()].sort((a, b) => a.loadId - b.loadId);
   const invoices = new KeyedMutex();
   const [readInTurn, aloneInTurn] = [createSemaphore(READ_AT_ONCE), createSemaphore(ALONE_AT_ONCE)];
@@ -56,22 +66,23 @@ export async function repeatLoads(
   let done = 0;
   await inWaves(queue, {
     sizeOf: ({ shipments = 0 }) => shipments * BYTES_A_ROW,
-    prepare: (fact) => readInTurn(() => whyNot(() => readAgain(archive, fact))),
+    prepare: (fact) => readInTurn(() => whyNot(() => readAgain(archive, fact, purgedFiles))),
     async finish(fact, found) {
       const load = (file: FileLoad): Promise<FileLoadOutcome> => loader.load(file);
       const why =
-        typeof found === 'string'
+        found === null || typeof found === 'string'
           ? found
           : await invoices.run(fact.invoiceId.toLowerCase(), () =>
               whyNot(() => repeatLoad(fact, found, load)),
             );
-      if (why !== null) fail(fact, why);
+      if (found === null) purged.push(fact);
+      else if (why !== null) fail(fact, why);
       done += 1;
       onDone(done, byId.size);
     },
   });
   failed.sort((a, b) => a.fact.loadId - b.fact.loadId);
-  return { repeated: byId.size - failed.length, failed };
+  return { repeated: byId.size - failed.length - purged.length, failed, purged };
 }
 
 /** About what a row of a CSV takes. */
@@ -96,13 +107,14 @@ function firstLine(text: string): string {
   return text.split('\n', 1)[0] ?? '';
 }
 
-/** The file's description and where it lies, or why it cannot be had. */
+/** The file's description and where it lies, or why it cannot be had; null: it was purged. */
 async function readAgain(
   archive: Archive,
   { sha256 }: LoadFact,
-): Promise<Pick<FileLoad, 'file' | 'csvPath'> | string> {
+  purgedFiles: () => Promise<ReadonlySet<string>>,
+): Promise<Pick<FileLoad, 'file' | 'csvPath'> | string | null> {
   const file = await archive.file(sha256);
-  if (file === null) return 'the archive lacks its file';
+  if (file === null) return (await purgedFiles()).has(sha256) ? null : 'the archive lacks its file';
   const csvPath = (await archive.reread(sha256))?.path ?? null;
   return csvPath === null ? 'its file in the archive is damaged' : { file, csvPath };
 }

@@ -18,6 +18,7 @@ import { readInvoices, readInvoicesOf, readStandings } from '../ledger/read-invo
 import { checkFile } from '../load/check-file.js';
 import type { OnSetAside, OpenWarehouseOptions } from '../opening.js';
 import { tellOfIngested } from '../recover/catch-up.js';
+import { readRemovableFiles } from '../retention/removable-files.js';
 import { verifyWarehouse } from '../verify/verify.js';
 import type {
   CheckOutcome,
@@ -31,6 +32,7 @@ import type {
   LoadOutcome,
   LoadRequest,
   Publication,
+  RemovableFile,
   Tidied,
   Verification,
   Warehouse,
@@ -185,6 +187,10 @@ export class LedgerWarehouse implements Warehouse {
       beingTold: () => this.#loads.beingTold(),
       ...options,
     });
+  }
+
+  removableFiles(before: string): Promise<readonly RemovableFile[]> {
+    return this.#open.shared(() => readRemovableFiles(this.#store.rows, before));
   }
 
   publish(): Promise<Publication> {

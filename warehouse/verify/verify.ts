@@ -6,6 +6,7 @@
  */
 
 import type { Archive } from '../../archive/archive.js';
+import { purgedFilesOf } from '../../archive/retention.js';
 import type { ArchivedFile } from '../../contract/csv-file.js';
 import { DamagedFileError } from '../../ops/damaged-file.js';
 import type { Database } from '../duckdb/database.js';
@@ -39,25 +40,30 @@ export interface VerifyOptions {
 export async function verifyWarehouse(options: VerifyOptions): Promise<Verification> {
   const { database, archive, full, step = (work) => work() } = options;
   const { beingTold = async () => () => false } = options;
+  const purgedFiles = purgedFilesOf(archive);
   const loads = await database.all('loads-to-verify', { full });
   const drift: Drift[] = [];
   const known = new Set<string>();
   const proved: number[] = [];
   let filesRead = 0;
   let shipments = 0;
+  let purged = 0;
   for (const [index, load] of loads.entries()) {
-    const found = await step(() => verifyLoad(options, load).catch((error) => unreadable(load, error)));
+    const found = await step(() =>
+      verifyLoad(options, load, purgedFiles).catch((error) => unreadable(load, error)),
+    );
     drift.push(...found.drift);
     for (const { rule } of found.drift) known.add(`${load.load_id} ${rule}`);
     if (found.drift.length === 0) proved.push(Number(load.load_id));
-    if (found.fileRead) filesRead += 1;
+    if (found.fileRead === 'purged') purged += 1;
+    else if (found.fileRead) filesRead += 1;
     shipments += Number(load.shipments);
     options.onProgress?.(index + 1, loads.length);
   }
   drift.push(...(await step(() => verifyLedgers(database))));
   if (full) {
     const isKnown = (loadId: number, rule: string): boolean => known.has(`${loadId} ${rule}`);
-    drift.push(...(await verifyFacts({ database, archive, step, beingTold, isKnown })));
+    drift.push(...(await verifyFacts({ database, archive, step, beingTold, isKnown, purgedFiles })));
     drift.push(...(await step(() => verifyStates(database))));
   }
   const told = new Set(drift.map(({ found }) => found));
@@ -69,13 +75,22 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
   }
   const [{ discrepancies = 0 } = {}] = await database.all('count-discrepancies');
   const invoices = new Set(loads.map((load) => String(load.invoice_id))).size;
-  return { invoices, shipments, filesRead, drift, discrepancies: Number(discrepancies) };
+  return {
+    ...{ invoices, shipments, filesRead, drift, discrepancies: Number(discrepancies) },
+    ...(purged === 0 ? {} : { purged }),
+  };
+}
+
+interface Proved {
+  readonly drift: readonly Drift[];
+  readonly fileRead: boolean | 'purged';
 }
 
 async function verifyLoad(
   { database, archive }: VerifyOptions,
   load: Row,
-): Promise<{ readonly drift: readonly Drift[]; readonly fileRead: boolean }> {
+  purgedFiles: () => Promise<ReadonlySet<string>>,
+): Promise<Proved> {
   const invoiceId = String(load.invoice_id);
   const rows = await database.use((session) =>
     session.first('fingerprint-rows', {
@@ -87,6 +102,7 @@ async function verifyLoad(
   const sha256 = String(load.file_sha256);
   const [stored, file] = [await archive.reread(sha256), await archive.file(sha256)];
   if (stored === null || file === null) {
+    if ((await purgedFiles()).has(sha256)) return { drift, fileRead: 'purged' };
     const missing: Drift = { invoiceId, rule: 'file-missing', expected: sha256, found: 'not in the archive' };
     return { drift: [...drift, missing], fileRead: false };
   }
@@ -104,10 +120,7 @@ async function verifyLoad(
 }
 
 /** In a lake a file may be damaged or gone: that is told of its loads, and the others are proved. @throws any other error */
-function unreadable(
-  load: Row,
-  error: unknown,
-): { readonly drift: readonly Drift[]; readonly fileRead: boolean } {
+function unreadable(load: Row, error: unknown): Proved {
   if (!(error instanceof DamagedFileError)) throw error;
   const drift: Drift = {
     invoiceId: String(load.invoice_id),

@@ -1,0 +1,126 @@
+/** `billsync hold`: what may not be purged, whatever its age, until somebody lifts it. */
+
+import { randomBytes } from 'node:crypto';
+import { userInfo } from 'node:os';
+import type { Command } from 'commander';
+import type { Archive } from '../../archive/archive.js';
+import { openArchive } from '../../archive/open-archive.js';
+import { type Hold, readRetention } from '../../archive/retention.js';
+import type { Settings } from '../../config/settings.js';
+import { uuidOrNull } from '../../contract/uuid-or-null.js';
+import { checkEnvironment } from '../environment-check.js';
+import { CliError, EXIT } from '../errors.js';
+import type { Column } from '../terminal/render-table.js';
+import { printable } from '../terminal/terminal-text.js';
+import { contextOf, group, verb, withJson } from '../verb.js';
+
+export function holdCommand(): Command {
+  return group('hold', 'What may not be purged, whatever its age: for a dispute, an audit, a court.', [
+    listCommand(),
+    addCommand(),
+    liftCommand(),
+  ]);
+}
+
+interface Flags {
+  readonly invoice?: string;
+  readonly tenant?: string;
+  readonly all?: boolean;
+  readonly reason: string;
+  readonly dryRun?: boolean;
+}
+
+function listCommand(): Command {
+  const command = verb('list', 'Lists the holds that stand, oldest first.', 'billsync hold list --json');
+  return withJson(command, { ndjson: true }).action(async (_flags: unknown, command: Command) => {
+    const { settings, output } = contextOf(command);
+    const { holds } = await withArchive(settings, readRetention);
+    output.rows(holds.map(asJson), COLUMNS, { empty: 'Nothing is on hold.' });
+  });
+}
+
+function addCommand(): Command {
+  const command = verb(
+    'add',
+    'Keeps an invoice, a tenant or everything from every purge until it is lifted.',
+    'billsync hold add --tenant T-1 --reason "case 2026/17"',
+  )
+    .option('--invoice <id>', 'this invoice')
+    .option('--tenant <id>', "all of this tenant, by the service's or the partner's id")
+    .option('--all', 'everything')
+    .requiredOption('--reason <text>', 'why; stands in the archive and in the audit log')
+    .option('--dry-run', 'say what would be held');
+  return withJson(command).action(async (flags: Flags, command: Command) => {
+    const { settings, output } = contextOf(command);
+    const hold: Hold = {
+      ...{ kind: 'hold', at: new Date().toISOString(), holdId: `h-${randomBytes(6).toString('hex')}` },
+      ...{ ...scopeOf(flags), by: userInfo().username, reason: flags.reason },
+    };
+    const says = `${hold.scope} ${hold.subject}`.trim();
+    if (flags.dryRun === true) return output.note(`Would hold: ${printable(says)}.`);
+    await withArchive(settings, (archive) => archive.putFact(hold));
+    output.thing(asJson(hold), () => hold.holdId);
+    output.note(`On hold: ${printable(says)}. \`billsync hold lift ${hold.holdId}\` ends it.`);
+  });
+}
+
+function scopeOf({ invoice, tenant, all }: Flags): Pick<Hold, 'scope' | 'subject'> {
+  const named: Pick<Hold, 'scope' | 'subject'>[] = [];
+  if (invoice !== undefined) named.push({ scope: 'invoice', subject: invoice });
+  if (tenant !== undefined) named.push({ scope: 'tenant', subject: tenant });
+  if (all === true) named.push({ scope: 'all', subject: '' });
+  const [scope] = named;
+  if (scope === undefined || named.length > 1) {
+    throw new CliError(EXIT.usage, 'a hold names one thing', {
+      hint: 'one of --invoice, --tenant and --all',
+    });
+  }
+  if (scope.scope === 'invoice' && uuidOrNull(scope.subject) === null) {
+    throw new CliError(EXIT.usage, 'this is no invoice id', {
+      subject: scope.subject,
+      hint: '`billsync invoices list` shows them; the number of an invoice is not its id',
+    });
+  }
+  return scope;
+}
+
+function liftCommand(): Command {
+  return verb('lift <id>', 'Ends a hold.', 'billsync hold lift h-0123456789ab --reason "case closed"')
+    .requiredOption('--reason <text>', 'why; stands in the archive and in the audit log')
+    .option('--dry-run', 'say what would be lifted')
+    .action(async (holdId: string, flags: Flags, command: Command) => {
+      const { settings, output } = contextOf(command);
+      await withArchive(settings, async (archive) => {
+        const { holds } = await readRetention(archive);
+        if (!holds.some((hold) => hold.holdId === holdId)) {
+          throw new CliError(EXIT.nothingMatched, `no hold ${printable(holdId)} stands`, {
+            hint: '`billsync hold list` shows them',
+          });
+        }
+        if (flags.dryRun === true) return output.note(`Would lift ${holdId}.`);
+        const { reason } = flags;
+        const at = new Date().toISOString();
+        await archive.putFact({ kind: 'hold-lifted', at, holdId, by: userInfo().username, reason });
+        output.note(`Lifted ${holdId}.`);
+      });
+    });
+}
+
+async function withArchive<T>(settings: Settings, work: (archive: Archive) => Promise<T>): Promise<T> {
+  await checkEnvironment(settings);
+  const archive = await openArchive(settings);
+  return work(archive).finally(() => archive.close());
+}
+
+function asJson({ holdId, at, scope, subject, by, reason }: Hold) {
+  return { hold_id: holdId, since: at, scope, subject, by, reason };
+}
+
+const COLUMNS: readonly Column<ReturnType<typeof asJson>>[] = [
+  { title: 'id', value: ({ hold_id }) => hold_id },
+  { title: 'since', value: ({ since }) => since.slice(0, 16).replace('T', ' ') },
+  { title: 'of', value: ({ scope }) => scope },
+  { title: 'which', value: ({ subject }) => subject },
+  { title: 'by', value: ({ by }) => by },
+  { title: 'why', value: ({ reason }) => reason, canShrink: true },
+];

@@ -1,0 +1,168 @@
+/** `billsync purge`: removes what is older than a date and what no report needs; `billsync hold` keeps things from it. */
+
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import { addDecimals } from '../../contract/decimal.js';
+import { openQuarantine } from '../../inbox/quarantine-folder.js';
+import { noteOutcome } from '../audited-commands.js';
+import { checkEnvironment } from '../environment-check.js';
+import { CliError, EXIT } from '../errors.js';
+import { PURGE_CLASSES, type PurgeClass, type PurgePlan } from '../retention/plan-purge.js';
+import { confirm } from '../terminal/confirm.js';
+import { onInterrupt } from '../terminal/on-interrupt.js';
+import { counted, type Output } from '../terminal/output.js';
+import { contextOf, instant, verb, withJson } from '../verb.js';
+import { openWriter } from '../writer.js';
+
+interface Flags {
+  readonly before: string;
+  readonly only?: ReadonlySet<PurgeClass>;
+  readonly reason?: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+export function purgeCommand(): Command {
+  const command = verb(
+    'purge',
+    'Removes what came before a date and what no report needs: bodies of events, files that no total counts, what was ' +
+      'refused, old warehouses. Stop the worker first; the endpoint may go on. What work goes on with and what a hold ' +
+      'names stays. docs/retention.md says what can be proved afterwards.',
+    'billsync purge --before 2019-01-01 --dry-run\nbillsync purge --before 2019-01-01 --only files --reason "seven years" --yes',
+  )
+    .requiredOption('--before <date>', 'what came before it, in UTC', instant)
+    .option('--only <classes>', `some of ${PURGE_CLASSES.join(', ')}`, readClasses)
+    .option('--reason <text>', 'why; stands in the archive and in the audit log')
+    .option('--dry-run', 'say what would be removed, and what stays')
+    .option('--yes', 'agree beforehand');
+  return withJson(command).action(async (flags: Flags, command: Command) => {
+    const { settings, output } = contextOf(command);
+    await checkEnvironment(settings);
+    if (Date.parse(flags.before) > Date.now()) {
+      throw new CliError(EXIT.usage, 'a purge looks back, and this date is yet to come', {
+        subject: `--before ${flags.before}`,
+        hint: 'name a date that has passed',
+      });
+    }
+    const reason = flags.reason?.trim() ?? '';
+    if (flags.dryRun !== true && reason === '') {
+      throw new CliError(EXIT.usage, 'a purge has to say why', { hint: 'add --reason "…", or --dry-run' });
+    }
+    const { archive, warehouse, close } = await openWriter(settings, 'purge');
+    try {
+      const { planPurge } = await import('../retention/plan-purge.js');
+      const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
+      const plan = await planPurge({
+        ...{ archive, warehouse, quarantine, before: flags.before, dataDir: settings.dataDir },
+        classes: flags.only ?? new Set(PURGE_CLASSES),
+      });
+      const isDryRun = flags.dryRun === true;
+      if (isDryRun) return tell(output, plan, isDryRun);
+      tellRows(output, plan);
+      await confirm(`Remove ${summary(plan)}?`, flags);
+      const { runPurge } = await import('../retention/run-purge.js');
+      const progress = output.progress('Removing');
+      const onProgress = (done: number, of: number): void => progress.update(done, of);
+      const by = userInfo().username;
+      await onInterrupt('Stopped. What is gone is on record; the same command does the rest.', () =>
+        runPurge(plan, { archive, quarantine, by, reason, onProgress }),
+      ).finally(() => progress.end());
+      noteOutcome(`Removed ${summary(plan)}.`);
+      tell(output, plan, isDryRun);
+    } finally {
+      await close();
+    }
+  });
+}
+
+function readClasses(text: string): ReadonlySet<PurgeClass> {
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.filter((name) => !(PURGE_CLASSES as readonly string[]).includes(name));
+  if (unknown.length > 0) throw new InvalidArgumentError(`It takes some of ${PURGE_CLASSES.join(', ')}.`);
+  return new Set(names as PurgeClass[]);
+}
+
+function rowsOf(plan: PurgePlan) {
+  return PURGE_CLASSES.map((name) => ({
+    class: name,
+    count: plan[name].length,
+    size_bytes: plan[name].reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+    in_flight: plan.kept[name].inFlight,
+    on_hold: plan.kept[name].onHold,
+  }));
+}
+
+function summary(plan: PurgePlan): string {
+  const words = {
+    events: 'event body',
+    files: 'file',
+    refused: 'refused thing',
+    copies: 'old warehouse',
+  } as const satisfies Record<PurgeClass, string>;
+  const plural = (name: PurgeClass): string =>
+    name === 'events' && plan.events.length !== 1
+      ? `${plan.events.length} event bodies`
+      : counted(plan[name].length, words[name]);
+  return PURGE_CLASSES.map(plural).join(', ');
+}
+
+/** What reports on void and replaced rows tell no more, exact and by currency. */
+function rowsGoing(plan: PurgePlan) {
+  const sums = new Map<string, { shipments: number; cost: string }>();
+  for (const { rows } of plan.files) {
+    if (rows === null) continue;
+    const code = rows.currencyCode ?? '';
+    const { shipments, cost } = sums.get(code) ?? { shipments: 0, cost: '0' };
+    sums.set(code, { shipments: shipments + rows.shipments, cost: addDecimals(cost, rows.billingCost) });
+  }
+  return [...sums].map(([currency_code, { shipments, cost }]) => ({
+    currency_code,
+    shipments,
+    billing_cost: cost,
+  }));
+}
+
+function tellRows(output: Output, plan: PurgePlan): void {
+  const going = rowsGoing(plan);
+  if (going.length === 0) return;
+  const sums = going.map(
+    ({ shipments, billing_cost, currency_code }) =>
+      `${counted(shipments, 'shipment')} of ${billing_cost} ${currency_code}`,
+  );
+  output.note(
+    `No total counts these rows, but reports of what was voided or replaced tell of them: ${sums.join(', ')}. ` +
+      'They stay in the warehouse until `billsync rebuild`, which leaves them out.',
+  );
+}
+
+function tell(output: Output, plan: PurgePlan, isDryRun: boolean): void {
+  if (output.form === 'table') {
+    output.rows(rowsOf(plan), [
+      { title: 'class', value: (row) => row.class },
+      { title: isDryRun ? 'would go' : 'removed', value: (row) => row.count, align: 'right' },
+      { title: 'bytes', value: (row) => row.size_bytes, align: 'right' },
+      { title: 'stays: in progress', value: (row) => row.in_flight, align: 'right' },
+      { title: 'stays: on hold', value: (row) => row.on_hold, align: 'right' },
+    ]);
+    if (isDryRun) {
+      tellRows(output, plan);
+      output.note('Nothing was removed.');
+    }
+    return;
+  }
+  const document = {
+    before: plan.before,
+    is_dry_run: isDryRun,
+    classes: rowsOf(plan),
+    uncounted_rows: rowsGoing(plan),
+    files: plan.files.map(({ sha256, invoiceId, invoiceNumber, why, sizeBytes }) => ({
+      file_sha256: sha256,
+      invoice_id: invoiceId,
+      invoice_number: invoiceNumber,
+      why,
+      size_bytes: sizeBytes,
+    })),
+  };
+  output.thing(document, () => '');
+}
