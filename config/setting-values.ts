@@ -70,7 +70,6 @@ export function readClientId(text: string): string {
   return text;
 }
 
-/** `500ms`, `30s`, `15m`, `1h`, `2 days`, as Temporal's durations are written. */
 /** Temporal keeps time in 64 bits and JavaScript in less: a workflow told to wait for ever would fail at every task. */
 const LONGEST_DAYS = 3_650;
 

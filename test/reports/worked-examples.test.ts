@@ -85,7 +85,6 @@ test('the help of a report has its parameters, its files and its example', () =>
   expect(helpOfReport('no-such-report')).toBe('');
 });
 
-/** One invoice holds all lines unless they name several. */
 test('every report is computed anew by plain arithmetic as well', async () => {
   const here = import.meta.dirname;
   const oracles = (await readdir(join(here, 'against-descriptions'))).map(
@@ -100,6 +99,7 @@ test('every report is computed anew by plain arithmetic as well', async () => {
   expect(without.map(({ name }) => name)).toEqual([]);
 });
 
+/** One invoice holds all lines unless they name several. */
 function invoicesOf(example: WorkedExample): FixtureInvoice[] {
   const numberAt = example.lines.columns.indexOf('invoice_number');
   const linesOf = (number: string | null): FixtureShipment[] =>

@@ -10,6 +10,8 @@ import { generate } from 'selfsigned';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.js';
 import { createBillingService } from '../../billing/client.js';
+import { loadSettings } from '../../config/load-settings.js';
+import { SETTING_DEFINITIONS } from '../../config/setting-definitions.js';
 import { createScrub } from '../../ops/scrub.js';
 import { serviceSettings } from '../billing/service-settings.js';
 import { attack } from '../support/hostile/attack.js';
@@ -49,7 +51,34 @@ const SECRETS = [
   'otlp-token',
 ];
 
+/** For each secret setting a text that it may have, and what of it must never be read. */
+const IN_SETTINGS: Readonly<Record<string, { readonly text: string; readonly secret: string }>> = {
+  BILLSYNC_CLIENT_SECRET: { text: 'client-secret-7', secret: 'client-secret-7' },
+  BILLSYNC_API_KEY: { text: 'api-key-7', secret: 'api-key-7' },
+  HTTPS_PROXY: { text: 'http://user:proxy-word-7@proxy.example:3128', secret: 'proxy-word-7' },
+  HTTP_PROXY: { text: 'http://user:proxy-word-8@proxy.example:3128', secret: 'proxy-word-8' },
+  BILLSYNC_WEBHOOK_BASIC_AUTH: { text: 'hook:hook-word-7', secret: 'hook-word-7' },
+  BILLSYNC_WEBHOOK_HEADERS: { text: 'X-Key: header-word-7', secret: 'header-word-7' },
+  BILLSYNC_ADMIN_BASIC_AUTH: { text: 'reader:reader-word-7', secret: 'reader-word-7' },
+  BILLSYNC_OPERATOR_BASIC_AUTH: { text: 'ann:operator-word-7', secret: 'operator-word-7' },
+  BILLSYNC_ENCRYPTION_KEY: { text: `k1:${'A7'.repeat(21)}A=`, secret: `${'A7'.repeat(21)}A=` },
+  BILLSYNC_WAREHOUSE: { text: 'ducklake:postgres:password=lake-word-7', secret: 'lake-word-7' },
+  BILLSYNC_ALERT_WEBHOOK_URL: { text: 'https://chat.example/hooks/T7/key', secret: '/hooks/T7/key' },
+};
+
 describe('the scrubber', () => {
+  test.each(SETTING_DEFINITIONS.filter((setting) => setting.secret).map(({ variable }) => variable))(
+    'takes out what %s holds',
+    (variable) => {
+      const sample = IN_SETTINGS[variable];
+      if (sample === undefined) throw new Error(`Give ${variable} a sample in IN_SETTINGS.`);
+      const { text, secret } = sample;
+      const needed = { BILLSYNC_PARTNER_ID: 'partner-1', BILLSYNC_LAKE_DATA: '/lake' };
+      const loaded = loadSettings({ cwd: folder, env: { ...needed, [variable]: text } });
+      expect(createScrub(loaded, { env: {} })(`what ${secret} says`)).toBe('what *** says');
+    },
+  );
+
   const scrub = createScrub(settings, { env });
 
   test.each(SECRETS)('takes out %s in every spelling', (secret) => {
