@@ -1,4 +1,4 @@
-/** What stands behind a billed shipment, in words: the same at a terminal and on a page. */
+/** What stands behind a billed shipment, in words and as JSON: the same at a terminal, on a page and for an assistant. */
 
 import type { Explanation } from '../warehouse/trace/explain.js';
 
@@ -53,4 +53,42 @@ export function factsOf(row: Explanation): readonly (readonly [string, string])[
     ['event', eventOf(row)],
     ['loaded', `${row.loadedAt}, workflow run ${row.workflowRunId ?? 'none'}`],
   ];
+}
+
+/** The same for machines, with every part by name. */
+export function explanationsAsJson(rows: readonly Explanation[]) {
+  return rows.map(asJson);
+}
+
+function asJson(row: Explanation) {
+  return {
+    tracking_number: row.trackingNumber,
+    invoice_id: row.invoiceId,
+    invoice_number: row.invoiceNumber,
+    state: row.state,
+    proof: row.proof,
+    hash_from: row.hashFrom,
+    tenant: row.tenant,
+    carrier: row.carrier,
+    ship_date: row.shipDate,
+    billing_cost: row.billingCost,
+    currency_code: row.currencyCode,
+    row_number: row.rowNumber,
+    line: row.line,
+    version: row.version,
+    is_current: row.isCurrent,
+    file_sha256: row.sha256,
+    file_size_bytes: row.sizeBytes,
+    file_source: row.source,
+    came_from: row.cameFrom,
+    file_had_at: row.fileHadAt,
+    loaded_at: row.loadedAt,
+    event_id: row.eventId,
+    event_timestamp: row.eventTimestamp,
+    event_received_at: row.eventReceivedAt,
+    event_sha256: row.eventSha256,
+    encoded_sha256: row.encodedSha256,
+    workflow_run_id: row.workflowRunId,
+    voided_at: row.voidedAt,
+  };
 }

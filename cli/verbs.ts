@@ -124,6 +124,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/export.js')).exportCommand(),
   },
   {
+    name: 'mcp',
+    summary: 'lets an assistant ask reports and shipments, read-only',
+    section: 'Look',
+    load: async () => (await import('./commands/mcp.js')).mcpCommand(),
+  },
+  {
     name: 'backfill',
     summary: 'fetch invoices by id that no event told of',
     section: 'Recover',

@@ -69,6 +69,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   webhook: ['contract', 'config', 'ops', 'inbox', 'archive', 'temporal'],
   reports: ['contract', 'config', 'ops'],
   dashboard: ['contract', 'config', 'ops', 'reports'],
+  assistants: ['contract', 'ops', 'reports'],
   sandbox: [],
   conformance: [],
   deploy: [],

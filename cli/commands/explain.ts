@@ -7,7 +7,7 @@ import { NotPublishedError } from '../../reports/errors.js';
 import type { Explanation } from '../../warehouse/trace/explain.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
-import { factsOf } from '../explained.js';
+import { explanationsAsJson, factsOf } from '../explained.js';
 import { paint, printable } from '../terminal/terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
 
@@ -37,44 +37,11 @@ export function explainCommand(): Command {
         },
       );
     }
-    output.thing(found.map(asJson), () => found.map(describe).join('\n\n'));
+    output.thing(explanationsAsJson(found), () => found.map(describe).join('\n\n'));
     if (found.length === MOST_EXPLAINED) {
       output.note(`There may be more than these ${MOST_EXPLAINED} rows; \`billsync sql\` counts them all.`);
     }
   });
-}
-
-function asJson(row: Explanation) {
-  return {
-    tracking_number: row.trackingNumber,
-    invoice_id: row.invoiceId,
-    invoice_number: row.invoiceNumber,
-    state: row.state,
-    proof: row.proof,
-    hash_from: row.hashFrom,
-    tenant: row.tenant,
-    carrier: row.carrier,
-    ship_date: row.shipDate,
-    billing_cost: row.billingCost,
-    currency_code: row.currencyCode,
-    row_number: row.rowNumber,
-    line: row.line,
-    version: row.version,
-    is_current: row.isCurrent,
-    file_sha256: row.sha256,
-    file_size_bytes: row.sizeBytes,
-    file_source: row.source,
-    came_from: row.cameFrom,
-    file_had_at: row.fileHadAt,
-    loaded_at: row.loadedAt,
-    event_id: row.eventId,
-    event_timestamp: row.eventTimestamp,
-    event_received_at: row.eventReceivedAt,
-    event_sha256: row.eventSha256,
-    encoded_sha256: row.encodedSha256,
-    workflow_run_id: row.workflowRunId,
-    voided_at: row.voidedAt,
-  };
 }
 
 function describe(row: Explanation): string {

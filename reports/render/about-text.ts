@@ -7,10 +7,14 @@
 
 import type { ReportResult } from '../report-result.js';
 
+export function renderAbout(result: ReportResult): string {
+  return `${JSON.stringify(aboutResult(result), null, 2)}\n`;
+}
+
 /** Keys are snake_case, instants ISO 8601 UTC, percentages exact text. */
-export function renderAbout({ head, columns, ...result }: ReportResult): string {
+export function aboutResult({ head, columns, ...result }: ReportResult) {
   const { filters } = head;
-  const about = {
+  return {
     report: result.name,
     title: result.title,
     grain: result.grain,
@@ -44,5 +48,4 @@ export function renderAbout({ head, columns, ...result }: ReportResult): string 
     notes: head.notes,
     columns: columns.map(({ name, type, scale, unit }) => ({ name, type, scale, unit })),
   };
-  return `${JSON.stringify(about, null, 2)}\n`;
 }

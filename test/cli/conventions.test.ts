@@ -18,7 +18,7 @@ const env = { BILLSYNC_DATA_DIR: dataDir };
 
 /** Roles that run until they are ended, and what only looks; anything else has to say what it would do. */
 const WRITES_NOTHING = new Set([
-  ...['demo', 'up', 'webhook', 'worker', 'dashboard', 'temporal'],
+  ...['demo', 'up', 'webhook', 'worker', 'dashboard', 'temporal', 'mcp'],
   ...[
     'config show',
     'doctor',

@@ -1,0 +1,85 @@
+/** What an assistant may ask: the filters and conditions of the commands, under the same names and with the same words. */
+
+import { z } from 'zod';
+import { RELATIVE_PERIODS } from '../reports/relative-period.js';
+import { DATE_BASES, REPORT_LEVELS, type ReportFilters } from '../reports/report-filters.js';
+import { SHIPMENT_COLUMNS, USUAL_SORT } from '../reports/shipments/columns.js';
+import { EXACT_CONDITIONS, TYPED_CONDITIONS } from '../reports/shipments/conditions.js';
+
+/** As many rows as an answer holds at most: more would fill an assistant's memory without being read. */
+const MOST_ROWS = 2_000;
+const USUAL_ROWS = 200;
+
+const names = z.array(z.string());
+
+const filters = {
+  from: z.string().describe('First day, YYYY-MM-DD.'),
+  to: z.string().describe('The day AFTER the last one, YYYY-MM-DD.'),
+  by: z.enum(DATE_BASES).describe('Which date `from` and `to` mean; the ship date unless told.'),
+  partner: names.describe('Only these partners, by id or name. Partners are never added up.'),
+  tenant: names.describe('Only these tenants, by id or name.'),
+  carrier: names.describe('Only these carriers, in capital or small letters.'),
+  zone: names.describe('Only these zones, as the carrier wrote them; the empty text is "no zone".'),
+  currency: names.describe('Only these currencies, as ISO 4217 codes. Currencies are never added up.'),
+  level: z.enum(REPORT_LEVELS).describe("Invoices of tenants, or the partner's own that sum them."),
+  as_known_on: z
+    .string()
+    .describe(
+      'Answer as it would have been answered then: an ISO 8601 instant, or a day, which is its end in UTC.',
+    ),
+};
+
+const rows = z
+  .int()
+  .min(1)
+  .max(MOST_ROWS)
+  .default(USUAL_ROWS)
+  .describe('At most so many rows; the answer says how many there are in all.');
+
+export const reportQuestion = z.strictObject({
+  report: z.string().describe('Name of the report, as list_reports gives it.'),
+  ...z.object(filters).partial().shape,
+  period: z
+    .enum(RELATIVE_PERIODS)
+    .optional()
+    .describe('A period relative to today in UTC, instead of `from` and `to`.'),
+  compare: z
+    .string()
+    .optional()
+    .describe('Beside each figure what it was before: previous, last-year, or FROM..TO, its end exclusive.'),
+  parameters: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe("The report's own parameters, as list_reports describes them."),
+  rows,
+});
+
+export const shipmentsQuestion = z.strictObject({
+  ...z.object(filters).partial().shape,
+  conditions: z
+    .record(z.string(), names)
+    .default({})
+    .describe(
+      `More conditions: ${TYPED_CONDITIONS.map(({ name, label }) => `${name} (${label})`).join(', ')}; or exactly this ` +
+        `value, the empty text for none: ${EXACT_CONDITIONS.join(', ')}. Several values of one mean any of them.`,
+    ),
+  columns: names
+    .default([])
+    .describe(`Only these columns of ${SHIPMENT_COLUMNS.join(', ')}; all unless told.`),
+  sort: z.string().default(USUAL_SORT).describe('A column, with - before it for the largest first.'),
+  after: z.string().optional().describe('`next` of the page before.'),
+  rows,
+});
+
+export const explainQuestion = z.strictObject({
+  tracking_number: z.string().min(1).describe('Letter by letter, as the carrier wrote it.'),
+});
+
+/** The filters under the names that reports know. */
+export function filtersOf(
+  asked: z.output<typeof shipmentsQuestion> | z.output<typeof reportQuestion>,
+): ReportFilters {
+  const { from, to, by, partner, tenant, carrier, zone, currency, level, as_known_on: asKnownOn } = asked;
+  const lists = { partners: partner, tenants: tenant, carriers: carrier, zones: zone, currencies: currency };
+  return { from, to, by, ...lists, level, asKnownOn };
+}

@@ -1,0 +1,45 @@
+/** `billsync mcp`: lets an assistant ask reports, shipments and definitions, over stdin and stdout. */
+
+import type { Command } from 'commander';
+import { checkEnvironment } from '../environment-check.js';
+import { explanationsAsJson } from '../explained.js';
+import { contextOf, seconds, verb } from '../verb.js';
+import { version } from '../version.js';
+
+export function mcpCommand(): Command {
+  const command = verb(
+    'mcp',
+    'Lets an assistant ask reports, shipments and definitions by the Model Context Protocol, over stdin and stdout. It reads only.',
+    'billsync mcp --data-dir /var/lib/billsync',
+  );
+  command.option('--limit <seconds>', 'stop an answer after so long', seconds, 60);
+  return command.action(async (flags: { readonly limit: number }, command: Command) => {
+    const { settings, output } = contextOf(command);
+    await checkEnvironment(settings);
+    const [{ StdioServerTransport }, { createAssistantServer }, { publishedPath }, { openArchive }, trace] =
+      await Promise.all([
+        import('@modelcontextprotocol/server/stdio'),
+        import('../../assistants/assistant-server.js'),
+        import('../published.js'),
+        import('../../archive/open-archive.js'),
+        import('../../warehouse/trace/explain.js'),
+      ]);
+    const databasePath = publishedPath(settings);
+    const server = createAssistantServer({
+      ...{ databasePath, version: version(), timeLimitMs: flags.limit * 1000 },
+      explain: async (trackingNumber) => {
+        const archive = await openArchive(settings);
+        const found = await trace
+          .explainTracking({ databasePath, archive, trackingNumber })
+          .finally(() => archive.close());
+        return explanationsAsJson(found);
+      },
+    });
+    const closed = new Promise<void>((resolve) => {
+      server.server.onclose = resolve;
+    });
+    await server.connect(new StdioServerTransport());
+    output.note('Answering on stdin and stdout, until stdin ends.');
+    await closed;
+  });
+}
