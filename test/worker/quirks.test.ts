@@ -105,7 +105,8 @@ const movedTo =
     if (isThere) return answerIt();
     response.writeHead(status, { location: move(url), 'content-type': 'text/html' }).end('<h1>Moved</h1>');
   };
-/** Nobody hears that it is finalized, so the details are asked for. */
+/** Nobody hears that it is finalized, so the details are asked for, and soon. */
+const SOON = { overdueAfter: ['300 ms'] } as const;
 const lost = (details: Answer): Quirk => ({ isLost: true, details });
 const unavailable = answer(
   503,
@@ -441,7 +442,7 @@ test('every invoice ends as the service has it', async () => {
     const events = service.events.slice(-2).slice(0, made.isLost === true ? 1 : 2);
     for (const event of events) {
       const text = changed(event, (envelope) => EVENTS[name]?.(envelope, csvOf(rows)));
-      await rig.give(TEXTS[name]?.(text) ?? text);
+      await rig.give(TEXTS[name]?.(text) ?? text, made.isLost === true ? SOON : {});
     }
   }
   const billed = new Map<string, Decimal>();
@@ -515,7 +516,7 @@ test('a service that refuses its details is told of: files come all the same, lo
   for (const route of ['details', 'regenerate', 'export', 'storage'] as const) service.play(route, null);
   const lostAgain = async () => {
     const { invoiceId } = await service.createInvoice({ rows: 2 });
-    await rig.give(service.events.at(-1) ?? '', { overdueAfter: ['300 ms'] });
+    await rig.give(service.events.at(-1) ?? '', SOON);
     await service.finalize(invoiceId);
     await eventually(async () => (await worker.warehouse.invoice(invoiceId))?.state === 'loaded');
   };
