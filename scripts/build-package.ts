@@ -35,10 +35,14 @@ function filesWithoutGit(): readonly string[] {
 
 /**
  * @param dist folder that is made, or added to
- * @param compilerOptions more of them, as on the compiler's command line
+ * @param compile.project what is compiled, by the name of its file in the root
+ * @param compile.options more of the compiler's, as on its command line
  */
-export async function buildPackage(dist: string, compilerOptions: readonly string[] = []): Promise<void> {
-  const compile = ['-p', join(root, 'tsconfig.build.json'), '--outDir', dist, ...compilerOptions];
+export async function buildPackage(
+  dist: string,
+  { project = 'tsconfig.build.json', options = [] as readonly string[] } = {},
+): Promise<void> {
+  const compile = ['-p', join(root, project), '--outDir', dist, ...options];
   execFileSync(join(root, 'node_modules/.bin/tsc'), compile, { stdio: 'inherit' });
   for (const file of shippedFiles().filter((name) => READ_AT_RUN_TIME.test(name))) {
     await mkdir(dirname(join(dist, file)), { recursive: true });

@@ -1,10 +1,10 @@
 /**
- * The program as it is published, built from this checkout: what tests and benches run as a process is what users run, and a
- * process costs a third of what compiling the sources at each start does.
+ * The program as it is published, built from this checkout, and beside it the programs that tests start: what tests and benches
+ * run as a process is what users run, and a process costs a third of what compiling the sources at each start does.
  */
 
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,8 @@ import { buildPackage, shippedFiles } from './build-package.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const builds = join(root, '.cache/builds');
-const BESIDE_THE_CODE = ['bin/billsync', 'package.json', 'package-lock.json', 'tsconfig.build.json'];
+const PROJECT = 'tsconfig.test-programs.json';
+const BESIDE_THE_CODE = ['bin/billsync', 'package.json', 'package-lock.json', 'tsconfig.build.json', PROJECT];
 const KEPT = 10;
 
 /** For XDG_CACHE_HOME: where the program finds what set-up brought, as one that runs in the checkout does. */
@@ -32,7 +33,7 @@ export async function builtProgram(): Promise<string> {
 
 function fingerprint(): string {
   const hash = createHash('sha256');
-  for (const file of [...shippedFiles(), ...BESIDE_THE_CODE]) {
+  for (const file of [...shippedFiles(), ...testSupport(), ...BESIDE_THE_CODE]) {
     const path = join(root, file);
     // One that was deleted is still listed until the deletion is staged.
     if (existsSync(path)) hash.update(`${file}\n`).update(readFileSync(path));
@@ -40,12 +41,18 @@ function fingerprint(): string {
   return hash.digest('hex').slice(0, 16);
 }
 
+/** What the programs of tests are made of besides. */
+function testSupport(): readonly string[] {
+  const names = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => /(?<!\.test)\.ts$/.test(name)).map((name) => `test/${name}`);
+}
+
 /** Whole under its name, so that two test runs that begin at once do not meet. */
 async function build(folder: string): Promise<void> {
   const draft = await mkdtemp(join(builds, 'draft-'));
   try {
     // Types are checked by themselves, before the tests.
-    await buildPackage(join(draft, 'dist'), ['--noCheck']);
+    await buildPackage(join(draft, 'dist'), { project: PROJECT, options: ['--noCheck'] });
     for (const file of ['bin/billsync', 'package.json']) await cp(join(root, file), join(draft, file));
     await symlink(join(root, 'node_modules'), join(draft, 'node_modules'));
     await rename(draft, folder);

@@ -6,7 +6,7 @@ import { linkSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { testProgram } from '../support/processes/test-program.js';
 import { aWorkshop, checkFile, kill, startWriter } from '../warehouse/chaos.js';
 import { ask } from '../warehouse/support.js';
 
@@ -23,8 +23,6 @@ export interface SnapshotsResult {
   readonly loads: number;
   readonly seconds: number;
 }
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 export async function runSnapshots(options: {
   readonly snapshots: number;
@@ -77,8 +75,8 @@ function inodeOf(path: string): number {
 }
 
 function startReader(path: string, looks: number): { stop(): Promise<{ held: number; complaint: string }> } {
-  const args = ['--import', 'tsx', 'test/warehouse/snapshot-reader.ts', path, `${looks}`];
-  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+  const args = [testProgram('warehouse/snapshot-reader.ts'), path, `${looks}`];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let [held, complaint] = [0, ''];
   createInterface({ input: child.stdout }).on('line', (line) => {
     if (line === 'held') held += 1;

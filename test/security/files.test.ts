@@ -13,6 +13,7 @@ import { rejection } from '../../warehouse/import/refused-files.js';
 import { LoadAttempts, MOST_CRASHES } from '../../warehouse/load/load-attempts.js';
 import { refusedByScan } from '../../warehouse/load/refusal.js';
 import { attack } from '../support/hostile/attack.js';
+import { testProgram } from '../support/processes/test-program.js';
 import { aCsv, archiveCsv, aWarehouse, INVOICE, loadArchived, manyRecords } from '../warehouse/support.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-hostile-'));
@@ -111,8 +112,7 @@ describe('a file that ends the process while it is loaded', () => {
       // In flight for ever, as a process leaves it that has ended.
       void new LoadAttempts(t.dataDir).around({ invoiceId: INVOICE, sha256: deadly.sha256 }, () => NEVER);
     }
-    const program = join(import.meta.dirname, 'deadly-load.ts');
-    const args = ['--import', 'tsx', program, t.dataDir, deadly.sha256];
+    const args = [testProgram('security/deadly-load.ts'), t.dataDir, deadly.sha256];
     await expect(run(process.execPath, args)).rejects.toMatchObject({ signal: 'SIGKILL' });
 
     const u = await aWarehouse({ settings: t.settings });

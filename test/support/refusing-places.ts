@@ -8,12 +8,12 @@
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Play, Played } from './play-commands.js';
 import { BILLSYNC, cleanEnvironment } from './processes/billsync.js';
+import { testProgram } from './processes/test-program.js';
 
-const PLAYER = fileURLToPath(new URL('play-commands.ts', import.meta.url));
+const PLAYER = testProgram('support/play-commands.ts');
 
 /** What is said of each place. */
 export const WORDS = {
@@ -55,18 +55,7 @@ export async function playAmongRefusals(root: string, plays: readonly Play[]): P
     'unshare',
     [
       ...[...namespace, 'sh', '-c', MAKE, 'sh', root],
-      ...[
-        'sh',
-        '-c',
-        'exec "$@" <"$0"',
-        from,
-        process.execPath,
-        '--import',
-        import.meta.resolve('tsx'),
-        PLAYER,
-        BILLSYNC,
-        into,
-      ],
+      ...['sh', '-c', 'exec "$@" <"$0"', from, process.execPath, PLAYER, BILLSYNC, into],
     ],
     { env: cleanEnvironment(), maxBuffer: 1 << 26 },
   );

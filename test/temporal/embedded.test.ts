@@ -13,6 +13,7 @@ import { connectTemporal, openConnection, TemporalUnreachableError } from '../..
 import { startEmbeddedTemporal } from '../../temporal/embedded.js';
 import { PortTakenError, serverEnvironment } from '../../temporal/server-process.js';
 import { eventually } from '../support/eventually.js';
+import { testProgram } from '../support/processes/test-program.js';
 
 const log = pino({ level: 'silent' });
 let dataDir: string;
@@ -29,12 +30,7 @@ async function record(): Promise<{ pid: number; ownerPid: number; address: strin
 
 /** A server in the care of another process. */
 async function aServerElsewhere() {
-  const owner = spawn(process.execPath, [
-    '--import',
-    'tsx',
-    join(import.meta.dirname, 'serve-embedded.ts'),
-    dataDir,
-  ]);
+  const owner = spawn(process.execPath, [testProgram('temporal/serve-embedded.ts'), dataDir]);
   const exited = once(owner, 'exit');
   const found = await eventually(() => record().catch(() => null));
   await eventually(() =>

@@ -5,16 +5,15 @@ import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { openFolderArchive } from '../../archive/folder-archive.js';
 import { RECORDS_PER_CUT } from '../../contract/csv-scanner.js';
 import type { Verification } from '../../warehouse/warehouse.js';
+import { testProgram } from '../support/processes/test-program.js';
 import { openOrRebuild } from './open-or-rebuild.js';
 import { archiveCsv, ask, makeDataDir, manyRecords, settingsFor, silent } from './support.js';
 
 /** The fourth group of a large invoice's id. */
 const LARGE = '8222';
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface Workshop {
   readonly dataDir: string;
@@ -75,16 +74,15 @@ export async function startWriter(
   workshop: Workshop,
   options: { readonly seed: number; readonly mode?: 'mixed' | 'loads'; readonly largestFileKb?: number },
 ): Promise<ChildProcess> {
-  const runner = ['--import', 'tsx', 'test/warehouse/chaos-runner.ts', workshop.dataDir, `${options.seed}`];
-  const args = [...runner, options.mode ?? 'mixed'];
+  const runner = testProgram('warehouse/chaos-runner.ts');
+  const args = [runner, workshop.dataDir, `${options.seed}`, options.mode ?? 'mixed'];
   const limit = options.largestFileKb;
   // A limit on file size is a full disk for those who are not root: the signal ignored, writes fail with an error.
   const script = `trap '' XFSZ; ulimit -f ${limit}; exec "$@"`;
   const child =
     limit === undefined
-      ? spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
+      ? spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
       : spawn('/bin/bash', ['-c', script, 'sh', process.execPath, ...args], {
-          cwd: ROOT,
           stdio: ['ignore', 'pipe', 'pipe'],
         });
   let complaint = '';

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { testProgram } from '../support/processes/test-program.js';
 
 export interface EndpointProcess {
   /** null while it is not up. */
@@ -17,7 +17,7 @@ export interface EndpointProcess {
   gone(): Promise<void>;
 }
 
-const RUNNER = fileURLToPath(new URL('./endpoint-runner.ts', import.meta.url));
+const RUNNER = testProgram('webhook/endpoint-runner.ts');
 
 /** @param phaseMs how long its Temporal is up, and then down; 0: always up */
 export async function createEndpointProcess(dataDir: string, phaseMs: number): Promise<EndpointProcess> {
@@ -29,11 +29,9 @@ export async function createEndpointProcess(dataDir: string, phaseMs: number): P
   const waiting = new Map<string, () => void>();
 
   async function start(): Promise<void> {
-    const started = spawn(
-      process.execPath,
-      ['--import', 'tsx', RUNNER, dataDir, String(port), String(phaseMs)],
-      { stdio: ['pipe', 'pipe', 'inherit'] },
-    );
+    const started = spawn(process.execPath, [RUNNER, dataDir, String(port), String(phaseMs)], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
     child = started;
     const isReady = new Promise<void>((resolve) => waiting.set('ready', resolve));
     ended = new Promise((resolve) => {

@@ -16,6 +16,7 @@ import type { ForeignService } from '../foreign-service/foreign-service.js';
 import { type ServiceAddress, serviceSettings } from '../foreign-service/service-settings.js';
 import { BILLSYNC, cleanEnvironment } from './billsync.js';
 import { freePort } from './free-port.js';
+import { testProgram } from './test-program.js';
 
 export type Role = 'temporal' | 'webhook' | 'worker' | 'up';
 
@@ -66,7 +67,7 @@ export interface Product {
   close(options?: { readonly keep?: boolean }): Promise<void>;
 }
 
-const KILLABLE_ENTRY = fileURLToPath(new URL('./killable-entry.ts', import.meta.url));
+const KILLABLE_ENTRY = testProgram('support/processes/killable-entry.ts');
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 /** A machine that runs other tests beside takes its time. */
 const READY_WITHIN_MS = 90_000;
@@ -121,7 +122,7 @@ export async function createProduct({
     const output = openSync(logPath(role), 'a');
     // `bin/billsync` becomes Node itself, so the pid is the product's either way.
     const [program, ...args] =
-      isMortal && role === 'worker' ? [process.execPath, '--import', 'tsx', KILLABLE_ENTRY] : [BILLSYNC];
+      isMortal && role === 'worker' ? [process.execPath, KILLABLE_ENTRY] : [BILLSYNC];
     const child = spawn(program ?? '', [...args, role], {
       stdio: ['ignore', output, output],
       cwd: ROOT,

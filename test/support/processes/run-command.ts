@@ -4,11 +4,11 @@
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import type { Answered, Asked, Played } from '../play-commands.js';
 import { BILLSYNC, cleanEnvironment, type Finished, type RunOptions } from './billsync.js';
+import { testProgram } from './test-program.js';
 
-const PLAYER = fileURLToPath(new URL('../play-commands.ts', import.meta.url));
+const PLAYER = testProgram('support/play-commands.ts');
 /** Less than a test may take. */
 const PATIENCE_MS = 110_000;
 
@@ -33,7 +33,7 @@ export async function runCommand(
 /** It ends when the process that started it does. */
 function startPlayer(): ChildProcess {
   const child = fork(PLAYER, [BILLSYNC], {
-    execArgv: ['--import', import.meta.resolve('tsx')],
+    execArgv: [],
     env: cleanEnvironment(),
     cwd: '/',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

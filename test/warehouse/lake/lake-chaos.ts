@@ -5,15 +5,13 @@ import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { openFolderArchive } from '../../../archive/folder-archive.js';
 import { openWarehouse } from '../../../warehouse/open-warehouse.js';
 import type { OpenWarehouseOptions } from '../../../warehouse/opening.js';
 import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
+import { testProgram } from '../../support/processes/test-program.js';
 import { aCsv, archiveCsv, ask, makeDataDir, settingsFor, silent } from '../support.js';
 import { askLake, type LakeServer, type LakeTestSettings, lookAtLake, shownPath } from './support.js';
-
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 export interface LakePlan {
   readonly settings: OpenWarehouseOptions['settings'];
@@ -120,8 +118,8 @@ async function startWriter(
   const folder = join(plan.settings.dataDir, `writer-${index}`);
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'plan.json'), JSON.stringify(plan));
-  const program = ['--import', 'tsx', 'test/warehouse/lake/writer.ts', folder, `${seed}`];
-  const child = spawn(process.execPath, program, { cwd: ROOT, stdio: ['pipe', 'pipe', 'pipe'] });
+  const program = [testProgram('warehouse/lake/writer.ts'), folder, `${seed}`];
+  const child = spawn(process.execPath, program, { stdio: ['pipe', 'pipe', 'pipe'] });
   let complaint = '';
   child.stderr.on('data', (text: Buffer) => {
     complaint = (complaint + text.toString()).slice(-2_000);
