@@ -64,9 +64,9 @@ function explainCommand(): Command {
     const { severity, meaning, firstLook, cure, proof } = RUNBOOK[name];
     const lines = [
       `${name} (${severity})\n${meaning}`,
-      `First look:\n${listed(firstLook)}`,
-      `Cure:\n${listed(cure)}`,
-      `Proof: ${proof}`,
+      `Check first:\n${listed(firstLook)}`,
+      `What to do:\n${listed(cure)}`,
+      `How to tell that it is over: ${proof}`,
     ];
     outputOf(command).thing(
       { name, severity, meaning, first_look: firstLook, cure, proof },

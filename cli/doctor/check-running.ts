@@ -23,7 +23,7 @@ export async function checkRunning(settings: Settings): Promise<Finding> {
     unwell.push(...(await complaintsOf(file.role, address, settings)));
   }
   const names = running.map((file) => `${file?.role} (pid ${file?.pid})`).join(', ');
-  if (unwell.length === 0) return ok(`${names}: all is well`);
+  if (unwell.length === 0) return ok(`${names}: healthy`);
   return { ...note(`${names}: ${unwell.join('; ')}`, 'the log of that process says more'), result: 'failed' };
 }
 

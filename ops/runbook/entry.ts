@@ -1,8 +1,8 @@
-/** What a person needs at night when an alert comes; every alert that can be raised has it. */
+/** What a person on call needs when an alert comes; every alert that can be raised has an entry. */
 
 /**
- * `critical`: figures or deliveries are at stake now. `warning`: somebody has to decide or mend something today.
- * `info`: it is told and asks for nothing.
+ * `critical`: figures or deliveries are at stake now. `warning`: somebody has to decide or fix something today.
+ * `info`: for information; nothing has to be done.
  */
 export type Severity = 'critical' | 'warning' | 'info';
 
@@ -11,12 +11,12 @@ export interface RunbookEntry {
   readonly severity: Severity;
   /** What follows the name in the alert's key when there is one alert for each of many: an invoice, a reason. */
   readonly each?: string;
-  /** It tells of something that happened, which nothing undoes: it is over once a person has acknowledged it (ADR 31). */
+  /** It reports a past event that nothing undoes: it ends when a person acknowledges it (ADR 31). */
   readonly isNotice?: true;
   /** What has happened and what it does to deliveries and figures. */
   readonly meaning: string;
   readonly firstLook: readonly string[];
   readonly cure: readonly string[];
-  /** How one sees that it is over. */
+  /** How to tell that it is over. */
   readonly proof: string;
 }

@@ -6,7 +6,7 @@ export const SERVICE = {
   credentials: {
     severity: 'critical',
     meaning:
-      'The billing service refuses our client id and secret, our API key, or a fresh token. Invoices stand still; deliveries are still taken.',
+      'The billing service refuses our client id and secret, our API key, or a fresh token. Invoices are not processed; deliveries are still accepted.',
     firstLook: [
       '`billsync doctor` (billing service): what it answers',
       '`billsync config show`: which credentials are set, and where',
@@ -15,84 +15,85 @@ export const SERVICE = {
       'Have the secret renewed by the service and set `BILLSYNC_CLIENT_SECRET` (or `BILLSYNC_API_KEY`), then restart.',
     ],
     proof:
-      '`billsync doctor` gets a token; waiting invoices go on within five minutes, `billsync invoices retry ID` at once.',
+      '`billsync doctor` gets a token; waiting invoices continue within five minutes, or at once after `billsync invoices retry ID`.',
   },
   'service/unwell': {
     severity: 'warning',
     meaning:
-      'The billing service cannot be reached, is overloaded or answers with errors. Everything is tried again with growing pauses for days.',
+      'The billing service cannot be reached, is overloaded or answers with errors. Everything is retried for days, with growing pauses.',
     firstLook: [
-      'the page `/health`: last error, last good answer',
+      'the page `/health`: last error, last successful answer',
       '`billsync_service_calls_total` by endpoint and answer',
       '`billsync doctor` (billing service)',
     ],
     cure: [
-      'The service’s own fault: wait, or tell it. Nothing is lost.',
-      'Ours: name resolution, proxy (`HTTPS_PROXY`), firewall, CA (`BILLSYNC_CA_FILE`).',
+      'If the fault is the service’s: wait, or tell them. Nothing is lost.',
+      'If it is ours: check name resolution, proxy (`HTTPS_PROXY`), firewall, CA (`BILLSYNC_CA_FILE`).',
     ],
-    proof: '`billsync doctor` is green, and the component `billing service` is well on `/health`.',
+    proof:
+      '`billsync doctor` reports no failure, and the page `/health` shows the component `billing service` as healthy.',
   },
   'service/details': {
     severity: 'warning',
     meaning:
-      'The service refuses the details of invoices, or answers them with something that cannot be read. Files come another way and are loaded; a void whose event was lost is not found.',
-    firstLook: ['the alert: what it answered', '`billsync doctor` (billing service)'],
+      'The service refuses to give the details of invoices, or its answer is unreadable. Files are fetched another way and are loaded; a void whose event was lost is not found.',
+    firstLook: ['the alert: what the service answered', '`billsync doctor` (billing service)'],
     cure: [
-      'HTTP 403: have the right to read invoices added to our credentials.',
+      'HTTP 403: have the permission to read invoices added to our credentials.',
       'A redirect or a page: correct `BILLSYNC_BASE_URL`, or tell the service.',
     ],
-    proof: 'The next answer that can be read takes the alert back; `billsync reconcile --wait` asks.',
+    proof: 'The next readable answer resolves the alert; `billsync reconcile --wait` asks for one.',
   },
   gaps: {
     severity: 'warning',
-    meaning: 'Invoices that should have come by their number or billing period did not come.',
+    meaning: 'Judging by invoice numbers and billing periods, invoices are missing.',
     firstLook: ['`billsync report gaps`'],
     cure: [
       'Ask the billing service for the ids, then `billsync backfill ID --wait`.',
-      'A tenant that has stopped shipping: nothing to do.',
+      'If the tenant has stopped shipping: nothing to do.',
     ],
     proof: '`billsync reconcile --wait`, then `billsync_expected_invoices_missing` is 0.',
   },
   'temporal/away': {
     severity: 'critical',
     meaning:
-      'Temporal does not answer. Deliveries are taken and kept; nothing is downloaded, loaded or checked until it is back.',
+      'Temporal does not answer. Deliveries are accepted and kept; nothing is downloaded, loaded or checked until Temporal is back.',
     firstLook: [
       '`billsync doctor` (Temporal)',
       'the embedded server: the log of `up`, and the process named in `DATA/run/temporal.json`',
     ],
     cure: [
-      'The embedded server: `up` starts it again when its process ends; one that hangs is ended by its pid.',
+      'The embedded server: `up` restarts it when its process ends; if it hangs, end the process by its pid.',
       'A cluster: bring it back, check `TEMPORAL_ADDRESS`, its certificate and API key.',
     ],
     proof:
-      'The component `temporal` is well on `/health` within 5 s of its return; `billsync_inbox_backlog` falls to 0.',
+      'The page `/health` shows the component `temporal` as healthy within 5 s of its return; `billsync_inbox_backlog` falls to 0.',
   },
   'temporal/unencrypted': {
     severity: 'critical',
     isNotice: true,
     meaning:
-      'Something in clear text stood in Temporal and was not obeyed. billsync encrypts all it says there, so somebody else can reach it.',
+      'Unencrypted data was found in Temporal and ignored. billsync encrypts everything it sends there, so somebody else has access to it.',
     firstLook: ['who can connect to Temporal’s port: `ss -ltnp`, firewall, namespace permissions'],
-    cure: ['Close the port to others, or use a namespace with credentials of its own.'],
+    cure: ['Close the port to others, or use a namespace with its own credentials.'],
     proof: 'The alert is not repeated after `BILLSYNC_ALERT_QUIET_WINDOW`.',
   },
   'temporal/undecryptable': {
     severity: 'critical',
     isNotice: true,
-    meaning: 'Workflows cannot be read with the encryption keys that are set; those invoices stand still.',
+    meaning:
+      'Workflows cannot be decrypted with the configured encryption keys; their invoices are not processed.',
     firstLook: ['`billsync config show` (encryption keys)', 'which machine or secret changed last'],
     cure: [
-      'Set the key they were written with beside the new one in `BILLSYNC_ENCRYPTION_KEY`, then restart.',
+      'Add the key they were written with after the new one in `BILLSYNC_ENCRYPTION_KEY`, then restart.',
     ],
-    proof:
-      '`billsync invoices list --state needs_attention` and the log stay silent about keys for ten minutes.',
+    proof: '`billsync invoices list --state needs_attention` and the log mention no keys for ten minutes.',
   },
   'temporal/foreign-event': {
     severity: 'critical',
     isNotice: true,
     meaning:
-      'An event reached the workflow of another invoice and was not obeyed: a copy that somebody made in Temporal.',
+      'An event reached the workflow of another invoice and was ignored: somebody copied it within Temporal.',
     firstLook: ['who can connect to Temporal’s port'],
     cure: ['Close the port to others.'],
     proof: 'The alert is not repeated after `BILLSYNC_ALERT_QUIET_WINDOW`.',

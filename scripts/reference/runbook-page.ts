@@ -25,9 +25,9 @@ function section(name: (typeof ALERT_NAMES)[number]): string {
     // A slash in a heading would be dropped from its anchor.
     `## ${anchorOf(name)}`,
     `${code(name)}, ${severity}${of}. ${meaning}`,
-    `First look:\n\n${list(firstLook)}`,
-    `Cure:\n\n${list(cure)}`,
-    `Proof: ${proof}`,
+    `Check first:\n\n${list(firstLook)}`,
+    `What to do:\n\n${list(cure)}`,
+    `How to tell that it is over: ${proof}`,
   ].join('\n\n');
 }
 
