@@ -64,6 +64,7 @@ export default defineConfig({
           exclude: [...onSharedTemporal, ...inProcessesOfTheirOwn],
           // A process and its modules are used for many files, since starting both costs more than most files' tests.
           isolate: false,
+          setupFiles: 'test/support/processes/one-duckdb-thread.ts',
           restoreMocks: true,
           globalSetup: aroundEachRun,
         },

@@ -7,6 +7,7 @@ import type { ReportFilters } from '../../reports/report-filters.js';
 import type { ReportRow } from '../../reports/report-result.js';
 import { openReportSession } from '../../reports/report-session.js';
 import { runReport } from '../../reports/run-report.js';
+import { useAllThreads } from '../support/processes/one-duckdb-thread.js';
 import {
   anInvoice,
   decimalText,
@@ -15,6 +16,9 @@ import {
   tenThousandths,
 } from '../support/reports/reports-fixture.js';
 import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.js';
+
+// The order of rows must not come from the order in which threads end.
+useAllThreads();
 
 const invoices = seededInvoices(23, 40);
 let fixture: ReportsFixture;

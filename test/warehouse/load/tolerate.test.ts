@@ -6,6 +6,7 @@ import { CSV_TOLERANCES, type CsvTolerance } from '../../../contract/csv-file.js
 import { RECORDS_PER_CUT } from '../../../contract/csv-scanner.js';
 import { rejection } from '../../../warehouse/import/refused-files.js';
 import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
+import { useAllThreads } from '../../support/processes/one-duckdb-thread.js';
 import {
   archiveCsv,
   ask,
@@ -148,6 +149,7 @@ test('a cell of an added column that is changed is drift', async () => {
 });
 
 test('many rows are written in chunks, in their order', async () => {
+  useAllThreads();
   await tolerating('line-ends');
   const rows = Array.from({ length: RECORDS_PER_CUT + 10 }, (_row, index) => ({ Origin: `${index + 1}` }));
   expect(await loadCsv(t, file({ rows, end: '\n' }))).toMatchObject({ shipments: rows.length });

@@ -1,7 +1,10 @@
 /** Any file gives the same verdict through DuckDB and through csv-parse alone; the long run is a chaos program. */
 
 import { expect, test } from 'vitest';
+import { useAllThreads } from '../../support/processes/one-duckdb-thread.js';
 import { confront } from './two-readers.js';
+
+useAllThreads();
 
 test('both readers agree on 2,000 generated files', async () => {
   const { files, good, refused, disagreements } = await confront({ files: 2_000, seed: 20_260_301 });
