@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { RECORDS_PER_CUT } from '../../../contract/csv-scanner.js';
 import { Session } from '../../../warehouse/duckdb/session.js';
+import { useAllThreads } from '../../support/processes/one-duckdb-thread.js';
 import {
   aCsv,
   anEvent,
@@ -20,8 +21,12 @@ import {
   type TestWarehouse,
 } from '../support.js';
 
+useAllThreads();
+
 /** Three chunks, the last of them short. */
 const RECORDS = 2 * RECORDS_PER_CUT + 240;
+/** Two chunks, for what one cut shows. */
+const CUT_ONCE = RECORDS_PER_CUT + 240;
 
 let t: TestWarehouse;
 beforeEach(async () => {
@@ -83,19 +88,19 @@ describe.each([
 
 test('a chunk whose first line end stands in quotes is read like any other', async () => {
   const rows = Array.from({ length: 1_000 }, () => ({ 'Service Level': 'by\nair' }));
-  expect(await loadCsv(t, manyRecords(RECORDS, rows))).toMatchObject({
+  expect(await loadCsv(t, manyRecords(CUT_ONCE, rows))).toMatchObject({
     outcome: 'loaded',
-    shipments: RECORDS,
+    shipments: CUT_ONCE,
   });
   const levels = 'select service_level, count(*)::integer as n from shipments group by all';
-  expect(await inPublished(levels)).toEqual([{ service_level: 'by\nair', n: RECORDS }]);
+  expect(await inPublished(levels)).toEqual([{ service_level: 'by\nair', n: CUT_ONCE }]);
 });
 
 test('a file that was archived when scans did not tell of cuts loads as well', async () => {
-  const bytes = manyRecords(RECORDS);
+  const bytes = manyRecords(CUT_ONCE);
   const { sha256 } = await archiveCsv(t, bytes);
   changeScan(sha256, ({ cuts: _, ...scan }) => scan);
-  expect(await loadArchived(t, sha256)).toMatchObject({ outcome: 'loaded', shipments: RECORDS });
+  expect(await loadArchived(t, sha256)).toMatchObject({ outcome: 'loaded', shipments: CUT_ONCE });
 });
 
 test.each<[string, (cuts: readonly number[]) => readonly number[]]>([
@@ -104,7 +109,7 @@ test.each<[string, (cuts: readonly number[]) => readonly number[]]>([
   ['one too few', ([first = 0]) => [first]],
 ])('cuts that are wrong load nothing: %s', async (_, changed) => {
   // Two chunks: csv-parse looks for a fault in all of their records, which takes its time.
-  const { sha256 } = await archiveCsv(t, manyRecords(RECORDS_PER_CUT + 240));
+  const { sha256 } = await archiveCsv(t, manyRecords(CUT_ONCE));
   changeScan(sha256, ({ cuts = [], ...scan }) => ({ ...scan, cuts: changed(cuts) }));
   await expect(loadArchived(t, sha256)).rejects.toMatchObject({ code: 'misread' });
   expect(await inPublished('select row_number from shipments')).toEqual([]);
@@ -127,7 +132,7 @@ test('neither readers nor events wait while a large file is cut', async () => {
     return script.call(this, text);
   });
   try {
-    const loading = loadCsv(t, manyRecords(RECORDS));
+    const loading = loadCsv(t, manyRecords(CUT_ONCE));
     await isCut;
     await t.record([anEvent('invoice_voided')]);
     expect(await t.warehouse.publish()).toMatchObject({ shipments: 0, invoices: 1 });
