@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { billsync } from '../support/processes/billsync.js';
+import { runCommand } from '../support/processes/run-command.js';
 
 const root = mkdtempSync(join(tmpdir(), 'billsync-audited-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -21,17 +21,17 @@ test('a discard is noted with who, why and what came of it; verify proves the lo
     },
     Buffer.from('{'),
   );
-  await billsync(['quarantine', 'discard', id, '--dry-run'], { env });
-  await billsync(['quarantine', 'list'], { env });
+  await runCommand(['quarantine', 'discard', id, '--dry-run'], { env });
+  await runCommand(['quarantine', 'list'], { env });
   expect(existsSync(join(dataDir, 'audit'))).toBe(false);
   // Nobody agreed.
-  expect((await billsync(['quarantine', 'discard', id, '--note', 'a test of ours'], { env })).exitCode).toBe(
-    2,
-  );
   expect(
-    (await billsync(['quarantine', 'discard', id, '--note', 'rubbish', '--yes'], { env })).exitCode,
+    (await runCommand(['quarantine', 'discard', id, '--note', 'a test of ours'], { env })).exitCode,
+  ).toBe(2);
+  expect(
+    (await runCommand(['quarantine', 'discard', id, '--note', 'rubbish', '--yes'], { env })).exitCode,
   ).toBe(0);
-  const { stdout } = await billsync(['audit', 'list', '--json'], { env });
+  const { stdout } = await runCommand(['audit', 'list', '--json'], { env });
   const same = { via: 'command', action: 'quarantine discard', target: [id] };
   expect(JSON.parse(stdout)).toMatchObject([
     { ...same, number: 4, outcome: 'done', reason: 'rubbish', began: 3 },
@@ -39,14 +39,14 @@ test('a discard is noted with who, why and what came of it; verify proves the lo
     { ...same, number: 2, outcome: 'failed', detail: 'Forget 1 refused thing(s)?', began: 1 },
     { ...same, number: 1, outcome: 'begun', reason: 'a test of ours' },
   ]);
-  const whole = await billsync(['audit', 'verify', '--json'], { env });
+  const whole = await runCommand(['audit', 'verify', '--json'], { env });
   expect(whole.exitCode).toBe(0);
   const { head, entries } = JSON.parse(whole.stdout) as { head: string; entries: number };
   expect(entries).toBe(4);
-  expect((await billsync(['audit', 'verify', '--known', head], { env })).exitCode).toBe(0);
+  expect((await runCommand(['audit', 'verify', '--known', head], { env })).exitCode).toBe(0);
   const path = join(dataDir, 'audit', '000000003.json');
   writeFileSync(path, readFileSync(path, 'utf8').replace('rubbish', 'a must'));
-  const changed = await billsync(['audit', 'verify'], { env });
+  const changed = await runCommand(['audit', 'verify'], { env });
   expect(changed.exitCode).toBe(1);
   expect(changed.stdout).toContain('Entry 4 does not follow entry 3');
 });
@@ -55,7 +55,7 @@ test('a folder that is not there is not made for the log', async () => {
   const nowhere = join(root, 'nowhere');
   const csv = join(root, 'x.csv');
   writeFileSync(csv, 'a,b\r\n');
-  await billsync(['quarantine', 'discard', 'd-0123456789abcdef', '--yes'], {
+  await runCommand(['quarantine', 'discard', 'd-0123456789abcdef', '--yes'], {
     env: { BILLSYNC_DATA_DIR: nowhere },
   });
   expect(existsSync(join(nowhere, 'audit'))).toBe(false);

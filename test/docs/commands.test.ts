@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VERBS } from '../../cli/verbs.js';
-import { billsync, eventually, type RunningRole, startRole } from '../support/processes/billsync.js';
+import { eventually, type RunningRole, startRole } from '../support/processes/billsync.js';
+import { runCommand } from '../support/processes/run-command.js';
 
 const root = join(import.meta.dirname, '..', '..');
 const TUTORIAL = 'docs/tutorial/first-day.md';
@@ -57,7 +58,7 @@ describe('the tutorial', () => {
       const words = line
         .replaceAll(/[A-Z]+_[A-Z]+/g, placeholder === null ? '' : await valueFor(placeholder))
         .split(' ');
-      const { exitCode, stderr } = await billsync(words.slice(1), { env: env() });
+      const { exitCode, stderr } = await runCommand(words.slice(1), { env: env() });
       if (exitCode !== 0) failed.push(`${line}: ${exitCode}\n${stderr}`);
       if (line.startsWith('billsync sandbox seed')) await untilLoaded();
     }
@@ -66,7 +67,7 @@ describe('the tutorial', () => {
 
   /** What the reader is told to take from an earlier answer. */
   async function valueFor(command: string): Promise<string> {
-    const { stdout } = await billsync(command.split(' ').slice(1), { env: env() });
+    const { stdout } = await runCommand(command.split(' ').slice(1), { env: env() });
     const [row] = JSON.parse(stdout) as readonly { readonly tracking_number: string }[];
     return row?.tracking_number ?? 'none';
   }
@@ -74,8 +75,8 @@ describe('the tutorial', () => {
   async function untilLoaded(): Promise<void> {
     await eventually(
       async () => {
-        const { stdout } = await billsync(['report', 'duplicates', '--json'], { env: env() });
-        const { stdout: listed } = await billsync(['invoices', 'list', '--json'], { env: env() });
+        const { stdout } = await runCommand(['report', 'duplicates', '--json'], { env: env() });
+        const { stdout: listed } = await runCommand(['invoices', 'list', '--json'], { env: env() });
         const states = (JSON.parse(listed) as readonly { readonly state: string }[]).map(
           ({ state }) => state,
         );
