@@ -39,22 +39,26 @@ export async function decideOnAlerts(folder: string, decisions: readonly AlertDe
   await appendDurably(join(folder, NAME), `${lines.join('')}\n`);
 }
 
+/** The newest decisions on an alert, by its key. */
+export type DecisionsOn = (key: string) => DecisionsOnAlert;
+
 export interface AlertDecisions {
-  on(key: string): DecisionsOnAlert;
+  /** As they are now, for as many alerts as there are. @throws the system's error for a file that cannot be read */
+  read(): DecisionsOn;
 }
 
-/** Reads the file again whenever it has changed. @throws the system's error for one that is there and cannot be read */
+/** Reads the file again whenever it has changed. */
 export function readAlertDecisions(folder: string): AlertDecisions {
   const path = join(folder, NAME);
   let stamp = '';
   let known: ReadonlyMap<string, DecisionsOnAlert> = new Map();
   return {
-    on(key) {
+    read() {
       const found = statSync(path, { throwIfNoEntry: false });
       const now = found === undefined ? '' : `${found.ino} ${found.size} ${found.mtimeMs}`;
       if (now !== stamp) known = newest(textOf(path));
       stamp = now;
-      return known.get(key) ?? NONE;
+      return (key) => known.get(key) ?? NONE;
     },
   };
 }

@@ -11,11 +11,11 @@ import type { Settings } from '../config/settings.js';
 import { visible } from '../contract/printable.js';
 import type { Notice } from './alert-channels/channel.js';
 import { openChannels } from './alert-channels/channels.js';
-import { type DecisionsOnAlert, isHushed, readAlertDecisions } from './alert-decisions.js';
+import { type DecisionsOn, isHushed, readAlertDecisions } from './alert-decisions.js';
 import type { Logger } from './log.js';
 import type { Metrics } from './metrics.js';
 import { isOver, recalled, remember, type Said } from './open-alerts.js';
-import { type AlertKey, alertNameOf, anchorOf, RUNBOOK } from './runbook/runbook.js';
+import { type AlertKey, type AlertName, alertNameOf, anchorOf, RUNBOOK } from './runbook/runbook.js';
 
 export interface Alert {
   readonly key: AlertKey;
@@ -34,7 +34,7 @@ export interface Alerts {
   close(): Promise<void>;
 }
 
-const NOTHING_DECIDED: DecisionsOnAlert = { acknowledged: null, quieted: null };
+const NOTHING_DECIDED: DecisionsOn = () => ({ acknowledged: null, quieted: null });
 const SEND_TIMEOUT_MS = 10_000;
 const TRIES = 3;
 
@@ -63,11 +63,12 @@ export function createAlerts(deps: {
   let tail: Promise<void> = Promise.resolve();
   const raised = deps.metrics?.counter('alerts_total');
   const open = deps.metrics?.gauge('alerts_open');
-  for (const key of said.keys()) count(key);
+  const openByName = new Map<AlertName, number>();
+  for (const key of said.keys()) count(key, 1);
 
   function raise(alert: Alert): void {
     const atMs = now().getTime();
-    const decided = decisionsOn(alert.key);
+    const decided = readDecisions()(alert.key);
     const known = said.get(alert.key);
     // A notice that somebody has seen is over; this is another.
     const before = known !== undefined && isOver(known, decided) ? undefined : known;
@@ -82,15 +83,15 @@ export function createAlerts(deps: {
       return;
     }
     said.set(alert.key, { alert, atMs, sinceMs, unsaid: 0 });
-    count(alert.key);
+    if (known === undefined) count(alert.key, 1);
     if (isHushedNow) rememberSoon();
     else say('raised', alert, before?.unsaid ?? 0);
   }
 
   /** What cannot be read must not keep an alert from being said. */
-  function decisionsOn(key: string): DecisionsOnAlert {
+  function readDecisions(): DecisionsOn {
     try {
-      return decisions?.on(key) ?? NOTHING_DECIDED;
+      return decisions?.read() ?? NOTHING_DECIDED;
     } catch (error) {
       log.warn({ err: error }, 'what was decided on alerts cannot be read');
       return NOTHING_DECIDED;
@@ -100,17 +101,21 @@ export function createAlerts(deps: {
   function resolve(key: AlertKey): void {
     const before = said.get(key);
     if (before === undefined) return;
-    said.delete(key);
-    count(key);
+    forget(key);
     say('resolved', before.alert, before.unsaid);
   }
 
-  /** Counted by name: a metric with an invoice's id as label would grow for ever. */
-  function count(key: string): void {
+  function forget(key: string): void {
+    if (said.delete(key)) count(key, -1);
+  }
+
+  /** By name: a metric with an invoice's id as label would grow for ever. */
+  function count(key: string, change: 1 | -1): void {
     const alert = alertNameOf(key);
-    if (open === undefined || alert === null) return;
-    const alike = [...said.keys()].filter((other) => alertNameOf(other) === alert).length;
-    open.set({ alert, severity: RUNBOOK[alert].severity }, alike);
+    if (alert === null) return;
+    const alike = (openByName.get(alert) ?? 0) + change;
+    openByName.set(alert, alike);
+    open?.set({ alert, severity: RUNBOOK[alert].severity }, alike);
   }
 
   function say(state: Notice['state'], alert: Alert, repeated: number): void {
@@ -138,11 +143,8 @@ export function createAlerts(deps: {
     tail = tail.then(() => {
       isToRemember = false;
       try {
-        for (const [key, known] of said) {
-          if (!isOver(known, decisionsOn(key))) continue;
-          said.delete(key);
-          count(key);
-        }
+        const decidedOn = readDecisions();
+        for (const [key, known] of said) if (isOver(known, decidedOn(key))) forget(key);
         remember(memory, said);
       } catch (error) {
         log.error({ err: error }, 'the open alerts could not be kept: pages and commands may not list them');

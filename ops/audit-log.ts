@@ -7,13 +7,13 @@
  */
 
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { naming } from '../config/system-error.js';
 import { BillsyncError, EXIT } from '../contract/errors.js';
 import { beginningOf, wellFormedJson } from '../contract/well-formed.js';
-import { createDurably, makeFolder, systemCode } from './durable-files.js';
+import { createDurably, makeFolder, namesIn } from './durable-files.js';
 import type { Scrub } from './scrub.js';
 
 /** What somebody did, or began to do. */
@@ -155,11 +155,7 @@ function missing(from: number, to: number): string {
 }
 
 async function numbersIn(folder: string): Promise<readonly number[]> {
-  const names = await readdir(folder).catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT') return [];
-    throw error;
-  });
-  return names
+  return (await namesIn(folder))
     .flatMap((name) => /^(\d{9})\.json$/.exec(name)?.[1] ?? [])
     .map(Number)
     .sort((one, other) => one - other);

@@ -1,12 +1,11 @@
 /** The alerts that are not over: each process keeps its own in a file, which lists of all of them read. */
 
 import { readFileSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type AlertDecision, type DecisionsOnAlert, isSeen, readAlertDecisions } from './alert-decisions.js';
 import type { Alert } from './alerts.js';
-import { systemCode } from './durable-files.js';
+import { namesIn, systemCode } from './durable-files.js';
 import { replaceFile } from './replace-file.js';
 import { type AlertName, alertNameOf, isNotice } from './runbook/runbook.js';
 
@@ -53,13 +52,13 @@ export function isOver({ alert, atMs }: Said, { acknowledged }: DecisionsOnAlert
  * @throws the system's error for what is there and cannot be read: "no alert" would be a lie
  */
 export async function openAlerts(folder: string, now = new Date()): Promise<readonly OpenAlert[]> {
-  const decisions = readAlertDecisions(folder);
+  const decidedOn = readAlertDecisions(folder).read();
   const found = (await namesIn(folder)).flatMap((name) => {
     const role = /^alerts-(.+)\.json$/.exec(name)?.[1];
     if (role === undefined) return [];
     return recalled(join(folder, name)).flatMap(([key, said]) => {
       const { alert, atMs, sinceMs = atMs } = said;
-      const decided = decisions.on(key);
+      const decided = decidedOn(key);
       if (isOver(said, decided)) return [];
       return {
         ...{ key, title: alert.title, detail: alert.detail ?? '', role, name: alertNameOf(key) },
@@ -71,15 +70,6 @@ export async function openAlerts(folder: string, now = new Date()): Promise<read
   });
   const places = found.map((alert) => ({ alert, place: `${alert.since} ${alert.key}` }));
   return places.sort((one, other) => (one.place < other.place ? 1 : -1)).map(({ alert }) => alert);
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return [];
-    throw error;
-  }
 }
 
 /** What an earlier life of the process had said; nothing of what makes no sense. @throws the system's error */

@@ -3,10 +3,10 @@
 import { readCertificatePair } from '../../config/certificate-files.js';
 import type { Settings } from '../../config/settings.js';
 import { NOT_SET, SettingsError } from '../../config/settings-error.js';
+import { SOON_MS } from '../../ops/watch-expiry.js';
 import { CliError, EXIT } from '../errors.js';
 import { type Finding, note, ok } from './finding.js';
 
-const SOON_MS = 14 * 86_400_000;
 const [CERT, KEY] = ['BILLSYNC_CLIENT_CERT', 'BILLSYNC_CLIENT_KEY'] as const;
 
 /** @throws SettingsError, CliError (exit 1) it is not valid now */

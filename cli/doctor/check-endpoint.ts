@@ -4,11 +4,10 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'undici';
 import type { Settings } from '../../config/settings.js';
+import { SOON_MS } from '../../ops/watch-expiry.js';
 import { CliError, EXIT } from '../errors.js';
 import { readRunFile } from '../roles/run-file.js';
 import { type Finding, note, ok } from './finding.js';
-
-const SOON_MS = 14 * 86_400_000;
 
 export async function checkEndpoint(settings: Settings): Promise<Finding> {
   const { credentials, tls, tlsCert, tlsKey, path, open } = settings.webhook;

@@ -7,8 +7,9 @@
  */
 
 import { constants } from 'node:fs';
-import { copyFile, link, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { namesIn } from '../../ops/durable-files.js';
 import { Database } from '../duckdb/database.js';
 import type { Row } from '../duckdb/statements.js';
 import { PublicationError } from '../errors.js';
@@ -129,10 +130,7 @@ function keptFolder(publishedPath: string): string {
 
 /** Names of the kept copies, the newest last. */
 async function keptCopies(publishedPath: string): Promise<readonly string[]> {
-  const entries = await readdir(keptFolder(publishedPath)).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
+  const entries = await namesIn(keptFolder(publishedPath));
   return entries.filter((entry) => KEPT_NAME.test(entry)).sort((a, b) => numberOf(a) - numberOf(b));
 }
 
