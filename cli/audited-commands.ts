@@ -15,7 +15,7 @@ export const AUDITED: ReadonlySet<string> = new Set([
   ...['invoices retry', 'invoices restore', 'invoices use-version'],
   ...['quarantine requeue', 'quarantine discard'],
   ...['backfill', 'import', 'rebuild', 'events replay'],
-  ...['purge', 'hold add', 'hold lift'],
+  ...['purge', 'hold add', 'hold lift', 'alerts acknowledge', 'alerts quiet'],
   ...['schedule apply', 'schedule pause', 'schedule resume', 'schedule trigger'],
 ]);
 /** A file of a hundred thousand ids is told by its name. */
@@ -29,6 +29,7 @@ interface Flags {
   readonly follow?: string;
   readonly control?: string;
   readonly before?: string;
+  readonly all?: boolean;
   readonly invoice?: string;
   readonly tenant?: string;
 }
@@ -84,6 +85,7 @@ function namedBy(action: string, flags: Flags): readonly string[] {
     value === undefined ? undefined : `--${name} ${value}`;
   const named = [flags.follow, flags.control, flag('ids', flags.ids)];
   if (action === 'purge') named.push(flag('before', flags.before));
+  if (flags.all === true) named.push('--all');
   if (action === 'hold add') named.push(flag('invoice', flags.invoice), flag('tenant', flags.tenant));
   return named.filter((word) => word !== undefined);
 }

@@ -7,6 +7,9 @@ export type RequestedAction =
   | { readonly action: 'retry'; readonly invoiceId: string }
   | { readonly action: 'requeue' | 'discard'; readonly quarantineId: string }
   | { readonly action: 'publish' | 'pause' | 'resume' }
+  /** `key` of an alert that is open. */
+  | { readonly action: 'acknowledge' | 'unquiet'; readonly key: string }
+  | { readonly action: 'quiet'; readonly key: string; readonly hours: number }
   /** Ids or numbers, as they were typed. */
   | { readonly action: 'backfill'; readonly words: readonly string[] }
   /** A file on this machine, and what its owner calls it. */
@@ -20,6 +23,8 @@ export interface Described {
   readonly label: string;
   /** Null: nobody asks why; else what the field is called. */
   readonly reasonLabel: string | null;
+  /** Whether the field may stay empty; missing: it may not. */
+  readonly isReasonOptional?: boolean;
   /** As the audit log names it: the words of the command that does the same. */
   readonly command: string;
   readonly target: readonly string[];
@@ -53,8 +58,8 @@ export interface ScheduleShown {
 export interface OperatorWork {
   /** Looks, and changes nothing. @throws BillsyncError it cannot be done, and why */
   describe(requested: RequestedAction): Promise<Described>;
-  /** @throws BillsyncError nothing was done, and why */
-  perform(requested: RequestedAction, reason: string): Promise<Performed>;
+  /** @param by the operator @throws BillsyncError nothing was done, and why */
+  perform(requested: RequestedAction, reason: string, by: string): Promise<Performed>;
   /** null: no backfill has that id. */
   backfill(backfillId: string): Promise<BackfillShown | null>;
   /** null: there is none yet. */

@@ -15,6 +15,8 @@ import { receiveUpload } from './upload.js';
 
 const SECTION = '/operator';
 const NEWEST = 200;
+/** A week. */
+const MOST_QUIET_HOURS = 168;
 /** Ids of a backfill; more go through `billsync backfill --ids FILE`. */
 const MOST_FORM_BYTES = 1024 * 1024;
 
@@ -55,7 +57,8 @@ export async function registerOperator(
       return refused(reply, error);
     }
     const word = agreements.offer({ by, requested, described });
-    return page(reply, 'operator-agree', described.title, { ...described, word });
+    const values = { isReasonOptional: false, ...described, word };
+    return page(reply, 'operator-agree', described.title, values);
   }
 
   async function act(
@@ -73,7 +76,7 @@ export async function registerOperator(
         reason: reason === '' ? null : reason,
       } as const;
       const { result, entry } = await audited(audit, note, async () => {
-        const result = await work.perform(requested, reason);
+        const result = await work.perform(requested, reason, by);
         return { result, detail: result.detail };
       });
       const values = { problem: null, ...result, back, number: entry.number };
@@ -156,6 +159,14 @@ function requestedBy(query: Query): RequestedAction | null {
     case 'pause':
     case 'resume':
       return { action };
+    case 'acknowledge':
+    case 'unquiet':
+      return target === '' ? null : { action, key: target };
+    case 'quiet': {
+      const hours = Number(one(query, 'hours'));
+      const isSound = target !== '' && Number.isInteger(hours) && hours >= 1 && hours <= MOST_QUIET_HOURS;
+      return isSound ? { action, key: target, hours } : null;
+    }
     default:
       return null;
   }

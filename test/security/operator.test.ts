@@ -11,14 +11,18 @@ import { createAgreements } from '../../dashboard/operator/agreements.js';
 import { receiveUpload, UploadError } from '../../dashboard/operator/upload.js';
 import type { RunningDashboard } from '../../dashboard/server.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
+import { createAlerts } from '../../ops/alerts.js';
 import { openAuditLog, verifyAudit } from '../../ops/audit-log.js';
+import { openAlerts } from '../../ops/open-alerts.js';
 import { dashboardOver } from '../dashboard/support.js';
 import { attack } from '../support/hostile/attack.js';
+import { silent } from '../warehouse/support.js';
 import { testSettings } from '../webhook/a-delivery.js';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'billsync-operator-'));
 const auditFolder = join(dataDir, 'audit');
 const uploadFolder = join(dataDir, 'uploads');
+const run = join(dataDir, 'run');
 const settings = testSettings(dataDir);
 const audit = openAuditLog(auditFolder);
 const operators = [
@@ -114,6 +118,53 @@ test('a refused delivery is discarded by its operator, after seeing what it does
   for await (const fact of archive.facts()) if (fact.kind === 'discard') notes.push(fact.note);
   await archive.close();
   expect(notes).toEqual(['a test of ours']);
+});
+
+test('an alert is acknowledged and kept quiet on its page, by name, and both are on record', async () => {
+  const alerts = createAlerts({
+    settings,
+    log: silent,
+    scrub: (text) => text,
+    memory: join(run, 'alerts-up.json'),
+  });
+  alerts.raise({ key: 'disk/full', title: 'The disk is full', detail: 'Make room.' });
+  await alerts.close();
+  const listed = async ({ url } = locked, headers = ANN) =>
+    (await fetch(`${url}/alerts`, { headers })).text();
+  const link = (action: string): string => `/operator/agree?target=disk%2Ffull&amp;action=${action}`;
+  expect(await listed()).toContain(link('acknowledge'));
+  expect(await listed(without, as('reader', 'may-look'))).not.toContain('/operator/agree');
+  const decide = async (query: string): Promise<string> => {
+    const agree = `${locked.url}/operator/agree?target=disk%2Ffull&action=${query}`;
+    const page = await (await fetch(agree, { headers: ANN })).text();
+    const word = /name="word" value="([0-9a-f]{48})"/.exec(page)?.[1] ?? '';
+    return (await send({ word, reason: 'on it' })).text();
+  };
+  expect(await decide('acknowledge')).toContain('disk/full is acknowledged.');
+  expect(await decide('quiet&hours=8')).toContain('disk/full is quiet until');
+  expect(await openAlerts(run)).toMatchObject([
+    { acknowledged: { by: 'ann', note: 'on it' }, quieted: { by: 'ann', note: 'on it' } },
+  ]);
+  expect(await listed()).not.toContain(link('acknowledge'));
+  expect(await listed()).toContain(link('unquiet'));
+  expect(await decide('unquiet')).toContain('disk/full is said again.');
+  expect(await openAlerts(run)).toMatchObject([{ quieted: null }]);
+  const actions = (await audit.newest(6)).filter(({ outcome }) => outcome === 'done');
+  expect(actions).toMatchObject([
+    { action: 'alerts quiet', by: 'ann', target: ['disk/full'] },
+    { action: 'alerts quiet', by: 'ann', target: ['disk/full'] },
+    { action: 'alerts acknowledge', by: 'ann', target: ['disk/full'], reason: 'on it' },
+  ]);
+  for (const query of ['quiet&hours=0', 'quiet&hours=1e9', 'quiet']) {
+    const asked = await fetch(`${locked.url}/operator/agree?target=disk%2Ffull&action=${query}`, {
+      headers: ANN,
+    });
+    expect(asked.status).toBe(404);
+  }
+  const unknown = await fetch(`${locked.url}/operator/agree?target=disk%2Fgone&action=acknowledge`, {
+    headers: ANN,
+  });
+  expect(unknown.status).toBe(409);
 });
 
 describe('nothing is done', () => {

@@ -1,0 +1,42 @@
+/** What an operator decides about an alert that is open, as `billsync alerts` does. */
+
+import { join } from 'node:path';
+import type { Settings } from '../../config/settings.js';
+import type { Performed, RequestedAction } from '../../dashboard/operator/operator-work.js';
+import { decideOnAlerts } from '../../ops/alert-decisions.js';
+import { type OpenAlert, openAlerts } from '../../ops/open-alerts.js';
+import { CliError, EXIT } from '../errors.js';
+
+export type AlertAction = Extract<RequestedAction, { readonly key: string }>;
+
+/** @throws CliError it is over, or there never was one */
+export async function openAlertOf(settings: Settings, key: string): Promise<OpenAlert> {
+  const alert = (await openAlerts(runFolder(settings))).find((open) => open.key === key);
+  if (alert === undefined) throw new CliError(EXIT.nothingMatched, 'no alert is open by that key');
+  return alert;
+}
+
+/** @throws CliError as above */
+export async function decideOnAlert(
+  settings: Settings,
+  requested: AlertAction,
+  { by, note }: { readonly by: string; readonly note: string },
+): Promise<Performed> {
+  const { action, key } = requested;
+  await openAlertOf(settings, key);
+  const nowMs = Date.now();
+  const at = new Date(nowMs).toISOString();
+  const said = { at, by, note, key };
+  if (action === 'acknowledge') {
+    await decideOnAlerts(runFolder(settings), [{ ...said, kind: 'acknowledged', until: null }]);
+    return { detail: `${key} is acknowledged.`, next: '/alerts' };
+  }
+  const until = action === 'quiet' ? new Date(nowMs + requested.hours * 3_600_000).toISOString() : at;
+  await decideOnAlerts(runFolder(settings), [{ ...said, kind: 'quieted', until }]);
+  const detail = action === 'quiet' ? `${key} is quiet until ${until}.` : `${key} is said again.`;
+  return { detail, next: '/alerts' };
+}
+
+function runFolder({ dataDir }: Settings): string {
+  return join(dataDir, 'run');
+}

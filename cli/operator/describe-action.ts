@@ -1,0 +1,181 @@
+/** What an operator is asked to agree to: what will happen, in sentences, before anything does. */
+
+import type { Settings } from '../../config/settings.js';
+import type { Quarantine } from '../../contract/quarantine.js';
+import type { Described, RequestedAction } from '../../dashboard/operator/operator-work.js';
+import { CliError, EXIT } from '../errors.js';
+import { counted } from '../terminal/output.js';
+import { openAlertOf } from './alert-decision.js';
+import { checkUpload } from './import-upload.js';
+import { idsOfWords, publishedInvoice, SECTION } from './named-invoices.js';
+
+/** What is named in a description and in the audit log; the rest is counted. */
+const MOST_NAMED = 100;
+/** What most have in common. */
+const PLAIN = { reasonLabel: null, target: [], back: SECTION } as const;
+
+type Requested<Action extends RequestedAction['action']> = Extract<
+  RequestedAction,
+  { readonly action: Action }
+>;
+
+/** @throws CliError what it names is not there */
+export async function describeAction(
+  requested: RequestedAction,
+  { settings, quarantine }: { readonly settings: Settings; readonly quarantine: Quarantine },
+): Promise<Described> {
+  switch (requested.action) {
+    case 'retry':
+      return describeRetry(requested, settings);
+    case 'requeue':
+    case 'discard':
+      return describeRefused(requested, quarantine);
+    case 'publish':
+      return describePublish();
+    case 'pause':
+    case 'resume':
+      return describeSchedule(requested.action, settings);
+    case 'backfill':
+      return describeBackfill(requested, settings);
+    case 'import':
+      return checkUpload(settings, requested);
+    case 'acknowledge':
+    case 'quiet':
+    case 'unquiet':
+      return describeAlert(requested, settings);
+  }
+}
+
+async function describeRetry({ invoiceId }: Requested<'retry'>, settings: Settings): Promise<Described> {
+  const invoice = await publishedInvoice(settings, invoiceId);
+  const id = String(invoice.invoice_id);
+  const number = String(invoice.invoice_number ?? id);
+  return {
+    ...PLAIN,
+    title: `Try invoice ${number} again`,
+    consequences: [
+      `Invoice ${number} of ${String(invoice.tenant ?? 'an unknown tenant')} is ${String(invoice.state)} now.`,
+      'Its workflow asks the service again and loads what it gets; a file that is loaded already is not counted twice.',
+    ],
+    label: 'Try again',
+    command: 'invoices retry',
+    target: [id],
+    back: `/invoices/${id}`,
+  };
+}
+
+async function describeRefused(
+  { action, quarantineId: id }: Requested<'requeue' | 'discard'>,
+  quarantine: Quarantine,
+): Promise<Described> {
+  const shown = /^[df]-[0-9a-f]{16}$/.test(id) ? await quarantine.show(id) : null;
+  if (shown === null) throw new CliError(EXIT.nothingMatched, 'nothing in quarantine has that id');
+  const { kind, reason } = shown.thing;
+  const common = { ...PLAIN, command: `quarantine ${action}`, target: [id], back: `/quarantine/${id}` };
+  if (action === 'requeue') {
+    const what =
+      kind === 'delivery'
+        ? 'The delivery goes through the door once more and is acted on as if it came now; it leaves quarantine.'
+        : 'The invoice of the file is asked for a new one; the file leaves quarantine when that one is loaded.';
+    return { ...common, title: 'Take it up again', consequences: [reason, what], label: 'Take up' };
+  }
+  const what = 'It is forgotten for good: what was refused is removed, and an event in it is never acted on.';
+  return {
+    ...common,
+    title: 'Discard it',
+    consequences: [reason, what, 'This cannot be undone.'],
+    label: 'Discard',
+    reasonLabel: 'Why',
+  };
+}
+
+function describePublish(): Described {
+  return {
+    ...PLAIN,
+    title: 'Publish now',
+    consequences: [
+      'Everything that is committed is published now; readers see it at once. Nothing else changes.',
+    ],
+    label: 'Publish',
+    command: 'snapshot',
+  };
+}
+
+function describeSchedule(action: 'pause' | 'resume', { reconcileEvery }: Settings): Described {
+  if (action === 'resume') {
+    return {
+      ...PLAIN,
+      title: 'Let the schedule go on',
+      consequences: [`Reconciliation begins by itself again, every ${reconcileEvery}.`],
+      label: 'Go on',
+      command: 'schedule resume',
+    };
+  }
+  return {
+    ...PLAIN,
+    title: 'Pause the schedule',
+    consequences: [
+      `Reconciliation, every ${reconcileEvery}, does not begin by itself any more; one that runs goes on.`,
+      'Overdue invoices are not asked for and nothing is proved until it is resumed.',
+    ],
+    label: 'Pause',
+    command: 'schedule pause',
+    reasonLabel: 'Why',
+  };
+}
+
+async function describeBackfill({ words }: Requested<'backfill'>, settings: Settings): Promise<Described> {
+  const ids = await idsOfWords(settings, words);
+  const named = ids.slice(0, MOST_NAMED);
+  const asked = counted(ids.length, 'invoice');
+  return {
+    ...PLAIN,
+    title: `Fetch ${asked}`,
+    consequences: [
+      `The service is asked for ${asked}; what is finalized is downloaded and loaded, what is loaded already is not counted twice.`,
+      ...named,
+      ...(ids.length > named.length ? [`And ${ids.length - named.length} more.`] : []),
+    ],
+    label: 'Fetch',
+    command: 'backfill',
+    target: named,
+  };
+}
+
+async function describeAlert(
+  requested: Requested<'acknowledge' | 'unquiet'> | Requested<'quiet'>,
+  settings: Settings,
+): Promise<Described> {
+  const { title, detail } = await openAlertOf(settings, requested.key);
+  const common = {
+    ...PLAIN,
+    target: [requested.key],
+    back: '/alerts',
+    reasonLabel: 'Note, for whoever looks next',
+    isReasonOptional: true,
+  };
+  const says = [title, ...(detail === '' ? [] : [detail])];
+  if (requested.action === 'acknowledge') {
+    return {
+      ...common,
+      title: 'Acknowledge this alert',
+      consequences: [
+        ...says,
+        'It says that you take care of it: it is not said again while it lasts, and stays on the list until it is over.',
+      ],
+      label: 'Acknowledge',
+      command: 'alerts acknowledge',
+    };
+  }
+  const isQuiet = requested.action === 'quiet';
+  const becomes = isQuiet
+    ? `It is not said for ${counted(requested.hours, 'hour')}; it stays on the list.`
+    : 'It is said again as any other.';
+  return {
+    ...common,
+    title: isQuiet ? 'Keep this alert quiet' : 'End the quiet of this alert',
+    consequences: [...says, becomes],
+    label: isQuiet ? 'Keep it quiet' : 'End the quiet',
+    command: 'alerts quiet',
+  };
+}

@@ -1,0 +1,25 @@
+/** Invoices as an operator names them, by number or id. */
+
+import type { Settings } from '../../config/settings.js';
+import { idsOf } from '../commands/invoices/invoice-ids.js';
+import { findInvoice } from '../commands/invoices.js';
+import { CliError, EXIT } from '../errors.js';
+import { openPublished } from '../published.js';
+
+/** Where the operators' pages lie. */
+export const SECTION = '/operator';
+
+/** As it was published last. @throws CliError there is none of that name */
+export async function publishedInvoice(settings: Settings, wanted: string) {
+  const published = await openPublished(settings);
+  return findInvoice(published, wanted).finally(() => published.close());
+}
+
+/** @throws CliError none is named, or one that nobody knows */
+export async function idsOfWords(settings: Settings, words: readonly string[]): Promise<readonly string[]> {
+  if (words.length === 0) throw new CliError(EXIT.nothingMatched, 'no invoice is named');
+  return idsOf(
+    settings,
+    words.map((word) => ({ word, place: null })),
+  );
+}
