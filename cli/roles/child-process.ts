@@ -33,13 +33,15 @@ export interface UpProcessOptions {
   readonly role: ChildRole;
   /** Told where the last start listened: a port that was free for the first is asked for again. */
   readonly settings: (addresses: Readonly<Record<string, string>>) => Settings;
-  readonly context: Pick<RoleContext, 'log' | 'alerts' | 'metrics'>;
+  readonly context: Pick<RoleContext, 'log' | 'alerts' | 'metrics' | 'stopping'>;
 }
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
 /** After so long a life the next pause is short again. */
 const SOUND_AFTER_MS = 60_000;
+/** A terminal interrupts all processes at once; this one may hear it, and be gone, before `up` does. */
+const INTERRUPTED_WITHIN_MS = 1_000;
 /** A little more than a process gives itself to drain. */
 const GONE_WITHIN_MS = 52_000;
 const MAIN = fileURLToPath(
@@ -54,7 +56,7 @@ export function wordsOf(role: ChildRole, { dataDir }: Pick<Settings, 'dataDir'>)
 }
 
 export function startProcess({ role, settings, context }: UpProcessOptions): UpProcess {
-  const { log, alerts } = context;
+  const { log, alerts, stopping } = context;
   const restarts = context.metrics.counter('process_restarts_total');
   const started = deferred<void>();
   const polling = deferred<void>();
@@ -91,6 +93,9 @@ export function startProcess({ role, settings, context }: UpProcessOptions): UpP
     child = null;
     last = null;
     if (failure !== null || closing.signal.aborted) return failure;
+    if (code === 0 && !stopping.aborted)
+      await sleep(INTERRUPTED_WITHIN_MS, undefined, { signal: stopping }).catch(() => undefined);
+    if (stopping.aborted) return null;
     const how = signal === null ? `exit code ${code}` : signal;
     return new CliError(EXIT.bug, `the process of the ${NAMES[role]} ended (${how})`, {
       hint: 'what it wrote before says why',

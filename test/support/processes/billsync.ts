@@ -60,14 +60,20 @@ export interface RunningRole {
   readonly stderr: () => string;
   /** Sends the signal and waits for the end. @returns the exit code, null after a kill */
   end(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>;
+  /** As `end`, to all its processes at once, as a terminal does; only one that was started with `ownGroup`. */
+  endGroup(signal: 'SIGTERM' | 'SIGINT'): Promise<number | null>;
 }
 
 /** Starts a role and waits for its `ready` line. */
-export async function startRole(args: readonly string[], options: RunOptions = {}): Promise<RunningRole> {
+export async function startRole(
+  args: readonly string[],
+  options: RunOptions & { readonly ownGroup?: boolean } = {},
+): Promise<RunningRole> {
   const child = spawn(options.program ?? BILLSYNC, args, {
     env: cleanEnvironment(options.env),
     cwd: options.cwd,
     stdio: ['ignore', 'ignore', 'pipe'],
+    detached: options.ownGroup === true,
   });
   let stderr = '';
   const ready = new Promise<string>((resolve, reject) => {
@@ -99,13 +105,16 @@ export async function startRole(args: readonly string[], options: RunOptions = {
     child,
     addresses: Object.fromEntries(pairs) as Record<string, string>,
     stderr: () => stderr,
-    async end(signal) {
-      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-      const exited = once(child, 'exit') as Promise<[number | null]>;
-      child.kill(signal);
-      return (await exited)[0];
-    },
+    end: (signal) => ended(() => child.kill(signal)),
+    endGroup: (signal) => ended(() => process.kill(-(child.pid ?? 0), signal)),
   };
+
+  async function ended(kill: () => unknown): Promise<number | null> {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    const exited = once(child, 'exit') as Promise<[number | null]>;
+    kill();
+    return (await exited)[0];
+  }
 }
 
 /** Asks until the answer is the wanted one; the last answer, or error, is in the failure. */
