@@ -68,6 +68,10 @@ export const METRICS = {
     ['outcome'],
   ),
   load_seconds: histogram('From the request to load a file to its commit.', SECONDS),
+  load_batch_files: histogram(
+    'Files that one transaction made count: small ones that wait together are loaded together.',
+    [1, 2, 5, 10, 20, 50, 100, 200],
+  ),
   loaded_rows_total: counter('Rows of the files that were loaded.'),
   last_load_timestamp_seconds: gauge('When a file was loaded last, since this process began.'),
   publication_seconds: histogram('What a publication took, writers paused or not.', SECONDS),

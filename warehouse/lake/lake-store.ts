@@ -13,7 +13,7 @@ import type { Database } from '../duckdb/database.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
 import type { Ingested } from '../ledger/ingest.js';
 import type { FileLoad, LoadPlaces } from '../load/file-load.js';
-import { BatchingLoader, loadBatch } from '../load/load-batch.js';
+import { BatchingLoader, loadBatch, type OnBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
 import type { NewLoad, Store } from '../store/store.js';
 import type { FileLoadOutcome, Publication, Tidied } from '../warehouse.js';
@@ -27,6 +27,7 @@ import { tidyLake } from './tidy-lake.js';
 
 export interface LakeStoreParts {
   readonly database: Database;
+  readonly onBatch: OnBatch;
   readonly ledger: Ledger;
   readonly archive: Archive;
   readonly log: Logger;
@@ -42,10 +43,13 @@ export class LakeStore implements Store {
   readonly #parts: LakeStoreParts;
   /** Of this process; between processes PostgreSQL keeps order. */
   readonly #locks = new KeyedMutex();
-  readonly #loader = new BatchingLoader<NewLoad>({
-    alone: (load) => this.#loadAlone(load),
-    together: (loads) => this.#loadTogether(loads),
-  });
+  readonly #loader = new BatchingLoader<NewLoad>(
+    {
+      alone: (load) => this.#loadAlone(load),
+      together: (loads) => this.#loadTogether(loads),
+    },
+    (files) => this.#parts.onBatch(files),
+  );
   readonly #givingAgain: NodeJS.Timeout;
   #sequence = 0;
 

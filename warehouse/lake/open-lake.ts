@@ -15,7 +15,7 @@ import type { Database } from '../duckdb/database.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
 import { WarehouseLockedError } from '../errors.js';
 import { findUnrepeated, type LoadFact } from '../ledger/ingest.js';
-import { loadBatch } from '../load/load-batch.js';
+import { loadBatch, measureBatches } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
 import type { CatchUpProgress, Loss, OpenWarehouseOptions } from '../opening.js';
 import { warehousePaths } from '../paths.js';
@@ -54,7 +54,8 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
     );
     const publishedPath = warehousePaths(settings).published;
     const { dataPath } = address;
-    const parts = { database, ledger, archive, log, now, publishedPath, dataPath, leave };
+    const onBatch = measureBatches(options.metrics);
+    const parts = { database, onBatch, ledger, archive, log, now, publishedPath, dataPath, leave };
     return new LedgerWarehouse(new LakeStore(parts), options);
   } catch (error) {
     await leave?.();

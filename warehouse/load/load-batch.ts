@@ -7,6 +7,7 @@
  */
 
 import { hasAllColumns } from '../../contract/csv-file.js';
+import type { Metrics } from '../../ops/metrics.js';
 import type { Database } from '../duckdb/database.js';
 import { GroupCommit } from '../duckdb/group-commit.js';
 import type { FileLoadOutcome } from '../warehouse.js';
@@ -64,6 +65,15 @@ function filesOf(loads: readonly FileLoad[]) {
   });
 }
 
+/** Told of each batch, and of each file that is loaded alone as a batch of one. */
+export type OnBatch = (files: number) => void;
+
+/** Counts batches by their size. @param metrics undefined: nobody looks */
+export function measureBatches(metrics: Metrics | undefined): OnBatch {
+  const sizes = metrics?.histogram('load_batch_files');
+  return (files) => sizes?.observe(files);
+}
+
 export interface LoadWays<Load> {
   readonly alone: (load: Load) => Promise<FileLoadOutcome>;
   /** As `loadBatch`; always several. */
@@ -74,11 +84,14 @@ export interface LoadWays<Load> {
 export class BatchingLoader<Load extends Pick<FileLoad, 'file'>> {
   readonly #ways: LoadWays<Load>;
   readonly #batches: GroupCommit<Load, FileLoadOutcome | null>;
+  readonly #onBatch: OnBatch;
 
-  constructor(ways: LoadWays<Load>) {
+  constructor(ways: LoadWays<Load>, onBatch: OnBatch = () => undefined) {
     this.#ways = ways;
+    this.#onBatch = onBatch;
     this.#batches = new GroupCommit(
       async (loads: readonly Load[]) => {
+        onBatch(loads.length);
         const [first] = loads;
         return first !== undefined && loads.length === 1 ? [await ways.alone(first)] : ways.together(loads);
       },
@@ -88,6 +101,8 @@ export class BatchingLoader<Load extends Pick<FileLoad, 'file'>> {
 
   async load(load: Load): Promise<FileLoadOutcome> {
     const together = isSmall(load) ? await this.#batches.do(load) : null;
-    return together ?? this.#ways.alone(load);
+    if (together !== null) return together;
+    this.#onBatch(1);
+    return this.#ways.alone(load);
   }
 }

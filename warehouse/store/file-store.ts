@@ -14,7 +14,7 @@ import type { LockFile } from '../duckdb/lock-file.js';
 import { KeyedMutex, ReadWriteLock } from '../duckdb/read-write-lock.js';
 import { type Ingested, ingest } from '../ledger/ingest.js';
 import type { FileLoad, LoadPlaces } from '../load/file-load.js';
-import { BatchingLoader, loadBatch } from '../load/load-batch.js';
+import { BatchingLoader, loadBatch, type OnBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
 import type { WarehousePaths } from '../paths.js';
 import { publish } from '../publish/publish.js';
@@ -23,6 +23,7 @@ import type { NewLoad, Store } from './store.js';
 
 export interface FileStoreParts {
   readonly database: Database;
+  readonly onBatch: OnBatch;
   readonly archive: Archive;
   readonly now: () => Date;
   readonly paths: WarehousePaths;
@@ -44,10 +45,13 @@ export class FileStore implements Store {
   /** Shared by all who write, exclusive for a publication. */
   readonly #readWriteLock = new ReadWriteLock();
   readonly #loadInTurn = createSemaphore(CONNECTIONS - 1);
-  readonly #loader = new BatchingLoader<NewLoad>({
-    alone: (load) => this.#loadAlone(load),
-    together: (loads) => this.#loadTogether(loads),
-  });
+  readonly #loader = new BatchingLoader<NewLoad>(
+    {
+      alone: (load) => this.#loadAlone(load),
+      together: (loads) => this.#loadTogether(loads),
+    },
+    (files) => this.#parts.onBatch(files),
+  );
   #lastLoadId: number;
 
   constructor(parts: FileStoreParts) {

@@ -13,6 +13,7 @@ import { RESERVED_BYTES } from '../disk-space.js';
 import { Database, removeDatabase } from '../duckdb/database.js';
 import { takeLock } from '../duckdb/lock-file.js';
 import { migrate } from '../duckdb/migrate.js';
+import { measureBatches } from '../load/load-batch.js';
 import type { OpenWarehouseOptions } from '../opening.js';
 import { warehousePaths } from '../paths.js';
 import { catchUp } from '../recover/catch-up.js';
@@ -61,7 +62,8 @@ export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<
     });
     const reservedBytes = options.reservedBytes ?? RESERVED_BYTES;
     const { lastLoadId } = caughtUp;
-    const parts = { database, archive, now, paths, lock, lastLoadId, reservedBytes };
+    const onBatch = measureBatches(options.metrics);
+    const parts = { database, onBatch, archive, now, paths, lock, lastLoadId, reservedBytes };
     return new LedgerWarehouse(new FileStore(parts), options);
   } catch (error) {
     database?.close();
