@@ -7,12 +7,14 @@ import { openArchive } from '../../archive/open-archive.js';
 import type { Settings } from '../../config/settings.js';
 import { openInbox } from '../../inbox/inbox.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
+import { namesIn } from '../../ops/durable-files.js';
 import { createLogger } from '../../ops/log.js';
 import { keepPrivate } from '../../ops/private-folder.js';
 import { connectTemporal, readEmbeddedRecord } from '../../temporal/connect.js';
 import { temporalExecutable } from '../../temporal/server-executable.js';
 import { lockOwner } from '../../warehouse/duckdb/lock-file.js';
 import { warehousePaths } from '../../warehouse/paths.js';
+import { auditFolder } from '../audited-commands.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
 import { openPublished } from '../published.js';
@@ -75,7 +77,14 @@ async function checkArchive(settings: Settings): Promise<Finding> {
   const archive = await openArchive(settings);
   // Opening a folder makes it; opening a bucket asks nothing of S3.
   await archive.file('0'.repeat(64)).finally(() => archive.close());
-  return ok(settings.archive.kind === 'folder' ? settings.archive.path : settings.archive.url);
+  if (settings.archive.kind === 'folder') return ok(settings.archive.path);
+  const audit = auditFolder(settings);
+  const entries = (await namesIn(audit)).length;
+  if (entries === 0) return ok(settings.archive.url);
+  return note(
+    `${settings.archive.url}; the audit log (${counted(entries, 'file')}) lies in ${audit} alone`,
+    'back that folder up, and keep what `billsync audit verify` calls the newest somewhere else',
+  );
 }
 
 async function checkTemporal(settings: Settings): Promise<Finding> {
