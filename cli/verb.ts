@@ -52,8 +52,8 @@ export function withSharedFlags(command: Command): Command {
     new Option('--setting <name=value>', 'any other setting that is not secret (repeatable)').argParser(
       collectSetting,
     ),
-    new Option('--quiet', 'no words and no progress on stderr, only problems'),
-    new Option('--verbose', 'with the stack of an error'),
+    new Option('--quiet', 'only problems on stderr, no remarks and no progress'),
+    new Option('--verbose', 'show the stack trace of an error'),
   ];
   for (const option of shared) command.addOption(option.helpGroup(SHARED));
   // What a verb has of its own is read first.

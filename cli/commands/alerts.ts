@@ -1,4 +1,4 @@
-/** `billsync alerts`: what is wrong now, and what to do about it. */
+/** `billsync alerts`: list what is wrong now, and explain what to do about it. */
 
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { printable } from '../terminal/terminal-text.js';
 import { contextOf, group, outputOf, verb, withJson } from '../verb.js';
 
 export function alertsCommand(): Command {
-  return group('alerts', 'Alerts that are not over, and what to do about them.', [
+  return group('alerts', 'Open alerts, and what to do about them.', [
     listCommand(),
     explainCommand(),
     acknowledgeCommand(),
@@ -27,7 +27,7 @@ export function alertsCommand(): Command {
 function listCommand(): Command {
   const command = verb(
     'list',
-    'Lists the alerts that are not over, newest first. Exit code 1 when there are any besides those that only tell something and those that somebody has acknowledged.',
+    'Lists the open alerts, newest first. Exit code 1 when any is open that is neither informational nor acknowledged.',
     'billsync alerts list --json',
   );
   return withJson(command, { ndjson: true }).action(async (_flags: unknown, command: Command) => {
@@ -49,7 +49,7 @@ async function openOf(settings: Settings): Promise<readonly OpenAlert[]> {
 function explainCommand(): Command {
   const command = verb(
     'explain <name>',
-    'Says what an alert means, where to look first, how to mend it and how one sees that it is over.',
+    'Says what an alert means, what to check first, what to do, and how to tell that it is over.',
     'billsync alerts explain disk/full',
   );
   return withJson(command).action((given: string, _flags: unknown, command: Command) => {
@@ -88,8 +88,8 @@ interface WriteFlags {
 function acknowledgeCommand(): Command {
   const command = verb(
     'acknowledge [key...]',
-    'Says that somebody takes care: the alert is not repeated until it is over. One that tells of something that ' +
-      'happened, which nothing undoes (a void after the load), is over with it.',
+    'Says that somebody is working on it: the alert is not repeated while it lasts. An alert about a ' +
+      'past event that nothing undoes (a void after the load) ends when it is acknowledged.',
     'billsync alerts acknowledge disk/full --note "a larger one is ordered"',
   );
   return withWriteFlags(command).action(
@@ -102,7 +102,7 @@ function acknowledgeCommand(): Command {
 function quietCommand(): Command {
   const command = verb(
     'quiet [key...]',
-    'Keeps alerts from being said for a while; they stay on the list. `--for 0s` ends it.',
+    'Silences alerts for a while; they stay on the list. `--for 0s` ends it.',
     'billsync alerts quiet temporal/away --for 2h --note "it moves to another machine"',
   ).requiredOption('--for <duration>', 'how long, such as 30m, 8h or 7d', duration);
   return withWriteFlags(command).action(
@@ -116,8 +116,8 @@ function quietCommand(): Command {
 function withWriteFlags(command: Command): Command {
   return command
     .option('--all', 'all that are open')
-    .option('--note <text>', 'why, for whoever looks next', '')
-    .option('--dry-run', 'say which alerts it would be');
+    .option('--note <text>', 'why, for the next person who looks', '')
+    .option('--dry-run', 'say which alerts it would affect');
 }
 
 interface DecisionAsked extends Pick<AlertDecision, 'kind' | 'until'> {

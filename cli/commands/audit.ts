@@ -18,7 +18,7 @@ export function auditCommand(): Command {
 function listCommand(): Command {
   const command = verb('list', 'Lists what was done, newest first.', 'billsync audit list --limit 20').option(
     '--limit <number>',
-    'at most so many entries',
+    'at most this many entries',
     positiveInteger,
     100,
   );
@@ -54,10 +54,10 @@ type Printed = ReturnType<typeof asJson>;
 function verifyCommand(): Command {
   const command = verb(
     'verify',
-    'Proves that no entry was changed, taken out or put in between; exit 1 when one was. What was cut off at the end ' +
+    'Proves that no entry was changed, removed or inserted; exit 1 when one was. What was cut off at the end ' +
       'shows only against a hash that was kept elsewhere.',
     'billsync audit verify --json\nbillsync audit verify --known 5f0c…',
-  ).option('--known <hash>', 'hash of the newest entry as an earlier verify told it');
+  ).option('--known <hash>', 'hash of the newest entry, as an earlier verify printed it');
   return withJson(command).action(async (flags: { readonly known?: string }, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);

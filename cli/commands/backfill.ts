@@ -26,21 +26,21 @@ interface BackfillFlags {
 export function backfillCommand(): Command {
   const command = verb(
     'backfill [invoice...]',
-    'Fetches invoices by id, or by number where one was heard of: from arguments, or a file of lines, CSV (column invoice_id) or JSON lines.',
+    'Fetches invoices by id, or by number if billsync knows it: from arguments, or a file of lines, CSV (column invoice_id) or JSON lines.',
     'billsync backfill INV-000042 --wait\nbillsync backfill --ids missing.csv --wait\ncat ids.txt | billsync backfill --ids - --wait --ndjson\n' +
       'billsync backfill --follow BACKFILL_ID --control pause',
   )
     .option('--ids <file>', 'read ids or numbers from there; - is stdin')
-    .option('--wait', 'tell each result; exit 1 when any needs attention, 0 when all are loaded or voided')
+    .option('--wait', 'print each result; exit 1 when any needs attention, 0 when all are loaded or voided')
     .option(
       '--timeout <seconds>',
-      'with --wait: give up watching after so long (it goes on all the same)',
+      'with --wait: stop watching after this time (the backfill continues)',
       seconds,
     )
     .option('--concurrency <number>', 'how many at once', positiveInteger, 20)
-    .option('--follow <backfill>', 'watch or steer one that was started before, instead of starting one')
+    .option('--follow <backfill>', 'watch or control an earlier one, instead of starting one')
     .option('--control <what>', 'with --follow: pause, resume or cancel')
-    .option('--dry-run', 'say what would be fetched or steered');
+    .option('--dry-run', 'say what would be fetched or controlled');
   return withJson(command, { ndjson: true }).action(
     async (named: readonly string[], flags: BackfillFlags, command: Command) => {
       const { settings, output } = contextOf(command);

@@ -17,13 +17,13 @@ interface DemoFlags {
 export function demoCommand(): Command {
   return verb(
     'demo',
-    'Plays the whole story on this machine: a billing service with the faults of real life, Temporal, endpoint ' +
+    'Runs everything on this machine: a simulated billing service with the faults that happen in practice, Temporal, endpoint ' +
       'and worker; then the reports, and the proof that they equal what the service billed.',
     'billsync demo\nbillsync demo --invoices 60 --seed 7 --keep',
   )
     .option('--invoices <number>', 'how many invoices are billed', positiveInteger, 36)
-    .option('--seed <number>', 'what ids, amounts and texts follow from', positiveInteger, 1)
-    .option('--keep', 'leave everything up afterwards, until Ctrl-C')
+    .option('--seed <number>', 'seed of the generated ids, amounts and texts', positiveInteger, 1)
+    .option('--keep', 'keep everything running afterwards, until Ctrl-C')
     .action(async (_flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<DemoFlags>();
       if (flags.invoices < FEWEST_INVOICES) {

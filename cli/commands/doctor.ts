@@ -8,7 +8,7 @@ import { contextOf, verb, withJson } from '../verb.js';
 export function doctorCommand(): Command {
   const command = verb(
     'doctor',
-    'Tries settings, data folder, billing service, clock, Temporal, endpoint, warehouse and archive for real.',
+    'Tests settings, data folder, billing service, clock, Temporal, endpoint, warehouse and archive.',
     'billsync doctor --json',
   );
   return withJson(command, { ndjson: true }).action(async (_flags: unknown, command: Command) => {

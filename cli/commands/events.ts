@@ -110,7 +110,7 @@ function showCommand(): Command {
 function replayCommand(): Command {
   return verb(
     'replay',
-    'Sends received events to Temporal once more. Harmless: each is known by its id and counted once.',
+    'Sends received events to Temporal again. This is harmless: each is identified by its id and counted once.',
     'billsync events replay --since 2026-03-01 --dry-run\nbillsync events replay --invoice 7f3a… ',
   )
     .option('--since <instant>', 'received since then', instant)

@@ -14,7 +14,7 @@ import { contextOf, verb, withJson } from '../verb.js';
 export function explainCommand(): Command {
   const command = verb(
     'explain <tracking-number>',
-    'Tells where a billed shipment comes from: row, line, file, hash, source of the URL, event, workflow run.',
+    'Shows where a billed shipment comes from: row, line, file, hash, source of the URL, event, workflow run.',
     'billsync explain 1Z999AA10123456784',
   );
   return withJson(command).action(async (trackingNumber: string, _flags: unknown, command: Command) => {

@@ -26,10 +26,10 @@ export function exportCommand(): Command {
     'Writes all shipments and invoices as files, a folder per month, for tools other than DuckDB 1.5.',
     'billsync export --output ./for-finance --format parquet',
   )
-    .requiredOption('--output <dir>', 'folder to make; shipments/ and invoices/ come to lie in it')
+    .requiredOption('--output <dir>', 'folder to make, with shipments/ and invoices/ in it')
     .addOption(new Option('--format <format>', 'of the files').choices(FORMATS).default(FORMATS[0]))
     .option('--dry-run', 'say what would be written')
-    .option('--yes', 'replace a folder that is there')
+    .option('--yes', 'replace an existing folder')
     .action(async (flags: ExportFlags, command: Command) => {
       const { settings, output } = contextOf(command);
       await checkEnvironment(settings);

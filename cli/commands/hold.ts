@@ -15,7 +15,7 @@ import { printable } from '../terminal/terminal-text.js';
 import { contextOf, group, verb, withJson } from '../verb.js';
 
 export function holdCommand(): Command {
-  return group('hold', 'What may not be purged, whatever its age: for a dispute, an audit, a court.', [
+  return group('hold', 'What may not be purged, whatever its age: for a dispute, an audit or a court case.', [
     listCommand(),
     addCommand(),
     liftCommand(),
@@ -31,7 +31,7 @@ interface Flags {
 }
 
 function listCommand(): Command {
-  const command = verb('list', 'Lists the holds that stand, oldest first.', 'billsync hold list --json');
+  const command = verb('list', 'Lists the holds in force, oldest first.', 'billsync hold list --json');
   return withJson(command, { ndjson: true }).action(async (_flags: unknown, command: Command) => {
     const { settings, output } = contextOf(command);
     const { holds } = await withArchive(settings, readRetention);
@@ -48,7 +48,7 @@ function addCommand(): Command {
     .option('--invoice <id>', 'this invoice')
     .option('--tenant <id>', "all of this tenant, by the service's or the partner's id")
     .option('--all', 'everything')
-    .requiredOption('--reason <text>', 'why; stands in the archive and in the audit log')
+    .requiredOption('--reason <text>', 'why; kept in the archive and in the audit log')
     .option('--dry-run', 'say what would be held');
   return withJson(command).action(async (flags: Flags, command: Command) => {
     const { settings, output } = contextOf(command);
@@ -86,7 +86,7 @@ function scopeOf({ invoice, tenant, all }: Flags): Pick<Hold, 'scope' | 'subject
 
 function liftCommand(): Command {
   return verb('lift <id>', 'Ends a hold.', 'billsync hold lift h-0123456789ab --reason "case closed"')
-    .requiredOption('--reason <text>', 'why; stands in the archive and in the audit log')
+    .requiredOption('--reason <text>', 'why; kept in the archive and in the audit log')
     .option('--dry-run', 'say what would be lifted')
     .action(async (holdId: string, flags: Flags, command: Command) => {
       const { settings, output } = contextOf(command);

@@ -23,7 +23,7 @@ export function initCommand(): Command {
     'billsync init --environment test --setting base_url=https://billing.example.com',
   )
     .option('--dry-run', 'print the file instead of writing it')
-    .option('--yes', 'replace a file that is there')
+    .option('--yes', 'replace an existing file')
     .option('--force', 'same as --yes')
     .action((_flags: unknown, command: Command) => init(command));
 }

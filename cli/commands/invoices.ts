@@ -12,7 +12,7 @@ import { restoreCommand, useVersionCommand } from './invoices/invoice-decisions.
 import { invoiceName, renderInvoice } from './invoices/invoice-page.js';
 
 export function invoicesCommand(): Command {
-  return group('invoices', 'Where each invoice stands, and why.', [
+  return group('invoices', 'The state of each invoice, and why.', [
     listCommand(),
     showCommand(),
     retryCommand(),
@@ -30,7 +30,7 @@ interface ListFlags {
 function listCommand(): Command {
   const command = verb(
     'list',
-    'Lists every invoice ever heard of with its state: draft, finalized, loaded, voided or needs_attention.',
+    'Lists every known invoice with its state: draft, finalized, loaded, voided or needs_attention.',
     'billsync invoices list --state needs_attention',
   )
     .addOption(
@@ -93,7 +93,7 @@ export async function findInvoice(published: PublishedReader, wanted: string): P
 function showCommand(): Command {
   const command = verb(
     'show <invoice>',
-    'Shows one invoice, by id or number: its life, its events, its files and what is wrong with it.',
+    'Shows one invoice, by id or number: its history, its events, its files and what is wrong with it.',
     'billsync invoices show INV-000042\nbillsync invoices show INV-000042 --diff',
   ).option('--diff', 'rows added, removed and changed in cost between the last two versions');
   return withJson(command).action(
@@ -125,7 +125,7 @@ function showCommand(): Command {
 function retryCommand(): Command {
   return verb(
     'retry <invoice>',
-    'Tries an invoice again that needs attention, once what was wrong has been mended.',
+    'Retries an invoice that needs attention, after the cause was fixed.',
     'billsync invoices retry INV-000042',
   )
     .option('--dry-run', 'say what would be tried')

@@ -1,4 +1,4 @@
-/** `billsync purge`: removes what is older than a date and what no report needs; `billsync hold` keeps things from it. */
+/** `billsync purge`: removes what is older than a date and not needed by any report; `billsync hold` keeps things from it. */
 
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -26,16 +26,16 @@ interface Flags {
 export function purgeCommand(): Command {
   const command = verb(
     'purge',
-    'Removes what came before a date and what no report needs: bodies of events, files that no total counts, what was ' +
-      'refused, old warehouses. Stop the worker first; the endpoint may go on. What work goes on with and what a hold ' +
-      'names stays. docs/retention.md says what can be proved afterwards.',
+    'Removes what is older than a date and not needed by any report: bodies of events, files that no total counts, what was ' +
+      'refused, old warehouses. Stop the worker first; the endpoint may keep running. What is still in use or on hold ' +
+      'is kept. docs/retention.md says what can be proved afterwards.',
     'billsync purge --before 2019-01-01 --dry-run\nbillsync purge --before 2019-01-01 --only files --reason "seven years" --yes',
   )
-    .requiredOption('--before <date>', 'what came before it, in UTC', instant)
+    .requiredOption('--before <date>', 'remove what is older than this, in UTC', instant)
     .option('--only <classes>', `some of ${PURGE_CLASSES.join(', ')}`, readClasses)
-    .option('--reason <text>', 'why; stands in the archive and in the audit log')
+    .option('--reason <text>', 'why; kept in the archive and in the audit log')
     .option('--dry-run', 'say what would be removed, and what stays')
-    .option('--yes', 'agree beforehand');
+    .option('--yes', 'do not ask');
   return withJson(command).action(async (flags: Flags, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);

@@ -14,7 +14,7 @@ import { paint, printable } from '../terminal/terminal-text.js';
 import { contextOf, group, verb, withJson } from '../verb.js';
 
 export function quarantineCommand(): Command {
-  return group('quarantine', 'Deliveries and files that were refused, kept whole.', [
+  return group('quarantine', 'Deliveries and files that were refused, kept in full.', [
     listCommand(),
     showCommand(),
     requeueCommand(),
@@ -44,7 +44,7 @@ function listCommand(): Command {
 function showCommand(): Command {
   const command = verb(
     'show <id>',
-    'Shows one refused thing: for a file its findings by line, column, rule and value; for a delivery its body.',
+    'Shows what was refused: for a file its findings by line, column, rule and value; for a delivery its body.',
     'billsync quarantine show f-0123456789abcdef',
   );
   return withJson(command).action(async (id: string, _flags: unknown, command: Command) => {
@@ -66,10 +66,10 @@ interface WriteFlags {
 function requeueCommand(): Command {
   return verb(
     'requeue <id...>',
-    'Takes refused things up again, after what was wrong has been mended.',
+    'Retries what was refused, after the cause was fixed.',
     'billsync quarantine requeue d-0123456789abcdef --dry-run',
   )
-    .option('--dry-run', 'say what would be taken up')
+    .option('--dry-run', 'say what would be retried')
     .action(async (ids: readonly string[], flags: WriteFlags, command: Command) => {
       const { settings, output } = contextOf(command);
       const quarantine = await open(settings);
@@ -83,12 +83,12 @@ function requeueCommand(): Command {
 function discardCommand(): Command {
   return verb(
     'discard <id...>',
-    'Forgets refused things for good; that it was done, and why, stays on record.',
+    'Discards what was refused for good; who did it, and why, stays on record.',
     'billsync quarantine discard d-0123456789abcdef --note "a test of ours" --yes',
   )
     .option('--note <text>', 'why', '')
-    .option('--dry-run', 'say what would be forgotten')
-    .option('--yes', 'agree beforehand')
+    .option('--dry-run', 'say what would be discarded')
+    .option('--yes', 'do not ask')
     .action(async (ids: readonly string[], flags: WriteFlags, command: Command) => {
       const { settings, output } = contextOf(command);
       const quarantine = await open(settings);

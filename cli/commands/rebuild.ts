@@ -18,15 +18,12 @@ interface RebuildFlags {
 export function rebuildCommand(): Command {
   const command = verb(
     'rebuild',
-    'Makes the warehouse again from the archive. Stop the worker first; the endpoint may go on. Nothing is deleted. ' +
+    'Rebuilds the warehouse from the archive. Stop the worker first; the endpoint may keep running. Nothing is deleted. ' +
       'Exit 1 when the archive cannot make all of it: what is there then stays, unless the loss is accepted.',
     'billsync rebuild',
   )
-    .option(
-      '--dry-run',
-      'make all of it, say what would be there and what would be lost, and replace nothing',
-    )
-    .option('--accept-loss', 'replace the warehouse also by one that holds less');
+    .option('--dry-run', 'build it, say what it would contain and what would be lost, and replace nothing')
+    .option('--accept-loss', 'replace the warehouse even with one that holds less');
   return withJson(command).action(async (flags: RebuildFlags, command: Command) => {
     const { settings, output } = contextOf(command);
     const { rebuildWarehouse, rehearseRebuild } = await import('../../warehouse/rebuild-warehouse.js');

@@ -1,4 +1,4 @@
-/** `billsync reconcile`: what the schedule does, now. */
+/** `billsync reconcile`: run the scheduled checks now. */
 
 import { type Command, Option } from 'commander';
 import { withTemporal } from '../ask-temporal.js';
@@ -9,13 +9,13 @@ import { contextOf, verb, withJson } from '../verb.js';
 export function reconcileCommand(): Command {
   const command = verb(
     'reconcile',
-    'Looks after overdue and missing invoices, what was left in the inbox, quarantine, and proves the warehouse.',
+    'Checks overdue and missing invoices, the inbox, the quarantine and the warehouse.',
     'billsync reconcile --wait --json',
   )
     .option('--wait', 'until all of it is done; exit 1 when the warehouse differs from the archive')
-    .option('--full', 'prove every file, also those that were proved before (this is the default)')
+    .option('--full', 'check every file, including those checked before (this is the default)')
     .addOption(
-      new Option('--quick', 'prove only what no earlier proof has seen, as the schedule does').conflicts(
+      new Option('--quick', 'check only what no earlier run has checked, as the schedule does').conflicts(
         'full',
       ),
     )

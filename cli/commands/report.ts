@@ -37,17 +37,17 @@ const TABLE_FLAGS: Readonly<Record<ExtraTable, string>> = {
   weights: 'CSV of the units and steps in which carriers rate weights, for reports that compare prices',
   costs: 'CSV of your own costs, for margin',
   accepted: 'CSV of differences that are accepted, with the reason, for proof',
-  payments: 'CSV of what was paid of each invoice, for payables and register',
+  payments: 'CSV of payments, for payables and register',
   statements: "CSV of what carriers' statements say, for carrier-statements",
-  disputes: 'CSV of what was asked back, for adjustments',
+  disputes: 'CSV of disputed charges, for adjustments',
   budget: 'CSV of what was budgeted, for budget',
-  fx: 'CSV of rates of exchange, for budget',
+  fx: 'CSV of exchange rates, for budget',
 };
 
 export function reportCommand(): Command {
   const command = verb(
     'report [name]',
-    'Answers a question from the published file. Without a name, lists the questions there are.',
+    'Answers a question from the published file. Without a name, lists all questions.',
     'billsync report tenants --from 2026-03-01 --to 2026-04-01\n' +
       'billsync report zones --carrier UPS --format html --output zones.html\n' +
       'billsync report tenants --schedule monthly --period last-month --format xlsx --output /srv/reports',
@@ -56,15 +56,15 @@ export function reportCommand(): Command {
     .option('--param <name=value>', "one of the report's own parameters (repeatable)", collectParameter)
     .option(
       '--compare <period>',
-      'beside what it was before: previous, last-year, or FROM..TO, its end exclusive',
+      'compare with an earlier period: previous, last-year, or FROM..TO (TO exclusive)',
     )
     .addOption(new Option('--format <format>', 'the form of the answer').choices([...REPORT_FORMATS]))
     .option('--output <file>', 'write there instead of stdout')
-    .option('--limit <seconds>', 'stop after so long', seconds, 60)
+    .option('--limit <seconds>', 'stop after this time', seconds, 60)
     .addOption(
       new Option(
         '--schedule <when>',
-        'let Temporal write it to the folder --output, or end or show that',
+        'have it written regularly to the folder --output, or stop or show that',
       ).choices([...SCHEDULE_WORDS]),
     )
     .addOption(

@@ -9,10 +9,10 @@ import { contextOf, group, verb, withJson } from '../verb.js';
 export function scheduleCommand(): Command {
   return group('schedule', 'The Temporal Schedule that reconciles.', [
     showCommand(),
-    change('apply', 'Makes the schedule, or brings it up to date with the settings.', 'applied'),
-    change('pause', 'Pauses the schedule; what runs goes on.', 'paused'),
-    change('resume', 'Lets a paused schedule go on.', 'resumed'),
-    change('trigger', 'Runs it once, now; not while one runs.', 'triggered'),
+    change('apply', 'Creates the schedule, or updates it from the settings.', 'applied'),
+    change('pause', 'Pauses the schedule; a run in progress continues.', 'paused'),
+    change('resume', 'Resumes a paused schedule.', 'resumed'),
+    change('trigger', 'Runs it once, now, unless a run is in progress.', 'triggered'),
   ]);
 }
 

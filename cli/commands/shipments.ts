@@ -44,12 +44,12 @@ export function shipmentsCommand(): Command {
   command
     .option('--is <column=value>', 'only with exactly this value, empty for none (repeatable)', collectExact)
     .option('--columns <names>', 'these columns, comma-separated (repeatable)', collect)
-    .option('--sort <column>', 'by this column, with - before it the largest first', '-ship_date')
-    .option('--rows <count>', 'at most so many; all of them when they are written as a file', rowCount)
-    .option('--after <key>', 'the page behind the one whose `next` this was')
+    .option('--sort <column>', 'by this column; with - before it, the largest first', '-ship_date')
+    .option('--rows <count>', 'at most this many rows; all of them when they are written to a file', rowCount)
+    .option('--after <key>', 'the page that follows the one with this `next`')
     .addOption(new Option('--format <format>', 'the form of the rows').choices([...REPORT_FORMATS]))
     .option('--output <file>', 'write there instead of stdout')
-    .option('--limit <seconds>', 'stop after so long', seconds, 60)
+    .option('--limit <seconds>', 'stop after this time', seconds, 60)
     .option('--dry-run', 'with --output: say what would be written');
   return withJson(command, { ndjson: true }).action(async (flags: ShipmentFlags, command: Command) => {
     const { settings, output } = contextOf(command);

@@ -9,7 +9,7 @@ import { withWriter } from '../writer.js';
 export function snapshotCommand(): Command {
   const command = verb(
     'snapshot',
-    'Publishes reports.duckdb now. A running worker is asked to; without one it is done here.',
+    'Publishes reports.duckdb now. A running worker does it; if none is running, this command does.',
     'billsync snapshot --json',
   ).option('--dry-run', 'say what would be done');
   return withJson(command).action(async (flags: { readonly dryRun?: boolean }, command: Command) => {

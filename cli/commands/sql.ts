@@ -17,10 +17,10 @@ import { contextOf, seconds, verb, withJson } from '../verb.js';
 export function sqlCommand(): Command {
   const command = verb(
     'sql [statement]',
-    'Asks reports.duckdb a question of your own, read-only, with the macros of the reports. Without a statement opens\n' +
+    'Runs your own query on reports.duckdb, read-only, with the macros of the reports. Without a statement, opens\n' +
       'the DuckDB shell on it, when `duckdb` is on PATH; `-` reads the statement from stdin.',
     'billsync sql "select tenant, currency_code, sum(billing_cost) from tenant_shipments group by all"',
-  ).option('--limit <seconds>', 'stop after so long', seconds, 60);
+  ).option('--limit <seconds>', 'stop after this time', seconds, 60);
   return withJson(command, { ndjson: true }).action(
     async (statement: string | undefined, flags: { readonly limit?: number }, command: Command) => {
       const { settings, output } = contextOf(command);

@@ -6,7 +6,7 @@ import { verb } from '../verb.js';
 export function temporalCommand(): Command {
   return verb(
     'temporal',
-    'Runs the embedded Temporal server, at TEMPORAL_ADDRESS when that is set. Its database lies in the data folder.',
+    'Runs the embedded Temporal server, at TEMPORAL_ADDRESS when that is set. Its database is in the data folder.',
     'TEMPORAL_ADDRESS=127.0.0.1:7233 billsync temporal',
   ).action(async (_flags: unknown, command: Command) => {
     const { runRole } = await import('../roles/run-role.js');

@@ -13,10 +13,10 @@ interface UpFlags {
 export function upCommand(): Command {
   return verb(
     'up',
-    'Runs everything: the endpoint and the worker as processes of their own, which it looks after. Prints `ready` with the addresses on stderr; SIGTERM drains and ends with 0.',
+    'Runs everything: the endpoint and the worker as separate processes, which it supervises. Prints `ready` with the addresses on stderr; SIGTERM drains and ends with 0.',
     'billsync up\nbillsync up --sandbox',
   )
-    .option('--sandbox', 'play against a billing service of our own, started beside it')
+    .option('--sandbox', 'use a simulated billing service, started beside it')
     .option('--host <address>', 'same as BILLSYNC_WEBHOOK_HOST')
     .option('--port <port>', 'same as BILLSYNC_WEBHOOK_PORT; 0 takes a free one')
     .action(async (flags: UpFlags, command: Command) => {

@@ -18,9 +18,9 @@ interface Step {
 export function upgradeCommand(): Command {
   const command = verb(
     'upgrade',
-    'Says what this version would change in the data folder, and the way back. It changes nothing: the next start does.',
+    'Says what this version would change in the data folder, and how to go back. It changes nothing: the next start does.',
     'billsync upgrade --check',
-  ).requiredOption('--check', 'look, and stop');
+  ).requiredOption('--check', 'only check (required)');
   return withJson(command).action(async (_flags: unknown, command: Command) => {
     const { settings, output } = contextOf(command);
     const steps = await stepsOf(settings);

@@ -16,11 +16,11 @@ interface Flags {
 export function verifyCommand(): Command {
   const command = verb(
     'verify',
-    "Proves every loaded invoice's rows, sum, hash, currency and id against its archived file. Exit 1 on drift.",
+    "Checks every loaded invoice's rows, sum, hash, currency and id against its archived file. Exit 1 on drift.",
     'billsync verify --json',
   )
-    .option('--full', 'read every file, also those that were proved before (this is the default)')
-    .addOption(new Option('--quick', 'only what no earlier proof has seen').conflicts('full'))
+    .option('--full', 'read every file, including those checked before (this is the default)')
+    .addOption(new Option('--quick', 'only what no earlier run has checked').conflicts('full'))
     .addOption(
       new Option('--archive <folder>', 'a copy of the archive by itself, such as a backup').conflicts([
         'full',

@@ -6,7 +6,7 @@ import { verb } from '../verb.js';
 export function webhookCommand(): Command {
   return verb(
     'webhook',
-    'Runs the endpoint that the billing service calls, and hands what it hears to Temporal.',
+    'Runs the endpoint that the billing service calls, and passes what it receives on to Temporal.',
     'BILLSYNC_WEBHOOK_BASIC_AUTH_FILE=secrets/webhook billsync webhook --port 8443',
   )
     .option('--host <address>', 'same as BILLSYNC_WEBHOOK_HOST')

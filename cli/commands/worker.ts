@@ -6,7 +6,7 @@ import { verb } from '../verb.js';
 export function workerCommand(): Command {
   return verb(
     'worker',
-    'Runs the worker: it fetches, proves and loads invoices, and publishes what readers open.',
+    'Runs the worker, which fetches, checks and loads invoices, and publishes reports.duckdb.',
     'TEMPORAL_ADDRESS=127.0.0.1:7233 billsync worker',
   ).action(async (_flags: unknown, command: Command) => {
     const { runRole } = await import('../roles/run-role.js');

@@ -43,7 +43,7 @@ export async function playDemo(options: DemoOptions): Promise<void> {
 }
 
 async function play(options: DemoOptions, narrator: Narrator, stopping: AbortSignal): Promise<void> {
-  narrator.chapter('billsync demo: from a webhook to a cost report, with the faults of real life');
+  narrator.chapter('billsync demo: from a webhook to a cost report, with the faults that happen in practice');
   const began = performance.now();
   const services = await openDemoServices({ ...options, stopping }, narrator);
   try {

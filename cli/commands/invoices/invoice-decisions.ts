@@ -25,8 +25,8 @@ type DecisionRequest =
 export function restoreCommand(): Command {
   const command = verb(
     'restore <invoice>',
-    'Brings an invoice back into the totals that only an event voided, and that the service says stands.',
-    'billsync invoices restore INV-000042 --reason "the service confirmed by phone that it stands"',
+    'Restores to the totals an invoice that only an event voided and that the service says is valid.',
+    'billsync invoices restore INV-000042 --reason "the service confirmed by phone that it is valid"',
   );
   return withFlags(command).action((wanted: string, flags: Flags, command: Command) =>
     decide(command, {
@@ -43,7 +43,7 @@ export function restoreCommand(): Command {
 export function useVersionCommand(): Command {
   const command = verb(
     'use-version <invoice> <version>',
-    'Has an older file of an invoice count, until the service announces another one.',
+    'Makes an older file of an invoice count, until the service announces another one.',
     'billsync invoices use-version INV-000042 1 --reason "version 2 lacks a carrier"',
   );
   return withFlags(command).action((wanted: string, versionText: string, flags: Flags, command: Command) => {
@@ -60,7 +60,7 @@ export function useVersionCommand(): Command {
 
 function withFlags(command: Command): Command {
   return command
-    .requiredOption('--reason <why>', 'why, in your words; it is kept with your name and the instant')
+    .requiredOption('--reason <why>', 'why, in your own words; kept with your name and the time')
     .option('--dry-run', 'say what would be done')
     .option('--yes', 'do not ask');
 }

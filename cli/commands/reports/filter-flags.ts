@@ -25,7 +25,7 @@ export function withFilterFlags(command: Command): Command {
     .addOption(new Option('--by <date>', 'which date --from and --to mean').choices([...DATE_BASES]))
     .option('--partner <partner>', 'only this partner, by id or name (repeatable)', collect)
     .option('--tenant <tenant>', 'only this tenant, by id or name (repeatable)', collect)
-    .option('--carrier <name>', 'only this carrier, in capital or small letters (repeatable)', collect)
+    .option('--carrier <name>', 'only this carrier, in any case (repeatable)', collect)
     .option('--zone <zone>', 'only this zone, as the carrier wrote it (repeatable)', collect)
     .option('--currency <code>', 'only this currency (repeatable)', collect)
     .addOption(
@@ -33,10 +33,7 @@ export function withFilterFlags(command: Command): Command {
         ...REPORT_LEVELS,
       ]),
     )
-    .option(
-      '--as-known-on <instant>',
-      'answer as it would have been answered then; a date is its end in UTC',
-    );
+    .option('--as-known-on <instant>', 'answer as of that instant; a date means its end in UTC');
 }
 
 /** What the flags ask for, not checked yet. */
