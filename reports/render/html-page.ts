@@ -90,7 +90,7 @@ function kindOf(text: string, align: 'left' | 'right'): string {
 
 const LONG_TEXT = 40;
 
-/** Headers in SQL files start small where a key precedes them; names of columns stay as they are. */
-function sentence(text: string): string {
+/** The text of a header begins in lower case, after its key; as a sentence it begins with a capital, unless with a column. */
+export function sentence(text: string): string {
   return /^[a-z]+_/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }

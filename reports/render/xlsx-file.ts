@@ -31,7 +31,7 @@ export async function renderXlsx(result: ReportResult): Promise<Uint8Array> {
 function aboutSheet(result: ReportResult): SheetData {
   const lines: [string, string][] = [
     ['Report', result.title],
-    ['A row is', result.grain],
+    ['One row per', result.grain],
     ...headLines(result.head),
     ['Means', result.means],
     ['Cannot say', result.cannotSay],

@@ -1,8 +1,8 @@
 -- title: What was shipped in each month and is still to be billed?
 -- purpose: Month end, 2
 -- grain: month of ship date, tenant, carrier, currency
--- params: $complete_after integer = 3: so many months after the month of shipping, nothing more is expected (at most 6)
---   $min_months integer = 3: so many earlier months must show how a month grows
+-- params: $complete_after integer = 3: no more is expected this many months after the month of shipping (at most 6)
+--   $min_months integer = 3: the number of earlier months that are needed to estimate the growth
 -- means: an estimate by the chain-ladder method. age is how many months have ended since the month of shipping ended,
 --   as of the publication or --as-known-on; a month counts as ended on its last day. billed_by_0 is what was invoiced
 --   up to the end of the month of shipping, billed_by_1 up to the end of the next month, and so on; it is empty if

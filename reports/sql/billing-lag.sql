@@ -7,7 +7,7 @@
 --   shipping to our invoice; with_carrier_invoice_date counts the others. before_shipping counts lines for which the
 --   carrier's invoice or ours is dated before the ship date.
 -- order: currency; most lines first; carrier
--- cannot say: who caused a delay; nor anything of shipments that were not billed yet (see "accrual").
+-- cannot say: who caused a delay; nor anything about shipments that were not billed yet (see "accrual").
 -- units: ship_to_carrier_median days, ship_to_carrier_ninth_decile days, carrier_to_invoice_median days,
 --   carrier_to_invoice_ninth_decile days, ship_to_invoice_median days, ship_to_invoice_ninth_decile days,
 --   ship_to_invoice_longest days

@@ -10,7 +10,7 @@
 --   per line. price compares like with like: for every carrier, service, zone and rated weight (the billed weight,
 --   rounded up to a whole pound or to the carrier's own step, --weights FILE) that both periods have, it is the
 --   second period's cost less its number of lines times the first period's mean. mix is the rest: lines that moved to
---   dearer or cheaper services, zones and weights, those that only one period has, and lines without a service, zone
+--   more or less expensive services, zones and weights, those that only one period has, and lines without a service, zone
 --   or weight. Each step is rounded once, to four decimals, and they add up exactly. Where one of the periods has no
 --   lines in a currency, all of the change is one step, "not comparable". Periods are by the reported date.
 -- order: currency; the steps as they add up

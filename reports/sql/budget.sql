@@ -10,7 +10,7 @@
 --   rate: they are in no amount. variance is billing_cost less budget; used_percent is billing_cost in percent of
 --   budget, empty where the budget is not above zero.
 -- order: currency; month; tenant (all first); carrier (all first)
--- cannot say: what was billed outside the budget: without a line of the budget there is no row. Nor which rate of
+-- cannot say: what was billed outside the budget: where the budget has no line there is no row. Nor which rate of
 --   exchange your books take.
 -- units: budget money, billing_cost money, variance money, used_percent %
 -- chart: bar key=month value=variance combine=sum

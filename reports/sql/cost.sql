@@ -1,6 +1,6 @@
 -- title: What does shipping cost by month, tenant, carrier, service, zone, origin or weight, and by several of them?
 -- purpose: Spend, 2
--- grain: what by names, currency
+-- grain: value of each column named in by, currency
 -- formerly: matrix by=tenant+carrier+service, carrier-zones by=carrier+zone, weight-breaks by=weight, origins by=origin
 -- params: $by month|week|tenant|carrier|service|zone|origin|weight+ = tenant+carrier: one or more of these, joined by +
 -- means: billing_cost sums the lines of finalized invoices that are not voided, credits (lines below zero) included;
@@ -14,7 +14,7 @@
 --   origin, weight) has a row of its own. A package with lines in two rows counts in both.
 -- order: currency; the columns of by from left to right (weights and whole numbers by size, then others by name, then none)
 -- cannot say: surcharges, dimensional weight, destination and margin; they are not in an invoice file. Zones of two
---   carriers or services are not the same measure, and a dear zone may only be a heavy one ("what-if" compares like with
+--   carriers or services are not the same measure, and an expensive zone may only be a heavy one ("what-if" compares like with
 --   like).
 -- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, share_of_cost %,
 --   share_of_shipments %, credits money

@@ -10,7 +10,7 @@
 --   parts add up exactly: in order of their names each takes the rounded total up to and with it less the rounded
 --   total before it. A tenant that was billed zero or less bears nothing; if all were, the first by name bears all.
 -- order: currency; highest margin first; tenant; carrier
--- cannot say: anything of numbers without a cost; without a file all are uncovered.
+-- cannot say: anything about tracking numbers without a cost; without a file, no number has one.
 -- units: coverage_percent %, billing_cost money, covered_cost money, own_cost money, margin money, margin_percent %
 -- chart: bar key=tenant+carrier value=margin
 -- leads: shipments by tenant, carrier, currency_code; billing_cost, tracking_numbers=packages

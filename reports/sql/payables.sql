@@ -11,7 +11,7 @@
 --   date. Invoices with nothing open are not counted; what was paid too much counts below zero.
 -- order: currency; highest open_amount first; tenant; invoice_level
 -- cannot say: what was paid, unless a file of payments says so; without one every invoice is open. A
---   payment that fits no invoice is in no figure.
+--   payment that matches no invoice is in no figure.
 -- units: open_amount money, not_due money, due_1_to_30 money, due_31_to_60 money, due_61_to_90 money, due_over_90
 --   money, no_due_date money
 -- chart: bar key=tenant value=open_amount combine=sum

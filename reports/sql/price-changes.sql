@@ -2,7 +2,7 @@
 -- purpose: Change, 3
 -- grain: month of the reported date, carrier, service level, currency
 -- source: weights
--- params: $min_shipments integer = 3: a price counts in a month only if it has so many lines
+-- params: $min_shipments integer = 3: a price counts in a month only if it has at least this many lines
 --   $min_cells integer = 3: with fewer prices compared, a change is not called general
 -- means: a price is the median (the mean of the two middle ones) that a month's lines of one zone and rated weight
 --   cost; the rated weight is the billed weight, rounded up to a whole pound or to the carrier's own step (--weights

@@ -15,7 +15,7 @@
 --   before these.
 -- order: currency; grade, the gravest first; greatest difference first, whatever its sign; invoice_date;
 --   invoice_number
--- cannot say: whether the billing service billed rightly; it proves that we hold what was sent.
+-- cannot say: whether the billing service billed correctly; it proves that we have what was sent.
 -- units: stated_total money, billing_cost money, difference money
 -- detail: version, invoice_level, invoice_id, file_sha256, loaded_at
 -- leads: invoice by invoice_id

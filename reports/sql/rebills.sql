@@ -1,6 +1,6 @@
 -- title: Which voided invoices were billed again, and what is still missing?
 -- purpose: Audit, 7
--- grain: voided invoice that had lines, its replacement, currency; a row of its own for what was not billed again
+-- grain: voided invoice that had lines, its replacement, currency; a separate row for what was not billed again
 -- params: $min_shared_percent integer = 10: an invoice with a smaller share of the tracking numbers, or of their cost, is no replacement
 -- means: a replacement is an active invoice (finalized, not voided) that is dated on or after the voided one and has
 --   at least min_shared_percent of its tracking numbers (of the same carrier and currency) and of its cost. Of an
@@ -10,7 +10,7 @@
 --   less the first. Several invoices may replace one. missing_numbers and missing_cost are what no replacement has.
 --   The date filters choose the voided invoice's lines; replacements are looked for at any date.
 -- order: currency; voided_at; invoice_number; replacements before what is missing, the most shared numbers first
--- cannot say: why an invoice was voided; nor anything of voided invoices whose file was never loaded.
+-- cannot say: why an invoice was voided; nor anything about voided invoices whose file was never loaded.
 -- units: billing_cost money, shared_percent %, shared_cost_percent %, shared_before money, shared_after money,
 --   difference money, missing_cost money
 -- detail: invoice_id, replacement_id, shared_cost_percent

@@ -3,10 +3,10 @@
 -- grain: week of the reported date, carrier, currency
 -- params: $weeks integer = 52: how many weeks are added up, including the week of the row
 -- means: billing_cost sums the lines of the week (Monday to Sunday, ISO 8601) by the reported date; rolling_cost sums
---   that week and the weeks before it, as many as asked for. Carriers give discounts by such a sum. Credits are
+--   that week and the weeks before it, $weeks in all. Carriers give discounts by such a sum. Credits are
 --   included. From a carrier's first week with lines in that currency to its last, a week without lines is a row with
 --   zero. change_on_week is rolling_cost less that of the row before; it is empty in the first week. is_full says
---   whether as many weeks as asked for have passed, counting from the first.
+--   whether $weeks weeks have passed, counting from the first.
 -- order: currency; week; carrier
 -- cannot say: what your contract counts: often gross charges before discounts, or some services only. Tiers are not
 --   in an invoice file.

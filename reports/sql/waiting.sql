@@ -2,7 +2,7 @@
 -- purpose: Health, 3
 -- grain: invoice that is neither loaded nor voided
 -- formerly: aging
--- params: $stuck_after_days integer = 7: an invoice counts as stuck after so many days in one state
+-- params: $stuck_after_days integer = 7: an invoice counts as stuck after this many days in one state
 -- means: lists invoices that are neither loaded nor voided. days_in_state counts whole days (24 hours each) up to the
 --   publication; days_past_due those from the due date to the day of the publication, zero before it and empty
 --   without one. A draft waits for approval at the service, a finalized invoice for its file, and needs_attention for

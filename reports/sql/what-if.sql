@@ -2,14 +2,14 @@
 -- purpose: Spend, 10
 -- grain: carrier, other carrier, currency
 -- source: weights
--- params: $min_shipments integer = 3: a price of the other carrier counts only if it has so many lines
+-- params: $min_shipments integer = 3: a price of the other carrier counts only if it has at least this many lines
 --   $same_service integer = 1: 1 compares services of the same name (in any case); 0 compares any service with any
 -- means: each line above zero with a zone and a weight (and, with same_service, a service) is priced again at the
 --   other carrier's median price for the same zone and for the rated weight: the billed weight as the other carrier
 --   rates it, rounded up to a whole pound or to that carrier's own step (--weights FILE). A median is the mean of the
 --   two middle prices, rounded to four decimals before it is multiplied. shipments counts these lines,
 --   covered_shipments those for which the other carrier has such a price; covered_cost is what they cost,
---   repriced_cost what they would cost, saving the first less the second (below zero: dearer) and saving_percent the
+--   repriced_cost what they would cost, saving the first less the second (below zero: more expensive) and saving_percent the
 --   saving in percent of covered_cost.
 -- order: currency; carrier; other_carrier
 -- cannot say: whether the other carrier would give that price for more volume, or be as fast; nor distance: zones of

@@ -1,6 +1,7 @@
 /** docs/reference/reports.md, from the header of each report's SQL file. */
 
 import { listReports, nowCalled, PURPOSES, type ReportDefinition } from '../../reports/catalogue.js';
+import { sentence } from '../../reports/render/html-page.js';
 import { code, page, table } from './markdown.js';
 
 export async function reportsPage(): Promise<string> {
@@ -25,8 +26,8 @@ function sectionOf(report: ReportDefinition): string {
   const { name, title, grain, means, order, cannotSay, parameters, units, sources } = report;
   const former = Object.keys(report.formerly);
   const facts = [
-    `**A row is** ${grain}.`,
-    means,
+    `**One row per** ${grain}.`,
+    sentence(means),
     `**Rows are in order of:** ${order}.`,
     `**What it cannot say:** ${cannotSay}`,
     ...(former.length === 0
@@ -37,8 +38,8 @@ function sectionOf(report: ReportDefinition): string {
     ...(sources.length === 0
       ? []
       : [
-          `**Joins** ${sources.map((source) => code(`--${source} FILE`)).join(', ')} ` +
-            '([files of yours](../report-rules.md#files-of-yours)).',
+          `**Reads** ${sources.map((source) => code(`--${source} FILE`)).join(', ')} ` +
+            '([your own files](../report-rules.md#your-own-files)).',
         ]),
     ...(Object.keys(units).length === 0
       ? []

@@ -20,7 +20,7 @@ export function helpOfReport(name: string | undefined): string {
   );
   const words = [
     `${report.name}: ${report.title}`,
-    `A row is: ${report.grain}.`,
+    `One row per ${report.grain}.`,
     `What the numbers mean: ${report.means}`,
     `Rows are in order of: ${report.order}.`,
     `What they cannot say: ${report.cannotSay}`,
