@@ -65,7 +65,7 @@ describe('what is not well', () => {
   });
 
   test('is listed with what to do and the invoice by number and tenant', async () => {
-    expect(await (await get('/alerts')).text()).toContain('No alert is open.');
+    expect(await (await get('/alerts')).text()).toContain('No open alerts.');
     const memory = join(fixture.folder, 'run', 'alerts-worker.json');
     const alerts = createAlerts({
       settings: { alerts: { file: null, webhookUrl: null, quietWindow: '1h' }, environment: 'test' },

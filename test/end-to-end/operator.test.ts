@@ -82,7 +82,7 @@ test('an operator fetches, publishes, imports, pauses, tries again, requeues and
   await service.finalize(exported.invoiceId);
 
   expect(await go('/operator')).toContain('Publish now');
-  await page.getByLabel(/^Ids, or numbers/).fill(`${missed.invoiceId}\n`);
+  await page.getByLabel(/^Invoice ids, or numbers/).fill(`${missed.invoiceId}\n`);
   expect(await press('Look them up')).toContain('The service is asked for 1 invoice');
   expect(await press('Fetch')).toMatch(/Backfill [0-9a-f-]{36} fetches 1 invoice\./);
   await page.getByRole('link', { name: 'How it goes on' }).click();
@@ -105,25 +105,25 @@ test('an operator fetches, publishes, imports, pauses, tries again, requeues and
   await eventually(() => loaded(exported.invoiceId), 60_000);
 
   await go('/operator');
-  await page.getByRole('link', { name: 'Pause it' }).click();
+  await page.getByRole('link', { name: 'Pause', exact: true }).click();
   await page.getByLabel('Why').fill('month end');
   expect(await press('Pause')).toContain('The schedule is paused.');
   expect(await go('/operator')).toContain('paused: month end');
-  await page.getByRole('link', { name: 'Let it go on' }).click();
+  await page.getByRole('link', { name: 'Resume', exact: true }).click();
   expect(await press('Go on')).toContain('The schedule goes on.');
 
   await go(`/invoices/${missed.invoiceId}`);
-  await page.getByRole('link', { name: 'Try it again' }).click();
+  await page.getByRole('link', { name: 'Retry', exact: true }).click();
   expect(await press('Try again')).toContain('It is tried again');
 
   expect((await deliver(product.webhookUrl, '{')).statusCode).toBe(400);
   await go('/quarantine');
   await page.locator('main a[href^="/quarantine/d-"]').first().click();
-  await page.getByRole('link', { name: 'Take it up again' }).click();
+  await page.getByRole('link', { name: 'Requeue', exact: true }).click();
   expect(await press('Take up')).toContain('are still refused');
   await page.goto(`${dashboard}/quarantine`);
   await page.locator('main a[href^="/quarantine/d-"]').first().click();
-  await page.getByRole('link', { name: 'Discard it' }).click();
+  await page.getByRole('link', { name: 'Discard', exact: true }).click();
   await page.getByLabel('Why').fill('rubbish');
   expect(await press('Discard')).toContain('is forgotten.');
 
