@@ -95,6 +95,19 @@ async function canReadNoted(file: PublishedFile, filters: AppliedFilters): Promi
   }
 }
 
+/**
+ * Whether the rows that a publication noted as repeating a number of the same level, as it is now, can be believed: whoever
+ * reads several levels or asks about the past looks anew.
+ */
+export async function readsNotedRepeats(
+  file: PublishedFile,
+  { level, asKnownOn }: Pick<Prepared, 'level' | 'asKnownOn'>,
+): Promise<boolean> {
+  if (level === 'all' || asKnownOn !== null) return false;
+  const [row] = (await file.apply('repeats-are-noted')).getRowObjectsJson();
+  return row?.are_noted === true;
+}
+
 async function matchOthers(file: PublishedFile, filters: AppliedFilters): Promise<readonly FilterMatch[]> {
   const tenants = await matchTenants(file, filters.tenants);
   await setVariable(file, 'tenants', tenants.values);

@@ -6,10 +6,17 @@ import { ReportFilterError } from './errors.js';
 import { interruptible } from './interruptible.js';
 import { matchNotes } from './match-filters.js';
 import { type OptionalTables, provideTables } from './optional-tables.js';
-import { type Counted, type Prepared, prepareSession, showPartner, showPartners } from './prepare-session.js';
+import {
+  type Counted,
+  type Prepared,
+  prepareSession,
+  readsNotedRepeats,
+  showPartner,
+  showPartners,
+} from './prepare-session.js';
 import { openPublishedFile, type PublishedFile } from './published-file.js';
 import { readColumns, readRows } from './read-rows.js';
-import { checkFilters, letAllPass, type ReportFilters, type ReportLevel } from './report-filters.js';
+import { checkFilters, letAllPass, type ReportFilters } from './report-filters.js';
 import { headNotes, levelsOf, provedPercent, weighedIn } from './report-head.js';
 import type { ReportColumn, ReportResult, ReportRow } from './report-result.js';
 import { askShipments, type ShipmentsAnswer, type ShipmentsAsked } from './shipments/ask-shipments.js';
@@ -183,7 +190,8 @@ async function answerEachPartner(
       if (!isAlone) await showPartner(file, partner ?? '', session);
       for (const [shared, isRead] of Object.entries(SHARED_BY_REPORTS)) {
         if (!isRead.test(report.sql)) continue;
-        if (shared === 'repeated-lines') await findRepeatedLines(file, session);
+        if (shared === 'repeated-lines')
+          await file.apply((await readsNotedRepeats(file, session)) ? 'repeated-lines-noted' : shared);
         else if (session.readsNoted && shared in NOTED) await file.apply(NOTED[shared as keyof typeof NOTED]);
         else await file.apply(shared as keyof typeof SHARED_BY_REPORTS);
       }
@@ -205,19 +213,6 @@ async function answerEachPartner(
     rows: answers.flatMap(({ rows }) => rows),
     isCut: answers.some(({ isCut }) => isCut),
   };
-}
-
-/**
- * A publication notes rows whose number stands on another of the same level, as it is now: whoever reads several levels or
- * asks about the past looks anew.
- */
-async function findRepeatedLines(
-  file: PublishedFile,
-  { level, asKnownOn }: { readonly level: ReportLevel; readonly asKnownOn: string | null },
-): Promise<void> {
-  const canBeNoted = level !== 'all' && asKnownOn === null;
-  const [row] = canBeNoted ? (await file.apply('repeats-are-noted')).getRowObjectsJson() : [];
-  await file.apply(row?.are_noted === true ? 'repeated-lines-noted' : 'repeated-lines');
 }
 
 /** Behind all others; a terminal shows it where there is something to tell apart. */

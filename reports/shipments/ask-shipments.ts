@@ -57,9 +57,9 @@ export async function askShipments(
   const totals = known ?? (await totalShipments(file, prepared, asked.conditions));
   const found = await query(file, 'keys', {
     filled: {
-      ...{ conditions: bound.sql, sorted_by: sort.column, type: sort.type },
+      ...{ conditions: bound.sql, sorted_by: sort.column },
       direction: sort.isDescending ? 'desc' : 'asc',
-      beyond: sort.isDescending ? '<' : '>',
+      behind: behindSql(key, sort),
     },
     // One more than a page tells whether there is another.
     values: { ...bound.values, ...key, limit: asked.limit + 1 },
@@ -121,6 +121,20 @@ function headOf(of: {
   };
 }
 
+/** Holds for the rows behind the one that `key` names; rows without a value come last. */
+function behindSql(
+  key: Readonly<Record<string, DuckDBValue>>,
+  { column, type, isDescending }: ShipmentSort,
+): string {
+  if (key.after_invoice === undefined) return 'true';
+  const [invoice, row] = ['try_cast($after_invoice as uuid)', 'try_cast($after_row as bigint)'];
+  const isLater = `(s.invoice_id > ${invoice} or (s.invoice_id = ${invoice} and s.row_number > ${row}))`;
+  if (key.after_value === undefined) return `s.${column} is null and ${isLater}`;
+  const value = `try_cast($after_value as ${type})`;
+  const beyond = `s.${column} ${isDescending ? '<' : '>'} ${value}`;
+  return `(${beyond} or s.${column} is null or (s.${column} = ${value} and ${isLater}))`;
+}
+
 /** Where a page ends, in letters that an address takes as they are. */
 function keyText(row: ReportRow, sort: ShipmentSort): string {
   const key = [nameOf(sort), row.sorted_by, row.invoice_id, row.row_number];
@@ -129,7 +143,7 @@ function keyText(row: ReportRow, sort: ShipmentSort): string {
 
 /** @throws ReportFilterError when it is none, or one of another sort */
 function keyOf(after: string | undefined, sort: ShipmentSort): Readonly<Record<string, DuckDBValue>> {
-  if (after === undefined) return { after_value: null, after_invoice: null, after_row: null };
+  if (after === undefined) return {};
   const key = parsed(after);
   if (key[0] !== nameOf(sort) || typeof key[2] !== 'string' || typeof key[3] !== 'number') {
     throw new ReportFilterError(
@@ -137,7 +151,8 @@ function keyOf(after: string | undefined, sort: ShipmentSort): Readonly<Record<s
       'The page that is asked for is of another list: begin with the first.',
     );
   }
-  return { after_value: key[1] === null ? null : String(key[1]), after_invoice: key[2], after_row: key[3] };
+  const value = key[1] === null ? {} : { after_value: String(key[1]) };
+  return { ...value, after_invoice: key[2], after_row: key[3] };
 }
 
 function parsed(text: string): readonly unknown[] {

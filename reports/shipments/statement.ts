@@ -4,16 +4,19 @@ import type { DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
 import type { PublishedFile } from '../published-file.js';
 import { statementText } from '../statement-text.js';
 
+type Filled = Readonly<Record<string, string>>;
+
 /** @param more.values bound by name */
 export async function query(
   file: PublishedFile,
   name: string,
-  more: {
-    readonly filled?: Readonly<Record<string, string>>;
-    readonly values?: Readonly<Record<string, DuckDBValue>>;
-  } = {},
+  more: { readonly filled?: Filled; readonly values?: Readonly<Record<string, DuckDBValue>> } = {},
 ): Promise<DuckDBResultReader> {
+  return file.query(await filledText(name, more.filled ?? {}), more.values);
+}
+
+/** A statement's text, which may be filled into another. */
+export async function filledText(name: string, filled: Filled): Promise<string> {
   const text = await statementText(new URL(`./sql/${name}.sql`, import.meta.url));
-  const sql = text.replace(/\{\{(\w+)\}\}/g, (_, word: string) => more.filled?.[word] ?? '');
-  return file.query(sql, more.values);
+  return text.replace(/\{\{(\w+)\}\}/g, (_, word: string) => filled[word] ?? '');
 }

@@ -1,12 +1,12 @@
 /** What the shipments that were asked for come to, exactly, by currency and partner. */
 
-import type { Prepared } from '../prepare-session.js';
+import { type Prepared, readsNotedRepeats } from '../prepare-session.js';
 import type { PublishedFile } from '../published-file.js';
 import { readColumns, readRows } from '../read-rows.js';
 import type { LevelCount } from '../report-head.js';
 import type { ReportColumn, ReportRow } from '../report-result.js';
 import { bindConditions, type ShipmentConditions } from './conditions.js';
-import { query } from './statement.js';
+import { filledText, query } from './statement.js';
 
 export interface ShipmentTotals {
   readonly publication: number;
@@ -19,11 +19,20 @@ export interface ShipmentTotals {
 /** @throws ReportFilterError a condition that cannot be meant */
 export async function totalShipments(
   file: PublishedFile,
-  { publication, counts: all }: Prepared,
+  prepared: Prepared,
   conditions: ShipmentConditions,
 ): Promise<ShipmentTotals> {
-  const { sql, values } = bindConditions(conditions);
-  const reader = await query(file, 'totals', { filled: { conditions: sql }, values });
+  const { publication, counts: all } = prepared;
+  const { sql, values, shown } = bindConditions(conditions);
+  const isWhole = Object.keys(shown).length === 0;
+  const areNoted = await readsNotedRepeats(file, prepared);
+  const asked = isWhole && prepared.readsNoted ? 'asked-noted' : 'asked-read';
+  const repeats = !areNoted ? 'repeats-read' : isWhole ? 'repeats-noted' : 'repeats-among-noted';
+  const filled = {
+    asked: await filledText(asked, { conditions: sql }),
+    repeats: await filledText(repeats, { conditions: sql }),
+  };
+  const reader = await query(file, 'totals', { filled, values });
   const answered = readColumns(reader, { units: TOTAL_UNITS, details: [] });
   const columns = answered.slice(
     0,

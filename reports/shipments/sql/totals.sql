@@ -2,33 +2,13 @@
 -- for the head, a row for each level, so that it can be said what the chosen one leaves out.
 with
 asked as materialized (
-    select
-        s.level,
-        s.invoice_id,
-        s.partner_id,
-        s.currency_code,
-        s.billable_weight_unit as unit,
-        count(*) as shipments,
-        count(s.billable_weight) as weighed,
-        sum(s.billing_cost) as billing_cost,
-        credits_of(s.billing_cost) as credits,
-        sum(s.billable_weight) as weight
-    from filtered_shipments as s
-    where {{conditions}}
-    group by all
-),
--- A short mark finds the few lines whose number may stand on another; their numbers are compared.
-marked as (
-    select mark_of(s.tracking_number) as mark from selected_shipments as s where {{conditions}}
-),
-repeated as (
-    select distinct mark from (select mark, lag(mark) over (order by mark) as mark_before from marked) where mark = mark_before
+    {{asked}}
 ),
 repeats as (
-    select s.partner_id, s.currency_code, count(*) - count(distinct (s.carrier, s.tracking_number)) as repeats
-    from selected_shipments as s
-    semi join repeated as r on r.mark = mark_of(s.tracking_number)
-    where {{conditions}}
+    select partner_id, currency_code, count(*) - count(distinct (carrier, tracking_number)) as repeats
+    from (
+        {{repeats}}
+    )
     group by all
 ),
 totals as (
