@@ -75,7 +75,7 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
             ...{ name: asked.report, parameters: asked.parameters },
             filters: { ...filtersOf(asked), ...days },
           },
-          asked.compare,
+          { compare: asked.compare },
         );
         return { ...headed(result), ...firstOf(result.rows, asked.rows) };
       }),

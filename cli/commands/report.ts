@@ -17,6 +17,7 @@ import type { ScheduleWord } from './reports/report-schedule.js';
 interface ReportFlags extends OptionalTables, FilterFlags {
   readonly param?: Readonly<Record<string, string>>;
   readonly compare?: string;
+  readonly pivot?: string;
   readonly format?: ReportFormat;
   readonly json?: boolean;
   readonly ndjson?: boolean;
@@ -58,6 +59,10 @@ export function reportCommand(): Command {
       '--compare <period>',
       'compare with an earlier period: previous, last-year, or FROM..TO (TO exclusive)',
     )
+    .option(
+      '--pivot <column>',
+      'a report by two columns or more: one of them across, as month of by=tenant+month',
+    )
     .addOption(new Option('--format <format>', 'the form of the answer').choices([...REPORT_FORMATS]))
     .option('--output <file>', 'write there instead of stdout')
     .option('--limit <seconds>', 'stop after this time', seconds, 60)
@@ -80,8 +85,8 @@ export function reportCommand(): Command {
     async (name: string | undefined, flags: ReportFlags, command: Command) => {
       const { settings, output } = contextOf(command);
       if (flags.schedule !== undefined) {
-        if (flags.compare !== undefined)
-          throw new CliError(EXIT.usage, '--compare is answered now and cannot be scheduled');
+        if ((flags.compare ?? flags.pivot) !== undefined)
+          throw new CliError(EXIT.usage, '--compare and --pivot are answered now and cannot be scheduled');
         const { scheduleReport } = await import('./reports/report-schedule.js');
         const wanted = {
           word: flags.schedule,
@@ -165,7 +170,7 @@ async function printReport({ databasePath, name, flags, output }: Wanted): Promi
     timeLimitMs: (flags.limit ?? 60) * 1000,
   };
   const { runCompared } = await import('../../reports/compare/run-compared.js');
-  const result = await runCompared(request, flags.compare);
+  const result = await runCompared(request, flags);
   await printResult(result, { format, output, flags });
 }
 

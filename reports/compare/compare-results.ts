@@ -95,8 +95,8 @@ function amountOf(row: ReportRow | undefined): bigint {
   return toTenThousandths(String(row?.billing_cost ?? '0'));
 }
 
-/** Two decimals, rounded once, half away from zero. */
-function percentOf(part: bigint, whole: bigint): string | null {
+/** What a part, in whole ten-thousandths, is of a whole: two decimals, rounded once, half away from zero; null: of nothing, or of less. */
+export function percentOf(part: bigint, whole: bigint): string | null {
   if (whole <= 0n) return null;
   const size = part < 0n ? -part : part;
   const hundredths = (2n * size * 10_000n + whole) / (2n * whole);

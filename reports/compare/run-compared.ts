@@ -1,32 +1,64 @@
 /** Asks a report of two periods; of one when nothing is compared. */
 
-import { findReport } from '../catalogue.js';
+import { findReport, type ReportDefinition } from '../catalogue.js';
 import type { ReportFilters } from '../report-filters.js';
 import type { ReportResult } from '../report-result.js';
 import { type ReportRequest, runReport } from '../run-report.js';
 import { compareResults } from './compare-results.js';
 import { comparedWith } from './periods.js';
+import { pivoted } from './pivot.js';
 
-/**
- * @param compare `previous`, `last-year` or `FROM..TO`; undefined: nothing is compared
- * @throws ReportFilterError besides what `runReport` throws: what is to be compared cannot be
- */
-export function runCompared(request: ReportRequest, compare: string | undefined): Promise<ReportResult> {
-  const run = (filters: ReportFilters): Promise<ReportResult> => runReport({ ...request, filters });
-  return sideBySide(run, request.filters ?? {}, compare);
+export interface Compared {
+  readonly filters: ReportFilters;
+  readonly parameters: Readonly<Record<string, string>>;
+  /** `previous`, `last-year` or `FROM..TO`; undefined: nothing is compared. */
+  readonly compare: string | undefined;
 }
 
 /**
- * @param run answers the same report with the filters it is given
+ * @param more.pivot the column that is put across; undefined: none
+ * @throws ReportFilterError besides what `runReport` throws: what is to be compared or put across cannot be
+ */
+export async function runCompared(
+  request: ReportRequest,
+  { compare, pivot }: { readonly compare?: string | undefined; readonly pivot?: string | undefined },
+): Promise<ReportResult> {
+  const { name, filters = {}, parameters = {} } = request;
+  const report = await findReport(name);
+  const run: Run = (asked) => runReport({ ...request, ...asked });
+  const result = await sideBySide(run, report, { filters, parameters, compare });
+  return pivot === undefined ? result : pivoted(report, result, pivot).result;
+}
+
+type Run = (asked: Pick<Compared, 'filters' | 'parameters'>) => Promise<ReportResult>;
+
+/**
+ * @param run answers the report with the filters and parameters that it is given
  * @throws ReportFilterError besides what `run` throws: what is to be compared cannot be
  */
 export async function sideBySide(
-  run: (filters: ReportFilters) => Promise<ReportResult>,
-  filters: ReportFilters,
-  compare: string | undefined,
+  run: Run,
+  report: ReportDefinition,
+  { filters, parameters, compare }: Compared,
 ): Promise<ReportResult> {
-  if (compare === undefined) return run(filters);
+  if (compare === undefined) return run({ filters, parameters });
   const period = comparedWith(compare, filters);
-  const [now, before] = [await run(filters), await run({ ...filters, ...period })];
-  return compareResults(await findReport(now.name), { now, before, with: period });
+  if (takesTwoPeriods(report)) {
+    const { from = '', to = '', ...others } = filters;
+    const first = { first_from: period.from, first_to: period.to };
+    return run({
+      filters: others,
+      parameters: { ...parameters, ...first, second_from: from, second_to: to },
+    });
+  }
+  const now = await run({ filters, parameters });
+  const before = await run({ filters: { ...filters, ...period }, parameters });
+  return compareResults(report, { now, before, with: period });
+}
+
+/** Whether a report is about two periods by itself, as its parameters `first_from` to `second_to` say. */
+export function takesTwoPeriods({ parameters }: Pick<ReportDefinition, 'parameters'>): boolean {
+  return ['first_from', 'first_to', 'second_from', 'second_to'].every((name) =>
+    parameters.some((parameter) => parameter.name === name && parameter.type === 'date'),
+  );
 }

@@ -5,6 +5,7 @@ import type { ReportCell, ReportColumn, ReportHead } from '../report-result.js';
 
 /** `cost_per_lb` with unit `money/lb` reads "Cost per lb"; percentages and days say so: "Share of shipments (%)". */
 export function columnLabel(column: ReportColumn): string {
+  if (column.label !== undefined) return visible(column.label);
   const words = column.name.replaceAll('_', ' ');
   const label = words.charAt(0).toUpperCase() + words.slice(1);
   const unit = column.unit;

@@ -1,8 +1,9 @@
 -- title: Why did cost change between two periods: volume, price or mix?
 -- purpose: Change, 1
--- grain: step of the bridge, currency
+-- grain: step of the bridge (and carrier, tenant or zone), currency
 -- source: weights
--- params: $first_from date: start of the first period; without it, the month before the second
+-- params: $by total|carrier|tenant|zone = total: a bridge for all, or one for each of these
+--   $first_from date: start of the first period; without it, the month before the second
 --   $first_to date: the day after its end; without it, the start of the second period
 --   $second_from date: start of the second period; without it, the last month with lines
 --   $second_to date: the day after its end
@@ -12,12 +13,15 @@
 --   second period's cost less its number of lines times the first period's mean. mix is the rest: lines that moved to
 --   more or less expensive services, zones and weights, those that only one period has, and lines without a service, zone
 --   or weight. Each step is rounded once, to four decimals, and they add up exactly. Where one of the periods has no
---   lines in a currency, all of the change is one step, "not comparable". Periods are by the reported date.
--- order: currency; the steps as they add up
+--   lines in a currency, all of the change is one step, "not comparable". With by, each carrier, tenant or zone has a
+--   bridge of its own; their first and second periods add up to those of all, their volume and mix do not, since what
+--   moves from one to another is volume of both. Periods are by the reported date.
+-- order: currency; with by, the greatest change first, whatever its sign; the steps as they add up
 -- cannot say: whether the mix was a choice; destinations and promised dates are not in an invoice file.
 -- units: amount money
 -- chart: waterfall key=step value=amount
--- leads: shipments by currency_code, period_from? as days_from, period_to? as days_before; amount=billing_cost, shipments
+-- shown: carrier carrier, tenant tenant, zone zone
+-- leads: shipments by carrier, tenant, zone, currency_code, period_from? as days_from, period_to? as days_before; amount=billing_cost, shipments
 -- example: January had a ground parcel for 8 and an air one for 20, a mean of 14; February has three ground parcels for
 --   9 each. Volume: one more at 14. Price: three at 1 more. In all -1, so mix is -1 - 14 - 3 = -18.
 --   lines: ship_date | service_level | billing_cost
@@ -54,6 +58,7 @@ days as (
 cells as (
     select
         s.currency_code,
+        case $by when 'carrier' then s.carrier when 'tenant' then s.tenant when 'zone' then s.zone end as name,
         s.carrier,
         s.service_level,
         s.zone,
@@ -71,6 +76,7 @@ cells as (
 totals as (
     select
         currency_code,
+        name,
         sum(n1) as n1,
         sum(c1) as c1,
         sum(n2) as n2,
@@ -87,7 +93,7 @@ totals as (
             0
         ) as price
     from cells
-    group by currency_code
+    group by currency_code, name
     having sum(n1) + sum(n2) > 0
 ),
 parts as (
@@ -98,6 +104,9 @@ parts as (
     from totals
 )
 select
+    parts.name as carrier,
+    parts.name as tenant,
+    parts.name as zone,
     steps.step,
     parts.currency_code,
     case steps.step
@@ -126,4 +135,4 @@ join (
     (6, 'second period', null)
 ) as steps (place, step, of_comparable)
     on steps.of_comparable is null or steps.of_comparable = parts.is_comparable
-order by parts.currency_code, steps.place
+order by parts.currency_code, abs(parts.c2 - parts.c1) desc, parts.name nulls last, steps.place

@@ -118,7 +118,7 @@ describe('an assistant', () => {
   test('compares a month with the one before as `--compare previous` does', async () => {
     const filters = { from: '2026-03-01', to: '2026-04-01' };
     const request = { databasePath: fixture.path, name: 'carriers', filters };
-    const expected = await runCompared(request, 'previous');
+    const expected = await runCompared(request, { compare: 'previous' });
     const { rows } = await ask('run_report', { report: 'carriers', ...filters, compare: 'previous' });
     expect(rows).toEqual(expected.rows);
   });

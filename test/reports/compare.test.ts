@@ -1,7 +1,9 @@
 /** A report beside what it was in another period: the same figures as two reports, exact differences, every row once. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findReport } from '../../reports/catalogue.js';
 import { comparedWith } from '../../reports/compare/periods.js';
+import { pivoted } from '../../reports/compare/pivot.js';
 import { runCompared } from '../../reports/compare/run-compared.js';
 import { ReportFilterError } from '../../reports/errors.js';
 import { runReport } from '../../reports/run-report.js';
@@ -52,10 +54,78 @@ describe('the other period', () => {
   });
 });
 
+describe('a report put side by side', () => {
+  const ask = (parameters: Readonly<Record<string, string>>, pivot: string, name = 'cost') =>
+    runCompared(
+      { databasePath: fixture.path, name, parameters, filters: { currencies: ['GBP'] } },
+      { pivot },
+    );
+
+  test('has a column for each month, and what they come to', async () => {
+    const found = await ask({ by: 'carrier+month' }, 'month');
+    expect(cells(found, 'carrier', '2026-09', '2026-10', 'total')).toEqual([
+      ['ups', '20.0000', '30.0001', '50.0001'],
+      ['gone', '7.5000', null, '7.5000'],
+      ['new', null, '5.0000', '5.0000'],
+      ['credit', '-2.0000', '1.0000', '-1.0000'],
+    ]);
+    expect(found.head.parameters).toMatchObject({ pivot: 'month' });
+  });
+
+  test('leads from each cell to the row of which it is made', async () => {
+    const report = await findReport('cost');
+    const result = await runReport({
+      databasePath: fixture.path,
+      name: 'cost',
+      parameters: { by: 'tenant+zone' },
+    });
+    const { result: wide, origin } = pivoted(report, result, 'zone');
+    const cellsOf = wide.rows.flatMap((row) =>
+      wide.columns.map(({ name }) => ({ cell: row[name] ?? null, made: origin(row, name) })),
+    );
+    const made = cellsOf.filter((each) => each.made !== null);
+    expect(made.map(({ cell }) => cell)).toEqual(made.map((each) => each.made?.billing_cost));
+    expect(made).toHaveLength(result.rows.length);
+    expect(wide.columns.map(({ name }) => name)).toContain('(none)');
+  });
+
+  test('is told what can be, and how many there is room for', async () => {
+    await expect(ask({ by: 'carrier' }, 'carrier')).rejects.toThrow('by two columns or more');
+    await expect(ask({ by: 'carrier+month' }, 'tenant')).rejects.toThrow('take month, carrier.');
+    await expect(ask({}, 'carrier', 'gaps')).rejects.toThrow(ReportFilterError);
+    const report = await findReport('cost');
+    const result = await runReport({
+      databasePath: fixture.path,
+      name: 'cost',
+      parameters: { by: 'carrier+month' },
+    });
+    const rows = Array.from({ length: 61 }, (_, index) => ({ ...result.rows[0], month: `m${index}` }));
+    expect(() => pivoted(report, { ...result, rows }, 'month')).toThrow('There are 61 values of month');
+  });
+
+  test('tells a name from the columns that are there anyway', async () => {
+    const report = await findReport('cost');
+    const result = await runReport({
+      databasePath: fixture.path,
+      name: 'cost',
+      parameters: { by: 'tenant+carrier' },
+    });
+    const rows = ['total', 'tenant', '__proto__'].map((carrier) => ({
+      ...result.rows[0],
+      carrier,
+      billing_cost: '1.0000',
+    }));
+    const found = pivoted(report, { ...result, rows }, 'carrier').result;
+    expect(cells(found, '[total]', '[tenant]', '__proto__', 'total')).toEqual([
+      ['1.0000', '1.0000', '1.0000', '3.0000'],
+    ]);
+  });
+});
+
 describe('a report compared', () => {
   const asked = { from: '2026-10-01', to: '2026-11-01' };
   const ask = (name: string, parameters: Readonly<Record<string, string>> = {}) =>
-    runCompared({ databasePath: fixture.path, name, filters: asked, parameters }, 'previous');
+    runCompared({ databasePath: fixture.path, name, filters: asked, parameters }, { compare: 'previous' });
 
   test('has what both periods had, what is new and what is gone, the greatest difference first', async () => {
     const found = await ask('carriers');
@@ -86,7 +156,10 @@ describe('a report compared', () => {
     const databasePath = fixture.path;
     const now = { from: '2026-03-01', to: '2026-04-01' };
     const before = { from: '2026-02-01', to: '2026-03-01' };
-    const found = await runCompared({ databasePath, name, filters: now, parameters }, 'previous');
+    const found = await runCompared(
+      { databasePath, name, filters: now, parameters },
+      { compare: 'previous' },
+    );
     const sum = (rows: readonly (string | number | boolean | null | undefined)[]) =>
       rows
         .map(String)
@@ -100,6 +173,17 @@ describe('a report compared', () => {
       expect(rows.length).toBeGreaterThan(0);
       expect(sum(found.rows.map((row) => row[column]))).toEqual(sum(rows.map((row) => row.billing_cost)));
     }
+  });
+
+  test('of a bridge are its two periods', async () => {
+    const found = await ask('bridge', { by: 'carrier' });
+    expect(cells(found, 'carrier', 'step', 'amount').filter(([, step]) => step === 'first period')).toEqual([
+      ['ups', 'first period', '20.0000'],
+      ['gone', 'first period', '7.5000'],
+      ['new', 'first period', '0.0000'],
+      ['credit', 'first period', '-2.0000'],
+    ]);
+    expect(found.rows[0]).toMatchObject({ period_from: '2026-09-01', period_to: '2026-10-01' });
   });
 
   test('refuses what no two periods have', async () => {

@@ -45,6 +45,7 @@ const ASKED: Readonly<Record<string, readonly Readonly<Record<string, string>>[]
     { by: 'weight' },
     { by: 'week' },
   ],
+  bridge: [{}, { by: 'carrier' }],
   mix: [{ by: 'zone' }, { by: 'service', grain: 'week' }, { by: 'weight' }],
   summary: [{ grain: 'month' }, { grain: 'week' }],
   outliers: [{ min_shipments: '3', threshold: '1' }],

@@ -46,6 +46,30 @@ describe('bridge', () => {
     ]);
   });
 
+  test('is built for each carrier, the greatest change first', async () => {
+    const lines = [
+      ...many(2, { ...january, cost: '10', carrier: 'ups' }),
+      ...many(3, { ...february, cost: '11', carrier: 'ups' }),
+      ...many(2, { ...january, cost: '9', carrier: 'dhl' }),
+      aShipment({ ...february, cost: '50', carrier: 'new' }),
+    ];
+    const result = await askReport('bridge', [anInvoice(lines)], { parameters: { by: 'carrier' } });
+    // ups: 13 more, 10 of it volume, 3 price. Of what only one period has the whole change is one step.
+    expect(cells(result, 'carrier', 'step', 'amount', 'shipments')).toEqual([
+      ['new', 'first period', '0.0000', 0],
+      ['new', 'not comparable', '50.0000', 1],
+      ['new', 'second period', '50.0000', 1],
+      ['dhl', 'first period', '18.0000', 2],
+      ['dhl', 'not comparable', '-18.0000', -2],
+      ['dhl', 'second period', '0.0000', 0],
+      ['ups', 'first period', '20.0000', 2],
+      ['ups', 'volume', '10.0000', 1],
+      ['ups', 'price', '3.0000', null],
+      ['ups', 'mix', '0.0000', null],
+      ['ups', 'second period', '33.0000', 3],
+    ]);
+  });
+
   test('takes the periods it is given, and says that a new start cannot be compared', async () => {
     const result = await askReport('bridge', [anInvoice(many(2, { ...february, cost: '10.3333' }))], {
       parameters: {

@@ -1,0 +1,120 @@
+/** A report by several columns with one of them across: months, or carriers, stand side by side. */
+
+import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.js';
+import type { ReportDefinition } from '../catalogue.js';
+import { ReportFilterError } from '../errors.js';
+import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.js';
+
+export interface Pivoted {
+  readonly result: ReportResult;
+  /** The row of the report that a cell is made of; null for sums and for places where nothing was. */
+  readonly origin: (row: ReportRow, column: string) => ReportRow | null;
+}
+
+const VALUE = 'billing_cost';
+const MOST_ACROSS = 60;
+
+/** By which columns a report of costs may be put across. */
+export function acrossOf(
+  { leads: [lead] }: Pick<ReportDefinition, 'leads'>,
+  { columns }: ReportResult,
+): readonly string[] {
+  if (lead === undefined || lead.exact[VALUE] !== VALUE) return [];
+  const keys = lead.by.map(({ column }) => column).filter((name) => name !== 'currency_code');
+  const there = keys.filter((name) => columns.some((column) => column.name === name));
+  return there.length > 1 ? there : [];
+}
+
+/** @throws ReportFilterError the report has no such column, only one, or more values of it than can be read */
+export function pivoted(report: ReportDefinition, result: ReportResult, across: string): Pivoted {
+  const possible = acrossOf(report, result);
+  if (!possible.includes(across)) {
+    const hint =
+      possible.length > 0
+        ? `take ${possible.join(', ')}.`
+        : 'it needs a report of costs by two columns or more, as cost with by=tenant+month.';
+    throw new ReportFilterError('pivot', `${report.name} cannot be put side by side by "${across}": ${hint}`);
+  }
+  const names = [...possible.filter((name) => name !== across), 'currency_code', 'partner_id'];
+  const keys = result.columns.filter(({ name }) => names.includes(name));
+  const values = [...new Set(result.rows.map((row) => row[across] ?? null))].sort(byText);
+  if (values.length > MOST_ACROSS)
+    throw new ReportFilterError(
+      'pivot',
+      `There are ${values.length} values of ${across}, and a table has room for ${MOST_ACROSS}: narrow it by filters, or put another column across.`,
+    );
+  const places = new Map(values.map((value) => [value, columnOf(value, result)]));
+  const groups = new Map<string, ReportRow[]>();
+  for (const row of result.rows) {
+    const key = JSON.stringify(keys.map(({ name }) => row[name] ?? null));
+    groups.set(key, [...(groups.get(key) ?? []), row]);
+  }
+  const origins = new Map<ReportRow, ReadonlyMap<string, ReportRow>>();
+  const rows = [...groups.values()].map((group) => {
+    const cells = new Map(group.map((row) => [places.get(row[across] ?? null)?.name ?? '', row]));
+    const row = Object.fromEntries([
+      ...keys.map(({ name }): [string, ReportCell] => [name, group[0]?.[name] ?? null]),
+      ...[...places.values()].map(({ name }): [string, ReportCell] => [
+        name,
+        cells.get(name)?.[VALUE] ?? null,
+      ]),
+      [TOTAL, fromTenThousandths(group.reduce((sum, one) => sum + toTenThousandths(String(one[VALUE])), 0n))],
+    ]);
+    origins.set(row, cells);
+    return row;
+  });
+  rows.sort(byTotal);
+  return {
+    origin: (row, column) => origins.get(row)?.get(column) ?? null,
+    result: {
+      ...result,
+      means: `${result.means} Each value of ${across} has a column with ${VALUE}; ${TOTAL} is their sum.`,
+      grain: keys
+        .filter(({ name }) => name !== 'partner_id')
+        .map(({ name }) => name.replace('_code', '').replaceAll('_', ' '))
+        .join(', '),
+      order: `currency; the greatest ${TOTAL} first`,
+      charts: [],
+      columns: [
+        ...keys.filter(({ name }) => name !== 'partner_id'),
+        ...places.values(),
+        { ...MONEY, name: TOTAL },
+        ...keys.filter(({ name }) => name === 'partner_id'),
+      ],
+      rows,
+      head: {
+        ...result.head,
+        rows: rows.length,
+        parameters: { ...result.head.parameters, pivot: across },
+      },
+    },
+  };
+}
+
+/** The columns that a pivot's rows sum to, by currency. */
+export function summedAcross({ columns }: ReportResult): readonly string[] {
+  return columns.filter(({ type }) => type === 'decimal').map(({ name }) => name);
+}
+
+const TOTAL = 'total';
+const MONEY = { type: 'decimal', scale: 4, unit: 'money', align: 'right', isDetail: false } as const;
+
+/** As the value is written; what already is a column's name is set in brackets. */
+function columnOf(value: ReportCell, { columns }: ReportResult): ReportColumn {
+  const text = value === null || value === '' ? '(none)' : String(value);
+  const isTaken = text === TOTAL || columns.some(({ name }) => name === text);
+  return { ...MONEY, name: isTaken ? `[${text}]` : text, label: text };
+}
+
+function byTotal(one: ReportRow, other: ReportRow): number {
+  if (one.currency_code !== other.currency_code)
+    return byText(one.currency_code ?? null, other.currency_code ?? null);
+  const [left, right] = [one, other].map((row) => toTenThousandths(String(row[TOTAL])));
+  return left === right ? 0 : (left ?? 0n) > (right ?? 0n) ? -1 : 1;
+}
+
+/** Whole numbers by size, then others by name, then none. */
+function byText(one: ReportCell, other: ReportCell): number {
+  if (one === null || other === null) return Number(one === null) - Number(other === null);
+  return String(one).localeCompare(String(other), 'en', { numeric: true });
+}
