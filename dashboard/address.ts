@@ -47,6 +47,17 @@ function endOf(query: Query): string | undefined {
   return until === undefined ? one(query, 'to') : dayAfter(until);
 }
 
+/** The filters that every page of figures takes, out of all that an address asks. */
+export function filtersIn(query: Query): Query {
+  const given = FILTERS.map((name) => [name, all(query, name)] as const);
+  return Object.fromEntries(given.filter(([, values]) => values.length > 0));
+}
+
+const FILTERS = [
+  ...['from', 'to', 'until', 'by', 'level', 'as_known_on'],
+  ...['partner', 'tenant', 'carrier', 'zone', 'currency'],
+];
+
 /** The days that an address asks for, as a query of their own; empty for all. */
 export function periodOf(query: Query): string {
   const days = ['from', 'until', 'to', 'by'].map((name) => [name, one(query, name)] as const);

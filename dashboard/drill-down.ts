@@ -4,7 +4,7 @@ import type { ReportDefinition } from '../reports/catalogue.js';
 import type { Period } from '../reports/compare/periods.js';
 import { type CellLead, leadOfCell } from '../reports/drill-down/leads.js';
 import type { ReportResult, ReportRow } from '../reports/report-result.js';
-import { all, type Query, withQuery } from './address.js';
+import { filtersIn, type Query, withQuery } from './address.js';
 
 /** Where it leads, and whether what is found there sums to the number or the number is computed of it. */
 export interface CellAddress {
@@ -13,11 +13,6 @@ export interface CellAddress {
 }
 
 export type LeadTo = (rows: readonly ReportRow[], column: string) => CellAddress | null;
-
-const FILTERS = [
-  ...['from', 'to', 'until', 'by', 'level', 'as_known_on'],
-  ...['partner', 'tenant', 'carrier', 'zone', 'currency'],
-];
 
 export interface Leading {
   readonly report: ReportDefinition;
@@ -40,12 +35,6 @@ export function leadingTo({ report: { leads }, result, query, before }: Leading)
     const days = isBefore ? { ...filters, ...before, until: undefined } : filters;
     return { address: addressOf(lead, days), isTotal: lead.total !== null };
   };
-}
-
-/** The filters that every page of figures takes, out of all that an address asks. */
-export function filtersIn(query: Query): Query {
-  const given = FILTERS.map((name) => [name, all(query, name)] as const);
-  return Object.fromEntries(given.filter(([, values]) => values.length > 0));
 }
 
 function addressOf({ target, fields }: CellLead, filters: Query): string {

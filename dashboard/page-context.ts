@@ -14,6 +14,7 @@ import {
   type ReportSession,
   type SessionRequest,
 } from '../reports/report-session.js';
+import { addressOfPage, asksForFigures, sendFigures } from './figures.js';
 import type { PageCache, Shown } from './page-cache.js';
 import { type Ask, askPublished } from './published-questions.js';
 import type { ToldError } from './tell-error.js';
@@ -85,6 +86,8 @@ export interface Page {
   readonly title: string;
   readonly section: string;
   readonly values: Readonly<Record<string, unknown>>;
+  /** What it shows, for who asks for it with `format=json`; undefined: it has no figures. */
+  readonly figures?: unknown;
   /** The days it is asked for, as a query; the menu keeps them. */
   readonly period?: string;
 }
@@ -106,13 +109,34 @@ export function presentAsOf(context: PageContext): Promise<string | null> {
     .catch((error) => (error instanceof NotPublishedError ? null : 'The publication could not be read'));
 }
 
-/** The page of an address, kept as long as the file it was made of. */
-export async function publishedPage(
+/** The page of the request's address, kept as long as the file it was made of. */
+export async function sendPublished(
   context: PageContext,
-  address: string,
+  reply: FastifyReply,
   make: () => Promise<PublishedPage>,
-): Promise<string> {
-  return framed(context, await context.cache.page(address, make));
+): Promise<FastifyReply> {
+  return sendShown(context, reply, await context.cache.page(addressOfPage(reply.request), make));
+}
+
+/** A page, or its figures if those were asked for. @param lead HTML that stands above what the page shows */
+export function sendShown(
+  context: PageContext,
+  reply: FastifyReply,
+  shown: Shown<PublishedPage>,
+  lead = '',
+): FastifyReply {
+  const { figures } = shown.value;
+  const isForPrograms = figures !== undefined && asksForFigures(reply.request);
+  return isForPrograms ? sendFigures(reply, figures) : sendPage(reply, framed(context, shown, lead));
+}
+
+/** The same of a page that is not made of the published file. */
+export async function sendFramed(
+  context: PageContext,
+  reply: FastifyReply,
+  page: Page,
+): Promise<FastifyReply> {
+  return sendShown(context, reply, { value: { ...page, asOf: await presentAsOf(context) }, isFormer: false });
 }
 
 /** @param lead HTML that stands above what the page shows */

@@ -1,5 +1,6 @@
 /** The admin port: probes, metrics and read-only pages over the published file, never the writer's. */
 
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { durationMs } from '../config/duration.js';
@@ -12,6 +13,7 @@ import type { Metrics } from '../ops/metrics.js';
 import type { Scrub } from '../ops/scrub.js';
 import { createSemaphore } from '../ops/semaphore.js';
 import { createAdminGuard } from './admin-guard.js';
+import { asksForFigures, sendFigures } from './figures.js';
 import type { OperatorOptions } from './operator/operator-work.js';
 import { registerOperator } from './operator/register-operator.js';
 import { createPageCache } from './page-cache.js';
@@ -26,6 +28,8 @@ import { registerReports } from './pages/reports.js';
 import { registerRunbook } from './pages/runbook.js';
 import { prepare } from './prepare.js';
 import { listenAt } from './probes.js';
+import { registerSavedViews } from './saved-views/register-saved-views.js';
+import { openSavedViews } from './saved-views/saved-views.js';
 import { registerSearch } from './shipments/search.js';
 import { type Explain, registerShipment } from './shipments/shipment-page.js';
 import { registerShipments } from './shipments/shipments-page.js';
@@ -89,9 +93,10 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     for (const [name, value] of Object.entries(HEADERS))
       if (!reply.hasHeader(name)) reply.header(name, value);
   });
-  // Pages that show what others wrote (a refused delivery, a reason) are sent whole; figures hold no secret.
+  // Pages that show what others wrote (a refused delivery, a reason) are sent whole, as are their figures.
   app.addHook('onSend', async (_request, reply, payload) =>
-    typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('text/html')
+    typeof payload === 'string' &&
+    /^(text\/html|application\/json)/.test(String(reply.getHeader('content-type')))
       ? (options.scrub?.(payload) ?? payload)
       : payload,
   );
@@ -110,8 +115,12 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     canAct: operator !== null,
     temporalUi: settings.admin.temporalUi ?? null,
   };
+  // Before the pages: those of operators are waited for, and what stands there then keeps the way it tells errors.
+  answerErrors(app, context);
   registerHealth(app, context, { admin: settings.admin, metrics: options.metrics });
-  registerOverview(app, context);
+  const views = openSavedViews(join(dirname(options.publishedPath), 'saved-views.json'));
+  registerOverview(app, context, views);
+  registerSavedViews(app, context, views);
   registerInvoices(app, context);
   registerEvents(app, context);
   registerQuarantine(app, context);
@@ -128,7 +137,6 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
       .header('cache-control', 'private, max-age=31536000, immutable')
       .send(STYLE),
   );
-  answerErrors(app, context);
 
   const port = await listenAt(app, settings.admin);
   // Probes are answered meanwhile; whoever starts a dashboard over a huge file is not kept waiting for it.
@@ -175,6 +183,7 @@ function answerErrors(app: FastifyInstance, context: PageContext): void {
   );
   app.setErrorHandler(async (error, request, reply) => {
     const { status, title, message } = context.tell(error, request.url);
+    if (asksForFigures(request)) return sendFigures(reply.code(status), { error: message });
     return sendPage(reply.code(status), await messagePage(context, title, message));
   });
 }

@@ -9,8 +9,9 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
+import { asksForFigures } from './figures.js';
 import type { Shown } from './page-cache.js';
-import { framed, type PageContext, type PublishedPage, presentAsOf, sendPage } from './page-context.js';
+import { framed, type PageContext, type PublishedPage, presentAsOf, sendShown } from './page-context.js';
 import { splitPage } from './views.js';
 
 export interface StreamedPage {
@@ -35,6 +36,11 @@ export async function sendWhenKnown(
   reply: FastifyReply,
   { title, section, period = '', status = 200, page, lead = Promise.resolve('') }: StreamedPage,
 ): Promise<FastifyReply> {
+  if (asksForFigures(reply.request)) {
+    lead.catch(() => undefined);
+    const shown = await page;
+    return sendShown(context, reply.code(shown.value.status ?? status), shown);
+  }
   const whole = Promise.all([page, lead]);
   // Who streams waits for each by itself.
   whole.catch(() => undefined);
@@ -44,7 +50,7 @@ export async function sendWhenKnown(
   );
   if (first !== null) {
     const [shown, above] = first;
-    return sendPage(reply.code(shown.value.status ?? status), framed(context, shown, above));
+    return sendShown(context, reply.code(shown.value.status ?? status), shown, above);
   }
   const split = (value: PublishedPage, isFormer = false) => splitPage(framed(context, { value, isFormer }));
   const empty = { ...EMPTY, title, section, period };

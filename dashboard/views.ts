@@ -31,6 +31,7 @@ export type ViewName =
   | 'operator-backfill'
   | 'operator-audit'
   | 'health'
+  | 'views'
   | 'message';
 
 export interface Frame {
@@ -109,6 +110,7 @@ export function renderPart(view: ViewName, values: Readonly<Record<string, unkno
     instant,
     stateLabel,
     attribute: escapeAttribute,
+    escape: escapeHtml,
     words,
   });
 }

@@ -4,6 +4,7 @@
  */
 
 import { join } from 'node:path';
+import { MONTH_END } from '../test/support/month-end-story.js';
 import { launchChromium } from '../test/support/tools/chromium.js';
 
 const [dashboard, sandbox] = process.argv.slice(2);
@@ -12,7 +13,7 @@ if (dashboard === undefined || sandbox === undefined) {
   process.exit(2);
 }
 const PICTURES = [
-  ['dashboard', dashboard, 780],
+  ['dashboard', dashboard, 1000],
   ['report', new URL('/reports/carriers', dashboard).href, 900],
   ['invoices', new URL('/invoices', dashboard).href, 560],
   ['sandbox', sandbox, 400],
@@ -24,6 +25,14 @@ for (const [name, url, height] of PICTURES) {
   const page = await context.newPage();
   await page.setViewportSize({ width: 1100, height });
   await page.goto(url, { waitUntil: 'networkidle' });
+  await page.screenshot({ path: join(import.meta.dirname, '..', 'docs', 'pictures', `${name}.png`) });
+}
+const page = await context.newPage();
+await page.setViewportSize({ width: 1100, height: 1300 });
+await page.goto(dashboard);
+for (const { name, click, isFile = false } of MONTH_END) {
+  await click(page);
+  if (isFile) continue;
   await page.screenshot({ path: join(import.meta.dirname, '..', 'docs', 'pictures', `${name}.png`) });
 }
 await browser.close();

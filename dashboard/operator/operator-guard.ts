@@ -33,7 +33,7 @@ export function createOperatorGuard(
 }
 
 /** A browser says where a form stands. What says nothing is no browser, and has no word that is good (agreements.ts). */
-function isOfOurs({ headers }: FastifyRequest): boolean {
+export function isOfOurs({ headers }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin') return false;
   const { origin, host } = headers;

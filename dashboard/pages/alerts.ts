@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { openAlerts } from '../../ops/open-alerts.js';
 import { anchorOf } from '../../ops/runbook/runbook.js';
-import { ask, frame, type PageContext, sendPage } from '../page-context.js';
+import { ask, type PageContext, sendFramed } from '../page-context.js';
 import type { Ask } from '../published-questions.js';
 
 /** Names behind ids are looked up for the newest; the others show their id. */
@@ -24,7 +24,7 @@ export function registerAlerts(app: FastifyInstance, context: PageContext): void
       return { ...alert, runbook, invoiceId, invoice: names.get(invoiceId) ?? null };
     });
     const page = { view: 'alerts', title: 'Alerts', section: '/alerts', values: { alerts } } as const;
-    return sendPage(reply, await frame(context, page));
+    return sendFramed(context, reply, { ...page, figures: { alerts } });
   });
 }
 

@@ -3,24 +3,16 @@
 import type { FastifyInstance } from 'fastify';
 import { EVENT_TYPES } from '../../contract/names.js';
 import { one, pageNumber, type Query, withQuery } from '../address.js';
-import {
-  ask,
-  asOfNow,
-  type PageContext,
-  type PublishedPage,
-  publishedPage,
-  sendPage,
-} from '../page-context.js';
+import { ask, asOfNow, type PageContext, type PublishedPage, sendPublished } from '../page-context.js';
 
 const ROWS_ON_A_PAGE = 100;
 const VERDICTS = ['accepted', 'test', 'quarantined'];
 
 /** Serves `/events`, newest first, a page at a time. */
 export function registerEvents(app: FastifyInstance, context: PageContext): void {
-  app.get('/events', async (request, reply) => {
-    const html = await publishedPage(context, request.url, () => listPage(context, request.query as Query));
-    return sendPage(reply, html);
-  });
+  app.get('/events', (request, reply) =>
+    sendPublished(context, reply, () => listPage(context, request.query as Query)),
+  );
 }
 
 async function listPage(context: PageContext, query: Query): Promise<PublishedPage> {
@@ -36,16 +28,18 @@ async function listPage(context: PageContext, query: Query): Promise<PublishedPa
   }));
   const found = Number(rows[0]?.found ?? 0);
   const to = (number: number): string => withQuery('/events', query, { page: String(number) });
+  const next = page * ROWS_ON_A_PAGE < found ? to(page + 1) : null;
   return {
     asOf,
     view: 'events',
     title: 'Events',
     section: '/events',
+    figures: { found, rows: rows.map(({ found: _, ...row }) => row), next },
     values: {
       ...asked,
       ...{ rows, found, verdicts: VERDICTS, types: EVENT_TYPES },
       previous: page > 1 ? to(page - 1) : null,
-      next: page * ROWS_ON_A_PAGE < found ? to(page + 1) : null,
+      next,
     },
   };
 }

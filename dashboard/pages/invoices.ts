@@ -6,16 +6,17 @@ import { INVOICE_STATES, invoiceWorkflowId } from '../../contract/names.js';
 import { cellLabel, columnLabel } from '../../reports/render/labels.js';
 import type { ReportColumn, ReportRow } from '../../reports/report-result.js';
 import { all, one, pageNumber, type Query, withQuery } from '../address.js';
+import { addressOfPage } from '../figures.js';
 import {
   ask,
   asOfNow,
-  frame,
-  framed,
   type PageContext,
   type PublishedPage,
-  publishedPage,
-  sendPage,
+  sendFramed,
+  sendPublished,
+  sendShown,
 } from '../page-context.js';
+import { saveAddress } from '../saved-views/saved-views.js';
 import { choicesOf } from './choices.js';
 
 const ROWS_ON_A_PAGE = 50;
@@ -33,21 +34,19 @@ const SORTS: readonly (readonly [string, string])[] = [
 
 /** Serves `/invoices` with its filters, and a page for each invoice. */
 export function registerInvoices(app: FastifyInstance, context: PageContext): void {
-  app.get('/invoices', async (request, reply) => {
-    const html = await publishedPage(context, request.url, () => listPage(context, request.query as Query));
-    return sendPage(reply, html);
-  });
+  app.get('/invoices', (request, reply) =>
+    sendPublished(context, reply, () => listPage(context, request.query as Query)),
+  );
   app.get<{ Params: { id: string } }>('/invoices/:id', async (request, reply) => {
-    const { value, isFormer } = await context.cache.page(request.url, () =>
+    const { value, isFormer } = await context.cache.page(addressOfPage(request), () =>
       invoicePage(context, request.params.id),
     );
-    if (value !== null) return sendPage(reply, framed(context, { value, isFormer }));
+    if (value !== null) return sendShown(context, reply, { value, isFormer });
     const message = `No invoice ${request.params.id} was ever heard of, or it is not published yet.`;
-    const values = { message };
-    return sendPage(
-      reply.code(404),
-      await frame(context, { view: 'message', title: 'No such invoice', section: '/invoices', values }),
-    );
+    return sendFramed(context, reply.code(404), {
+      ...({ view: 'message', title: 'No such invoice', section: '/invoices' } as const),
+      ...{ values: { message }, figures: { error: message } },
+    });
   });
 }
 
@@ -70,17 +69,20 @@ async function listPage(context: PageContext, query: Query): Promise<PublishedPa
   }));
   const found = Number(rows[0]?.found ?? 0);
   const to = (number: number): string => withQuery('/invoices', query, { page: String(number) });
+  const next = page * ROWS_ON_A_PAGE < found ? to(page + 1) : null;
   return {
     asOf,
     view: 'invoices',
     title: 'Invoices',
     section: '/invoices',
+    figures: { found, rows: rows.map(({ found: _, ...row }) => row), next },
     values: {
+      save: saveAddress('/invoices', query),
       ...{ rows, found, search, states, tenants, sort, sorts: SORTS },
       allStates: INVOICE_STATES,
       allTenants: (await choicesOf(context)).tenants,
       previous: page > 1 ? to(page - 1) : null,
-      next: page * ROWS_ON_A_PAGE < found ? to(page + 1) : null,
+      next,
     },
   };
 }
@@ -104,6 +106,7 @@ async function invoicePage(context: PageContext, id: string): Promise<PublishedP
     view: 'invoice',
     title: `Invoice ${found.row.invoice_number ?? invoice}`,
     section: '/invoices',
+    figures: { invoice: found.row, life: found.life, discrepancies: found.discrepancies, lines: found.lines },
     values: {
       invoice: found.row,
       facts: factsOf(found.row),

@@ -1,7 +1,7 @@
 /** What was refused, with why; read live, since requeueing does not wait for a publication. */
 
 import type { FastifyInstance } from 'fastify';
-import { frame, type PageContext, sendPage } from '../page-context.js';
+import { frame, type PageContext, sendFramed, sendPage } from '../page-context.js';
 
 const MOST_OF_A_BODY = 64 * 1024;
 
@@ -11,15 +11,10 @@ export function registerQuarantine(app: FastifyInstance, context: PageContext): 
     const things = context.quarantine === null ? null : await context.quarantine.list();
     const newestFirst =
       things === null ? null : [...things].sort((one, other) => (one.at < other.at ? 1 : -1));
-    return sendPage(
-      reply,
-      await frame(context, {
-        view: 'quarantine',
-        title: 'Quarantine',
-        section: '/quarantine',
-        values: { things: newestFirst },
-      }),
-    );
+    return sendFramed(context, reply, {
+      ...({ view: 'quarantine', title: 'Quarantine', section: '/quarantine' } as const),
+      ...{ values: { things: newestFirst }, figures: { quarantined: newestFirst } },
+    });
   });
   app.get<{ Params: { id: string } }>('/quarantine/:id', async (request, reply) => {
     const { id } = request.params;

@@ -4,31 +4,30 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { bindParameters } from '../../reports/bind-parameters.js';
 import { findReport, listReports, PURPOSES, type ReportDefinition } from '../../reports/catalogue.js';
 import { isComparable } from '../../reports/compare/compare-results.js';
-import { comparedWith, type Period } from '../../reports/compare/periods.js';
-import { sideBySide } from '../../reports/compare/run-compared.js';
+import { pivoted } from '../../reports/compare/pivot.js';
+import { sideBySide, takesTwoPeriods } from '../../reports/compare/run-compared.js';
 import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.js';
-import { renderReportBody } from '../../reports/render/html-page.js';
 import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
-import { sortedBy } from '../../reports/render/table-order.js';
-import { checkFilters, type ReportFilters } from '../../reports/report-filters.js';
+import { checkFilters } from '../../reports/report-filters.js';
 import type { ReportResult } from '../../reports/report-result.js';
-import { filtersOf, one, periodOf, type Query, withQuery } from '../address.js';
-import { leadingTo } from '../drill-down.js';
+import { all, filtersOf, one, periodOf, type Query, withQuery } from '../address.js';
+import { addressOfPage } from '../figures.js';
 import { filterFields } from '../filter-form.js';
 import {
   ask,
   asOfHead,
   asOfNow,
-  frame,
   type PageContext,
   type PublishedPage,
-  sendPage,
+  sendFramed,
   withReports,
 } from '../page-context.js';
 import { sendWhenKnown } from '../stream-page.js';
 import { renderPart } from '../views.js';
+import { comparedPeriod } from './compared-period.js';
+import { shownReport } from './report-page.js';
 
-const MOST_ROWS_ON_A_PAGE = 500;
+const MOST_ROWS_OF_LISTS = 500;
 /** In the order of the buttons; `table` is for terminals. */
 const DOWNLOADS = REPORT_FORMATS.filter((format) => format !== 'table' && format !== 'ndjson');
 
@@ -51,10 +50,10 @@ export async function registerReports(app: FastifyInstance, context: PageContext
         reports: reports.filter((report) => report.purpose === purpose),
       })),
     };
-    return sendPage(
-      reply,
-      await frame(context, { view: 'reports', title: 'Reports', section: '/reports', period, values }),
-    );
+    return sendFramed(context, reply, {
+      ...({ view: 'reports', title: 'Reports', section: '/reports' } as const),
+      ...{ period, values, figures: reports.map(({ name, title, purpose }) => ({ name, title, purpose })) },
+    });
   });
   app.get<Named>('/reports/:name', async (request, reply) => {
     const report = await findReport(request.params.name);
@@ -65,7 +64,7 @@ export async function registerReports(app: FastifyInstance, context: PageContext
       ...{ title: report.title, section: sectionOf(report), status: refuses(report, query) ? 400 : 200 },
       period: periodOf(query),
       lead: reportForm(context, report, query),
-      page: context.cache.page(request.url, () => reportPage(context, report, query)),
+      page: context.cache.page(addressOfPage(request), () => reportPage(context, report, query)),
     });
   });
   app.get<Named>('/reports/:name/download', (request, reply) =>
@@ -104,7 +103,10 @@ async function reportForm(context: PageContext, report: ReportDefinition, query:
     ...(await filterFields(context, { query, path: `/reports/${report.name}` })),
     report,
     parameters: shownParameters(report, query),
-    compare: isComparable(report) ? (one(query, 'compare') ?? '') : null,
+    compare: isComparable(report) || takesTwoPeriods(report) ? (one(query, 'compare') ?? '') : null,
+    kept: ['pivot', 'columns', 'sort', 'show'].flatMap((name) =>
+      all(query, name).map((value) => ({ name, value })),
+    ),
     label: (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`.replaceAll('_', ' '),
   });
 }
@@ -115,25 +117,14 @@ async function reportPage(
   report: ReportDefinition,
   query: Query,
 ): Promise<PublishedPage & { readonly status: number }> {
-  let body = '';
+  let shown: ReturnType<typeof shownReport> = { values: {}, figures: undefined };
   let asOf: string | null = null;
   let problem: string | null = null;
   let status = 200;
   try {
     const answered = await answer(context, { report, query, parameters: shownParameters(report, query) });
-    const sort = one(query, 'sort');
-    const result = sort === undefined ? answered : sortedBy(answered, sort);
-    const leadTo = leadingTo({ report, result, query, before: comparedPeriod(query) });
-    body = renderReportBody(result, {
-      ...{ rowLimit: MOST_ROWS_ON_A_PAGE, leadTo, summed: summedColumns(report) },
-      sortBy: (column) => ({
-        address: withQuery(`/reports/${report.name}`, query, {
-          sort: sort === `-${column}` ? column : `-${column}`,
-        }),
-        order: sort === column ? 'ascending' : sort === `-${column}` ? 'descending' : null,
-      }),
-    });
-    asOf = asOfHead(result.head);
+    shown = shownReport(report, query, answered);
+    asOf = asOfHead(answered.head);
   } catch (error) {
     if (error instanceof ReportFilterError) status = 400;
     else if (error instanceof ReportInterruptedError) status = 503;
@@ -151,16 +142,9 @@ async function reportPage(
     title: report.title,
     section: sectionOf(report),
     period: periodOf(query),
-    values: { body, problem, downloads },
+    values: { ...shown.values, problem, downloads },
+    figures: problem === null ? shown.figures : { error: problem },
   };
-}
-
-/** What rows that count no line twice add up to; of two periods as well. */
-function summedColumns({ leads: [lead] }: ReportDefinition): readonly string[] {
-  const equal = ['shipments', 'billing_cost', 'credits'].filter((name) => lead?.exact[name] === name);
-  return equal.includes('billing_cost')
-    ? [...equal, 'billing_cost_before', 'shipments_before', 'difference']
-    : [];
 }
 
 function sectionOf(report: ReportDefinition): string {
@@ -177,10 +161,10 @@ async function download(
   const format = REPORT_FORMATS.find((each) => each === one(asked.query, 'format'));
   if (!format) throw new ReportFilterError('format', `Take one of ${REPORT_FORMATS.join(', ')} as format.`);
   const parameters = parametersOf(report, asked.query);
-  const rendered = await renderReport(
-    await answer(context, { report, query: asked.query, parameters }),
-    format,
-  );
+  const answered = await answer(context, { report, query: asked.query, parameters });
+  const pivot = one(asked.query, 'pivot');
+  const result = pivot === undefined ? answered : pivoted(report, answered, pivot).result;
+  const rendered = await renderReport(result, format);
   // Rows alone have no head; this says where it is (RFC 8288, as CSV on the Web names its metadata).
   const about = withQuery(`/reports/${report.name}/download`, asked.query, { format: 'about' });
   return asked.reply
@@ -197,21 +181,17 @@ interface Asked {
 }
 
 function answer(context: PageContext, { report, query, parameters }: Asked): Promise<ReportResult> {
-  const run = (filters: ReportFilters): Promise<ReportResult> =>
-    withReports(context, filters, (session) => session.run(report.name, parameters));
-  return sideBySide(run, filtersOf(query), one(query, 'compare'));
-}
-
-/** What the page's period is compared with; null: nothing. @throws ReportFilterError it cannot be */
-function comparedPeriod(query: Query): Period | null {
-  const compare = one(query, 'compare');
-  return compare === undefined ? null : comparedWith(compare, filtersOf(query));
+  return sideBySide(
+    (asked) => withReports(context, asked.filters, (session) => session.run(report.name, asked.parameters)),
+    report,
+    { filters: filtersOf(query), parameters, compare: one(query, 'compare') },
+  );
 }
 
 /** On a page a list that may be long is limited and says so, its downloads are whole unless a limit was typed. */
 function shownParameters(report: ReportDefinition, query: Query): Record<string, string> {
   const isLong = report.parameters.some(({ name }) => name === 'limit');
-  return { ...(isLong ? { limit: String(MOST_ROWS_ON_A_PAGE) } : {}), ...parametersOf(report, query) };
+  return { ...(isLong ? { limit: String(MOST_ROWS_OF_LISTS) } : {}), ...parametersOf(report, query) };
 }
 
 /** The report's own parameters are sent as `p_name`, so that none is taken for a filter. */

@@ -2,7 +2,8 @@
 
 import type { FastifyInstance } from 'fastify';
 import { one, type Query, withQuery } from '../address.js';
-import { ask, frame, type PageContext, sendPage } from '../page-context.js';
+import { asksForFigures } from '../figures.js';
+import { ask, type PageContext, sendFramed } from '../page-context.js';
 
 interface Hit {
   readonly kind: string;
@@ -18,7 +19,8 @@ export function registerSearch(app: FastifyInstance, context: PageContext): void
     if (words === '') return reply.redirect('/shipments', 302);
     const hits = await hitsOf(context, words);
     const [only] = hits;
-    if (only !== undefined && hits.length === 1) return reply.redirect(only.address, 302);
+    if (only !== undefined && hits.length === 1 && !asksForFigures(request))
+      return reply.redirect(only.address, 302);
     const values = {
       ...{ words, hits },
       elsewhere: [
@@ -27,8 +29,8 @@ export function registerSearch(app: FastifyInstance, context: PageContext): void
         ['events', withQuery('/events', { search: words })],
       ],
     };
-    const page = { view: 'found', title: `Find ${words}`, section: '', values } as const;
-    return sendPage(reply.code(hits.length === 0 ? 404 : 200), await frame(context, page));
+    const page = { view: 'found', title: `Find ${words}`, section: '', values, figures: { hits } } as const;
+    return sendFramed(context, reply.code(hits.length === 0 ? 404 : 200), page);
   });
 }
 

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import type { ReportRow } from '../../reports/report-result.js';
-import { ask, asOfNow, frame, type PageContext, sendPage } from '../page-context.js';
+import { ask, asOfNow, type PageContext, sendFramed, sendShown } from '../page-context.js';
 
 export interface TracedShipment {
   readonly trackingNumber: string;
@@ -18,6 +18,14 @@ export interface TracedShipment {
 
 /** Every line of every version that has the number, those that count first. */
 export type Explain = (trackingNumber: string) => Promise<readonly TracedShipment[]>;
+
+function tracedFigures(line: TracedShipment) {
+  return {
+    ...{ invoice_id: line.invoiceId, invoice_number: line.invoiceNumber, version: line.version },
+    ...{ is_current: line.isCurrent, voided_at: line.voidedAt, event_id: line.eventId },
+    facts: Object.fromEntries(line.facts),
+  };
+}
 
 /** Serves `/shipments/NUMBER`. It is read anew for whoever looks, since a file of the archive may be read for it. */
 export function registerShipment(app: FastifyInstance, context: PageContext, explain: Explain | null): void {
@@ -35,14 +43,15 @@ export function registerShipment(app: FastifyInstance, context: PageContext, exp
         view: 'message',
         title: 'No such shipment',
         section: '/shipments',
-        values: { message },
+        ...{ values: { message }, figures: { error: message } },
       } as const;
-      return sendPage(reply.code(404), await frame(context, page));
+      return sendFramed(context, reply.code(404), page);
     }
     const page = {
       ...({ view: 'shipment', title: `Shipment ${written}`, section: '/shipments', asOf } as const),
       values: { number: written, rows: rows as readonly ReportRow[], traced },
+      figures: { tracking_number: written, rows, stands_on: traced.map(tracedFigures) },
     };
-    return sendPage(reply, await frame(context, page));
+    return sendShown(context, reply, { value: page, isFormer: false });
   });
 }

@@ -2,7 +2,8 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.js';
-import { cellLabel, columnLabel, grouped } from '../../reports/render/labels.js';
+import { cellLabels } from '../../reports/render/cell-labels.js';
+import { columnLabel, grouped } from '../../reports/render/labels.js';
 import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
 import { checkFilters } from '../../reports/report-filters.js';
 import type { ReportCell, ReportColumn, ReportRow } from '../../reports/report-result.js';
@@ -16,6 +17,7 @@ import { SHIPMENT_COLUMNS, USUAL_SORT } from '../../reports/shipments/columns.js
 import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.js';
 import type { ShipmentTotals } from '../../reports/shipments/total-shipments.js';
 import { filtersOf, one, periodOf, type Query, withQuery } from '../address.js';
+import { sendFigures } from '../figures.js';
 import { filterFields } from '../filter-form.js';
 import {
   ask,
@@ -25,6 +27,7 @@ import {
   type PublishedPage,
   withReports,
 } from '../page-context.js';
+import { saveAddress } from '../saved-views/saved-views.js';
 import { sendWhenKnown } from '../stream-page.js';
 import { renderPart } from '../views.js';
 import { askedOf, conditionsOf, withoutPlace } from './shipments-address.js';
@@ -38,7 +41,7 @@ export function registerShipments(app: FastifyInstance, context: PageContext): v
   app.get('/shipments', async (request, reply) => {
     const query = request.query as Query;
     const format = one(query, 'format');
-    if (format === 'json') return reply.type('application/json').send(await jsonOf(context, query));
+    if (format === 'json') return sendFigures(reply, await figuresOf(context, query));
     if (format !== undefined) return exportOf(context, { query, format, reply });
     return sendWhenKnown(context, reply, {
       ...{ title: 'Shipments', section: '/shipments', status: refuses(query) ? 400 : 200 },
@@ -62,10 +65,10 @@ function refuses(query: Query): boolean {
 }
 
 /** Rows, totals by currency, and the address of the next page: amounts as text, counts as numbers. */
-async function jsonOf(context: PageContext, query: Query): Promise<string> {
+async function figuresOf(context: PageContext, query: Query) {
   const { result, totals, next } = await answer(context, query, askedOf(query, []));
   const following = next === null ? null : withQuery('/shipments', query, { after: next });
-  return `${JSON.stringify({ rows: result.rows, totals: totals.rows, next: following })}\n`;
+  return { rows: result.rows, totals: totals.rows, next: following };
 }
 
 async function answer(context: PageContext, query: Query, asked: ShipmentsAsked): Promise<ShipmentsAnswer> {
@@ -144,7 +147,7 @@ async function listPage(
   try {
     const asked = askedOf(query);
     // What a cell leads to is needed of every row, whatever is shown of it.
-    const needed = [...(asked.columns ?? []), 'tracking_number', 'invoice_id'];
+    const needed = [...(asked.columns ?? []), 'tracking_number', 'invoice_id', 'currency_code'];
     const found = await answer(context, query, { ...asked, columns: needed });
     return {
       ...{ ...page, status: 200, asOf: asOfHead(found.result.head) },
@@ -169,7 +172,7 @@ function shown(
     problem: null,
     notes: result.head.notes,
     found: result.head.shipments,
-    totals: { columns: headOf(totals.columns), rows: totals.rows.map((row) => cellsOf(row, totals.columns)) },
+    totals: { columns: headOf(totals.columns), rows: cellsOf(totals.rows, totals.columns) },
     columns: columns.map((column) => ({
       ...{ label: columnLabel(column), align: column.align },
       order: column.name !== sorted ? 'none' : isDescending ? 'descending' : 'ascending',
@@ -179,10 +182,11 @@ function shown(
         sort: column.name === sorted && isDescending ? column.name : `-${column.name}`,
       }),
     })),
-    rows: result.rows.map((row) => cellsOf(row, columns)),
-    foot: totals.rows.map((total) => columns.map((column, index) => footOf(total, column, index))),
+    rows: cellsOf(result.rows, columns),
+    foot: footOf(totals.rows, columns),
     first: asked.after === undefined ? null : withQuery('/shipments', query, { after: null }),
     next: next === null ? null : withQuery('/shipments', query, { after: next }),
+    save: saveAddress('/shipments', query),
     downloads: EXPORTS.map((format) => ({
       label: format.toUpperCase(),
       address: withQuery('/shipments', query, { format, after: null }),
@@ -194,12 +198,14 @@ function headOf(columns: readonly ReportColumn[]) {
   return columns.map((column) => ({ label: columnLabel(column), align: column.align }));
 }
 
-function cellsOf(row: ReportRow, columns: readonly ReportColumn[]) {
-  return columns.map((column) => ({
-    text: cellLabel(row[column.name] ?? null, column),
-    align: column.align,
-    address: addressOf(column.name, row),
-  }));
+function cellsOf(rows: readonly ReportRow[], columns: readonly ReportColumn[]) {
+  const label = cellLabels({ columns, rows });
+  return rows.map((row) =>
+    columns.map((column) => ({
+      ...{ text: label(row, column), align: column.align },
+      address: addressOf(column.name, row),
+    })),
+  );
 }
 
 function addressOf(column: string, row: ReportRow): string | null {
@@ -211,10 +217,13 @@ function addressOf(column: string, row: ReportRow): string | null {
 }
 
 /** Below its column stands what all lines of a currency come to, on whatever page they are. */
-function footOf(total: ReportRow, column: ReportColumn, index: number) {
-  const { align } = column;
-  if (column.name === 'billing_cost' || column.name === 'currency_code')
-    return { text: cellLabel(total[column.name] ?? null, column), align };
-  const label = `All ${grouped(String(total.shipments))} in ${total.currency_code}`;
-  return { text: index === 0 ? label : '', align };
+function footOf(totals: readonly ReportRow[], columns: readonly ReportColumn[]) {
+  const label = cellLabels({ columns, rows: totals });
+  return totals.map((total) =>
+    columns.map((column, index) => {
+      const isTold = column.name === 'billing_cost' || column.name === 'currency_code';
+      const all = index === 0 ? `All ${grouped(String(total.shipments))} in ${total.currency_code}` : '';
+      return { text: isTold ? label(total, column) : all, align: column.align };
+    }),
+  );
 }

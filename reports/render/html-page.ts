@@ -6,9 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 import type { ReportResult, ReportRow } from '../report-result.js';
 import { exampleTables } from '../worked-example.js';
+import { cellLabels } from './cell-labels.js';
 import { drawCharts } from './chart-svg.js';
 import { escapeHtml } from './escape-html.js';
-import { cellLabel, columnLabel, grouped, headLines } from './labels.js';
+import { columnLabel, grouped, headLines } from './labels.js';
 import { sumsOf } from './table-order.js';
 
 const eta = new Eta({
@@ -33,8 +34,15 @@ export function renderHtml(result: ReportResult): string {
 }
 
 export interface BodyOptions {
-  /** Keeps a page on a screen small; the head still counts them all. */
-  readonly rowLimit?: number;
+  /** Keeps a page on a screen small; head, sums and charts are of them all. Rows are counted from 0, `to` exclusive. */
+  readonly page?: {
+    readonly from: number;
+    readonly to: number;
+    readonly previous: string | null;
+    readonly next: string | null;
+  };
+  /** The columns of the table; all unless told. */
+  readonly columns?: readonly string[];
   /** Below the rows their sums of these columns, by currency; none unless told. */
   readonly summed?: readonly string[];
   /** The address of the same page in the order of a column; a file on its own has one order. */
@@ -51,7 +59,11 @@ export interface BodyOptions {
 
 /** Everything below the heading, as HTML. */
 export function renderReportBody(result: ReportResult, options: BodyOptions = {}): string {
-  const limit = options.rowLimit ?? Number.POSITIVE_INFINITY;
+  const { page } = options;
+  const columns = result.columns.filter(({ name }) => options.columns?.includes(name) ?? true);
+  const label = cellLabels(result);
+  const sums = sumsOf(result, options.summed ?? []);
+  const labelOfSum = cellLabels({ columns: result.columns, rows: sums });
   const { leadTo = () => null } = options;
   const number = (align: 'left' | 'right'): string => (align === 'right' ? ' class="number"' : '');
   return eta.render('./report-body.eta', {
@@ -61,24 +73,28 @@ export function renderReportBody(result: ReportResult, options: BodyOptions = {}
     grain: result.grain.replace(/, ([^,]+)$/, ' and $1'),
     charts: drawCharts(result, { leadTo: (rows, column) => leadTo(rows, column)?.address ?? null }),
     leads: options.leadTo !== undefined,
-    columns: result.columns.map((column) => ({
+    columns: columns.map((column) => ({
       ...{ label: columnLabel(column), number: number(column.align) },
       sort: options.sortBy?.(column.name) ?? null,
     })),
-    sums: sumsOf(result, options.summed ?? []).map((sum) =>
-      result.columns.map((column, index) => ({
-        text: index === 0 ? `Sum in ${sum.currency_code}` : cellLabel(sum[column.name] ?? null, column),
+    sums: sums.map((sum) =>
+      columns.map((column, index) => ({
+        text: index === 0 ? `Sum in ${sum.currency_code}` : labelOfSum(sum, column),
         kind: number(column.align),
       })),
     ),
-    rows: result.rows.slice(0, limit).map((row) =>
-      result.columns.map((column) => ({
-        text: cellLabel(row[column.name] ?? null, column),
-        kind: kindOf(cellLabel(row[column.name] ?? null, column), column.align),
+    rows: result.rows.slice(page?.from, page?.to).map((row) =>
+      columns.map((column) => ({
+        text: label(row, column),
+        kind: kindOf(label(row, column), column.align),
         lead: column.align === 'right' && row[column.name] !== null ? leadTo([row], column.name) : null,
       })),
     ),
-    cutAt: result.rows.length > limit ? grouped(String(limit)) : null,
+    page:
+      page === undefined || (page.previous === null && page.next === null)
+        ? null
+        : { ...page, from: page.from + 1, to: Math.min(page.to, result.rows.length), of: result.rows.length },
+    grouped: (count: number) => grouped(String(count)),
   });
 }
 

@@ -10,6 +10,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { RunningDashboard } from '../../dashboard/server.js';
 import { listReports } from '../../reports/catalogue.js';
 import { renderReport } from '../../reports/render/render-report.js';
+import { MONTH_END, MOST_CLICKS } from '../support/month-end-story.js';
+import { monthsInvoices } from '../support/reports/months-invoices.js';
 import {
   anInvoice,
   aShipment,
@@ -44,6 +46,8 @@ const PAGES = [
   '/quarantine',
   '/health',
   '/reports',
+  '/views?address=%2Fshipments',
+  '/reports/carriers?from=2026-03-01&until=2026-03-31&compare=previous',
   '/invoices/nobody',
   '/reports/tenants?from=yesterday',
 ];
@@ -121,6 +125,9 @@ function overhang(page: Page): Promise<unknown> {
   return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }
 
+const CUT_OFF = `[...document.querySelectorAll('[aria-label="Rows of the report"]')]
+  .reduce((sum, part) => sum + part.scrollWidth - part.clientWidth, 0)`;
+
 /** Of the report itself; its worked example is a table as well. */
 const ROWS = '[aria-label="Rows of the report"]';
 
@@ -133,6 +140,8 @@ describe('the dashboard in a browser', () => {
       expect(await page.locator('h1').count()).toBe(1);
       const isColourChecked = PAGES.includes(path) || CONTRAST_OF.includes(path);
       expect(await barriers(page, isColourChecked ? {} : CONTRAST_APART)).toEqual([]);
+      // Nothing of a report's table is off the screen.
+      expect(await page.evaluate(CUT_OFF)).toBe(0);
       await page.setViewportSize(NARROW);
       expect(await overhang(page)).toBe(0);
       expect([strangers, logged]).toEqual([[], []]);
@@ -208,6 +217,41 @@ describe('the dashboard in a browser', () => {
     expect(await shown()).toBe(1);
     const box = await page.locator('figure').first().locator('svg:visible').boundingBox();
     expect(box?.width ?? 0).toBeLessThanOrEqual(NARROW.width);
+  });
+});
+
+describe('the end of a month', () => {
+  test(`is answered in at most ${MOST_CLICKS} clicks: by carrier, against the month before, why, which rows, in Excel`, async () => {
+    const { page, logged } = watched;
+    const billed = monthsInvoices({ now: new Date(), months: 3, shipments: 20 });
+    const months = await reportsFixture(billed, { publishedAt: new Date().toISOString() });
+    const desk = await dashboardOver(months.path, { warmUpEveryMs: null });
+    try {
+      await page.goto(desk.url);
+      for (const { name, click, sees } of MONTH_END) {
+        await click(page);
+        expect(await sees(page), name).toBe(true);
+        expect(await overhang(page), name).toBe(0);
+        expect(await barriers(page, CONTRAST_APART), name).toEqual([]);
+      }
+      expect(MONTH_END.length).toBeLessThanOrEqual(MOST_CLICKS);
+      expect(logged).toEqual([]);
+    } finally {
+      await desk.close();
+      await months.remove();
+    }
+  });
+});
+
+describe('a table of a report', () => {
+  test('is printed without what is only for a screen', async () => {
+    const { page } = watched;
+    await page.goto(`${dashboard.url}/reports/carriers`);
+    await page.emulateMedia({ media: 'print' });
+    for (const part of ['nav', 'form.filters', '.downloads', '.go-on', 'footer'])
+      expect(await page.locator(part).first().isVisible(), part).toBe(false);
+    expect(await page.locator(`${ROWS} tbody tr`).first().isVisible()).toBe(true);
+    await page.emulateMedia({ media: 'screen' });
   });
 });
 

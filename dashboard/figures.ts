@@ -1,0 +1,17 @@
+/** `format=json`: what a page of figures shows, for programs. Amounts and weights are exact text, counts are numbers. */
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { one, type Query, withQuery } from './address.js';
+
+export function asksForFigures({ query }: Pick<FastifyRequest, 'query'>): boolean {
+  return one(query as Query, 'format') === 'json';
+}
+
+/** What a page and its figures share, so that they are made once for both. */
+export function addressOfPage({ url, query }: Pick<FastifyRequest, 'url' | 'query'>): string {
+  return withQuery(url.split('?')[0] ?? '', query as Query, { format: null });
+}
+
+export function sendFigures(reply: FastifyReply, figures: unknown): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(`${JSON.stringify(figures)}\n`);
+}

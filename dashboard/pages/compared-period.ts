@@ -1,0 +1,10 @@
+/** The period with which an address compares its own. */
+
+import { comparedWith, type Period } from '../../reports/compare/periods.js';
+import { filtersOf, one, type Query } from '../address.js';
+
+/** null: with none. @throws ReportFilterError it cannot be compared */
+export function comparedPeriod(query: Query): Period | null {
+  const compare = one(query, 'compare');
+  return compare === undefined ? null : comparedWith(compare, filtersOf(query));
+}

@@ -1,0 +1,188 @@
+/** A report's page: one currency at a time, the columns that were chosen, a page of the rows, and where to go on from here. */
+
+import type { ReportDefinition } from '../../reports/catalogue.js';
+import { isComparable } from '../../reports/compare/compare-results.js';
+import { acrossOf, type Pivoted, pivoted, summedAcross } from '../../reports/compare/pivot.js';
+import { takesTwoPeriods } from '../../reports/compare/run-compared.js';
+import { renderReportBody } from '../../reports/render/html-page.js';
+import { columnLabel } from '../../reports/render/labels.js';
+import { sortedBy, sumsOf } from '../../reports/render/table-order.js';
+import type { ReportResult } from '../../reports/report-result.js';
+import { all, filtersIn, one, pageNumber, type Query, withQuery } from '../address.js';
+import { type LeadTo, leadingTo } from '../drill-down.js';
+import { saveAddress } from '../saved-views/saved-views.js';
+import { comparedPeriod } from './compared-period.js';
+
+const ROWS_ON_A_PAGE = 100;
+
+/** What `report.eta` shows of an answer, and the same for programs. */
+export function shownReport(
+  report: ReportDefinition,
+  query: Query,
+  answered: ReportResult,
+): { readonly values: Readonly<Record<string, unknown>>; readonly figures: unknown } {
+  const to = (changes: Readonly<Record<string, string | null>>): string =>
+    withQuery(`/reports/${report.name}`, query, changes);
+  const sort = one(query, 'sort');
+  const currencies = currenciesOf(answered, query);
+  const { shown } = currencies;
+  const ofCurrency = (result: ReportResult): ReportResult =>
+    shown === null
+      ? result
+      : { ...result, rows: result.rows.filter(({ currency_code }) => currency_code === shown) };
+  const pivot = one(query, 'pivot');
+  const across = pivot === undefined ? null : pivoted(report, ofCurrency(answered), pivot);
+  const asked = across?.result ?? ofCurrency(answered);
+  const result = sort === undefined ? asked : sortedBy(asked, sort);
+  const columns = chosenColumns(result, query);
+  const inTable = columns.filter(({ isShown }) => isShown).map(({ column }) => column);
+  const from = Math.min((pageNumber(query) - 1) * ROWS_ON_A_PAGE, lastPageOf(result));
+  const next = from + ROWS_ON_A_PAGE < result.rows.length;
+  const page = {
+    ...{ from, to: from + ROWS_ON_A_PAGE },
+    previous: from > 0 ? to({ page: String(from / ROWS_ON_A_PAGE) }) : null,
+    next: next ? to({ page: String(from / ROWS_ON_A_PAGE + 2) }) : null,
+  };
+  const summed = across === null ? summedColumns(report) : summedAcross(result);
+  const body = renderReportBody(result, {
+    ...{ page, summed, columns: inTable.map(({ name }) => name) },
+    leadTo:
+      across === null
+        ? leadsOf(report, query, result)
+        : leadsAcross(across, leadsOf(report, query, answered)),
+    sortBy: (column) => ({
+      address: to({ sort: sort === `-${column}` ? column : `-${column}`, page: null }),
+      order: sort === column ? 'ascending' : sort === `-${column}` ? 'descending' : null,
+    }),
+  });
+  return {
+    values: {
+      body,
+      goOn: goOnFrom(report, query),
+      across: [
+        ...acrossOf(report, answered)
+          .filter((name) => name !== pivot)
+          .map((name) => ({ name, address: to({ pivot: name, sort: null, page: null, columns: null }) })),
+        ...(pivot === undefined
+          ? []
+          : [{ name: 'none', address: to({ pivot: null, sort: null, page: null, columns: null }) }]),
+      ],
+      currencies: {
+        shown,
+        others: currencies.names
+          .filter((name) => name !== shown)
+          .map((name) => ({ name, address: to({ currency: name, page: null }) })),
+        all: shown === null ? null : to({ show: 'all', page: null }),
+      },
+      columns: columns.map(({ column, isShown }) => ({
+        ...{ name: column.name, label: columnLabel(column), isShown },
+      })),
+      kept: Object.keys(query)
+        .filter((name) => name !== 'columns' && name !== 'page')
+        .flatMap((name) => all(query, name).map((value) => ({ name, value }))),
+    },
+    figures: {
+      ...{ report: report.name, title: answered.title, head: answered.head },
+      columns: inTable.map(({ name, type, unit }) => ({ name, type, unit })),
+      rows: result.rows
+        .slice(page.from, page.to)
+        .map((row) => Object.fromEntries(inTable.map(({ name }) => [name, row[name] ?? null]))),
+      totals: sumsOf(result, summed),
+      ...{ currency: shown, next: page.next },
+    },
+  };
+}
+
+function lastPageOf({ rows }: ReportResult): number {
+  return Math.max(0, Math.ceil(rows.length / ROWS_ON_A_PAGE) - 1) * ROWS_ON_A_PAGE;
+}
+
+/** A report of two periods says them row by row; its page's days are the second. */
+function leadsOf(report: ReportDefinition, query: Query, result: ReportResult): LeadTo {
+  const before = comparedPeriod(query);
+  return before !== null && takesTwoPeriods(report)
+    ? leadingTo({ report, result, query: { ...query, from: [], until: [], to: [] }, before: null })
+    : leadingTo({ report, result, query, before });
+}
+
+/** A cell leads where the row does of which it was made. */
+function leadsAcross({ origin }: Pivoted, leadTo: LeadTo): LeadTo {
+  return ([row], column) => {
+    const made = row === undefined ? null : origin(row, column);
+    return made === null ? null : leadTo([made], 'billing_cost');
+  };
+}
+
+/** What rows that count no line twice add up to; of two periods as well. */
+function summedColumns({ leads: [lead] }: ReportDefinition): readonly string[] {
+  const equal = ['shipments', 'billing_cost', 'credits'].filter((name) => lead?.exact[name] === name);
+  return equal.includes('billing_cost')
+    ? [...equal, 'billing_cost_before', 'shipments_before', 'difference']
+    : [];
+}
+
+/** Of several currencies the one in which most was shipped stands alone, unless others were asked for; null: all there are. */
+export function currenciesOf(
+  { rows }: Pick<ReportResult, 'rows'>,
+  query: Query,
+): { readonly names: readonly string[]; readonly shown: string | null } {
+  const shipped = new Map<string, number>();
+  for (const { currency_code: currency, shipments, shipments_before: before } of rows) {
+    if (typeof currency !== 'string') continue;
+    shipped.set(currency, (shipped.get(currency) ?? 0) + Number(shipments ?? 1) + Number(before ?? 0));
+  }
+  const names = [...shipped].sort(([, one], [, other]) => other - one).map(([name]) => name);
+  const isAsked = all(query, 'currency').some((name) => name !== '') || one(query, 'show') === 'all';
+  return { names, shown: names.length > 1 && !isAsked ? (names[0] ?? null) : null };
+}
+
+/** Columns for details are there when they are asked for. */
+function chosenColumns({ columns }: ReportResult, query: Query) {
+  const asked = all(query, 'columns').filter((name) => columns.some((column) => column.name === name));
+  return columns.map((column) => ({
+    column,
+    isShown: asked.length > 0 ? asked.includes(column.name) : !column.isDetail,
+  }));
+}
+
+interface Step {
+  readonly label: string;
+  readonly address: string;
+}
+
+/** From a cost to why it changed, and to the charges to question, of the same days and filters. */
+function goOnFrom(report: ReportDefinition, query: Query): readonly Step[] {
+  const kept = filtersIn(query);
+  const compare = one(query, 'compare');
+  const hasDays = one(query, 'from') !== undefined && (one(query, 'until') ?? one(query, 'to')) !== undefined;
+  const compared = { compare: compare ?? 'previous' };
+  const by = BRIDGED[report.name] ?? 'total';
+  const steps: (Step | null)[] = [
+    hasDays && compare === undefined && isComparable(report)
+      ? { label: 'Against the period before', address: withQuery(`/reports/${report.name}`, query, compared) }
+      : null,
+    hasDays && isComparable(report)
+      ? {
+          label: 'Why did it change?',
+          address: withQuery('/reports/bridge', kept, { ...compared, p_by: by }),
+        }
+      : null,
+    ...['Spend', 'Change', 'Audit'].flatMap((purpose) =>
+      purpose === report.purpose
+        ? AUDITS.filter(([name]) => name !== report.name).map(([name, label]) => ({
+            ...{ label, address: withQuery(`/reports/${name}`, kept) },
+          }))
+        : [],
+    ),
+    { label: 'The shipments', address: withQuery('/shipments', kept) },
+    { label: 'Save this view', address: saveAddress(`/reports/${report.name}`, query) },
+  ];
+  return steps.filter((step) => step !== null);
+}
+
+const BRIDGED: Readonly<Record<string, string>> = { carriers: 'carrier', tenants: 'tenant', zones: 'zone' };
+const AUDITS = [
+  ['duplicates', 'Billed twice'],
+  ['outliers', 'Far above the usual cost'],
+  ['rebills', 'Charged again later'],
+] as const;

@@ -1,0 +1,180 @@
+/** What the overview says of money: a period beside the one before, its currencies, and what moved most. */
+
+import { toTenThousandths } from '../../contract/decimal.js';
+import { findReport, type ReportDefinition } from '../../reports/catalogue.js';
+import { compareResults, percentOf } from '../../reports/compare/compare-results.js';
+import { comparedWith, type Period } from '../../reports/compare/periods.js';
+import { cellLabels } from '../../reports/render/cell-labels.js';
+import { columnLabel } from '../../reports/render/labels.js';
+import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../../reports/report-result.js';
+import type { ReportSession } from '../../reports/report-session.js';
+import { filtersIn, filtersOf, one, type Query, withQuery } from '../address.js';
+import { dayBefore, daysName } from '../days.js';
+import { leadingTo } from '../drill-down.js';
+import { type PageContext, withReports } from '../page-context.js';
+import { currenciesOf } from './report-page.js';
+
+const MOST_MOVERS = 5;
+const MOVERS = [
+  { what: 'Tenants', report: 'tenants', keys: ['tenant'], parameters: {} },
+  { what: 'Carriers', report: 'carriers', keys: ['carrier'], parameters: {} },
+  {
+    what: 'Lanes (origin and zone)',
+    report: 'cost',
+    keys: ['origin', 'zone'],
+    parameters: { by: 'origin+zone' },
+  },
+] as const;
+const COLUMNS = ['billing_cost', 'billing_cost_before', 'difference', 'change_percent'];
+const MEASURES = [
+  ['Spend', 'billing_cost'],
+  ['Cost per package', 'cost_per_shipment'],
+  ['Cost per lb', 'cost_per_lb'],
+] as const;
+
+/** @param months the rows of `summary` by month, from which the period is chosen unless the address says one */
+export async function spendOf(
+  context: PageContext,
+  query: Query,
+  months: readonly ReportRow[],
+): Promise<Readonly<Record<string, unknown>> | null> {
+  const days = periodOfPage(query, months, new Date());
+  if (days === null) return null;
+  const { from, to } = days;
+  const before = comparedWith('previous', days);
+  const filters = { ...filtersOf(query), from, to };
+  const ask = (period: Period) => withReports(context, { ...filters, ...period }, answersOf);
+  const [now, then] = await Promise.all([ask(days), ask(before)]);
+  const { names, shown } = currenciesOf(
+    { rows: now.totals.rows.length > 0 ? now.totals.rows : then.totals.rows },
+    query,
+  );
+  const currency = one(query, 'currency') ?? shown ?? names[0] ?? null;
+  const asked = { ...filtersIn(query), from, until: dayBefore(to), to: [] };
+  const compared = withQuery('', asked, { compare: 'previous', currency });
+  const movers = await Promise.all(
+    MOVERS.map(async (mover, index) => {
+      const report = await findReport(mover.report);
+      const [one, other] = [now.reports[index], then.reports[index]];
+      if (one === undefined || other === undefined) throw new Error(`No answer of ${mover.report}.`);
+      const result = compareResults(report, { now: one, before: other, with: before });
+      const parameters = 'by' in mover.parameters ? `&p_by=${encodeURIComponent(mover.parameters.by)}` : '';
+      const address = `/reports/${mover.report}${compared}${parameters}`;
+      return {
+        ...moversOf(result, { report, asked, before, currency, keys: mover.keys }),
+        what: mover.what,
+        address,
+      };
+    }),
+  );
+  return {
+    ...{ from, until: dayBefore(to), before: { from: before.from, until: dayBefore(before.to) }, currency },
+    title: `Spend of ${daysName(days)} against ${daysName(before)}`,
+    others: names
+      .filter((name) => name !== currency)
+      .map((name) => ({
+        name,
+        address: withQuery('/', query, { currency: name }),
+      })),
+    tiles: tilesOf(now.totals, then.totals, {
+      currency,
+      compared,
+      shipments: withQuery('/shipments', asked, { currency }),
+    }),
+    movers,
+    totals: now.totals.rows,
+    totals_before: then.totals.rows,
+  };
+}
+
+/** As the address asks, else the last month that is over and has lines; of old data the last there is. */
+function periodOfPage(query: Query, months: readonly ReportRow[], now: Date): Period | null {
+  const { from, to } = filtersOf(query);
+  if (from !== undefined && to !== undefined) return { from, to };
+  const names = [...new Set(months.map(({ month }) => String(month)))].sort();
+  const present = now.toISOString().slice(0, 7);
+  const month = names.filter((name) => name < present).at(-1) ?? names.at(-1);
+  if (month === undefined) return null;
+  const [year = 0, number = 1] = month.split('-').map(Number);
+  return { from: `${month}-01`, to: new Date(Date.UTC(year, number, 1)).toISOString().slice(0, 10) };
+}
+
+async function answersOf(session: ReportSession) {
+  const totals = await session.totalShipments({});
+  const reports: ReportResult[] = [];
+  for (const { report, parameters } of MOVERS) reports.push(await session.run(report, parameters));
+  return { totals, reports };
+}
+
+type Totals = { readonly columns: readonly ReportColumn[]; readonly rows: readonly ReportRow[] };
+
+/** Each measure with what it was; its links lead to the lines that it counts and to the same by carrier. */
+function tilesOf(
+  now: Totals,
+  before: Totals,
+  asked: { readonly currency: string | null; readonly compared: string; readonly shipments: string },
+) {
+  // Partners are never added up; of several each has its tiles.
+  return now.rows
+    .filter(({ currency_code }) => currency_code === asked.currency)
+    .flatMap((row) => {
+      const other = before.rows.find(
+        ({ currency_code, partner_id }) =>
+          currency_code === row.currency_code && partner_id === row.partner_id,
+      );
+      const label = cellLabels({ columns: now.columns, rows: other === undefined ? [row] : [row, other] });
+      return MEASURES.map(([what, name]) => {
+        const column = now.columns.find((each) => each.name === name);
+        if (column === undefined) throw new Error(`The totals have no ${name}.`);
+        return {
+          ...{ what, value: label(row, column), before: other === undefined ? '' : label(other, column) },
+          change: changeOf(row[name] ?? null, other?.[name] ?? null),
+          shipments: name === 'billing_cost' ? asked.shipments : null,
+          address: `/reports/carriers${asked.compared}`,
+        };
+      });
+    });
+}
+
+/** In percent. */
+function changeOf(now: ReportCell, before: ReportCell): string | null {
+  if (now === null || before === null) return null;
+  const [one, other] = [toTenThousandths(String(now)), toTenThousandths(String(before))];
+  const percent = percentOf(one - other, other);
+  return percent === null ? null : `${one > other ? '+' : ''}${percent} %`;
+}
+
+function moversOf(
+  result: ReportResult,
+  {
+    report,
+    asked,
+    before,
+    currency,
+    keys,
+  }: {
+    readonly report: ReportDefinition;
+    readonly asked: Query;
+    readonly before: Period;
+    readonly currency: string | null;
+    readonly keys: readonly string[];
+  },
+) {
+  const leadTo = leadingTo({ report, result, query: asked, before });
+  const rows = result.rows
+    .filter(({ currency_code, difference }) => currency_code === currency && Number(difference) !== 0)
+    .slice(0, MOST_MOVERS);
+  const columns = result.columns.filter(({ name }) => keys.includes(name) || COLUMNS.includes(name));
+  const label = cellLabels({ columns, rows });
+  return {
+    columns: columns.map((column) => ({ label: columnLabel(column), align: column.align })),
+    rows: rows.map((row) =>
+      columns.map((column) => ({
+        text: label(row, column),
+        align: column.align,
+        address: column.align === 'right' ? (leadTo([row], column.name)?.address ?? null) : null,
+      })),
+    ),
+    figures: rows.map((row) => Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]))),
+  };
+}

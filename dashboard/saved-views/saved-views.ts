@@ -1,0 +1,101 @@
+/** Views of pages that people gave a name, kept in the data folder: `saved-views.json`, replaced as a whole. */
+
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { naming } from '../../config/system-error.js';
+import { DamagedFileError } from '../../ops/damaged-file.js';
+import { replaceDurably, systemCode } from '../../ops/durable-files.js';
+import { ReportFilterError } from '../../reports/errors.js';
+import { type Query, withQuery } from '../address.js';
+
+export interface SavedView {
+  readonly name: string;
+  /** Path and query of a page of ours. */
+  readonly address: string;
+}
+
+export interface SavedViews {
+  /** By name. @throws DamagedFileError the file is none of ours */
+  list(): Promise<readonly SavedView[]>;
+  /** A view of the same name is replaced. @throws ReportFilterError a name or an address that cannot be kept */
+  save(view: SavedView): Promise<void>;
+  remove(name: string): Promise<void>;
+}
+
+const LONGEST_NAME = 80;
+const LONGEST_ADDRESS = 8_000;
+const MOST_VIEWS = 200;
+const PAGES = /^\/(shipments|invoices|events|reports(\/[a-z]+(-[a-z]+)*)?)?$/;
+const File = z.array(z.strictObject({ name: z.string(), address: z.string() }));
+
+export function openSavedViews(path: string): SavedViews {
+  /** One after the other, so that two who save at once both find theirs. */
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = last.then(work, work);
+    last = done.catch(() => undefined);
+    return done;
+  };
+  const change = (to: (views: readonly SavedView[]) => readonly SavedView[]): Promise<void> =>
+    inTurn(async () => {
+      const views = [...to(await read(path))].sort((one, other) => one.name.localeCompare(other.name, 'en'));
+      await replaceDurably(path, `${JSON.stringify(views, null, 2)}\n`).catch(naming(path));
+    });
+  return {
+    list: () => read(path),
+    async save(view) {
+      const kept = checkView(view);
+      await change((views) => {
+        const others = views.filter(({ name }) => name !== kept.name);
+        if (others.length >= MOST_VIEWS)
+          throw new ReportFilterError('name', `There are ${MOST_VIEWS} views already: remove one first.`);
+        return [...others, kept];
+      });
+    },
+    remove: (name) => change((views) => views.filter((view) => view.name !== name)),
+  };
+}
+
+async function read(path: string): Promise<readonly SavedView[]> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) =>
+    systemCode(error) === 'ENOENT' ? '[]' : naming(path)(error),
+  );
+  try {
+    return File.parse(JSON.parse(text)).map(checkView);
+  } catch (error) {
+    const hint = 'mend it by hand, or remove it and save the views anew';
+    throw new DamagedFileError(path, `${path} is not what saved views are kept as.`, { hint, cause: error });
+  }
+}
+
+/** @throws ReportFilterError */
+function checkView({ name, address }: SavedView): SavedView {
+  const named = name.trim().normalize('NFC');
+  if (named === '' || [...named].length > LONGEST_NAME || /\p{Cc}|\p{Cs}/u.test(named))
+    throw new ReportFilterError(
+      'name',
+      `Give the view a name of at most ${LONGEST_NAME} characters on one line.`,
+    );
+  return { name: named, address: checkAddress(address) };
+}
+
+/** Of a page of ours, written anew, so that no other site and no script can be meant. @throws ReportFilterError */
+export function checkAddress(address: string): string {
+  const base = 'http://pages.invalid';
+  const url = URL.canParse(address, base) ? new URL(address, base) : null;
+  if (
+    url?.origin !== base ||
+    !address.startsWith('/') ||
+    !PAGES.test(url.pathname) ||
+    address.length > LONGEST_ADDRESS
+  )
+    throw new ReportFilterError('address', 'Only pages of figures of this dashboard can be kept as a view.');
+  // A page's place in a list is no view of it.
+  for (const place of ['after', 'page', 'format']) url.searchParams.delete(place);
+  return `${url.pathname}${url.search}`;
+}
+
+/** Where a page's view gets its name. */
+export function saveAddress(path: string, query: Query): string {
+  return withQuery('/views', { address: withQuery(path, query) });
+}
