@@ -87,6 +87,12 @@ function send(fields: Record<string, string>, headers: Record<string, string> = 
 
 const isThere = async (id: string): Promise<boolean> => (await quarantine.show(id)) !== null;
 
+test('a page that cannot be shown says why in our words, where operators may act as well', async () => {
+  const answer = await fetch(`${open.url}/reports/nothing`);
+  expect(answer.status).toBe(404);
+  expect(await answer.text()).toContain('<h1>No such report</h1>');
+});
+
 test('a refused delivery is discarded by its operator, after seeing what it does, and that stays on record', async () => {
   const id = await aRefusal();
   const page = await (await fetch(`${locked.url}/quarantine/${id}`, { headers: ANN })).text();
