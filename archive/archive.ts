@@ -1,14 +1,14 @@
-/** The archive's contract: events, files and facts, written once, never changed; everything else can be made from it. */
+/** The archive's contract: events, files and facts, written once, never changed; everything else can be rebuilt from it. */
 
 import type { ArchivedFile, CsvScan } from '../contract/csv-file.js';
 import type { InvoiceEvent, InvoiceHeader } from '../contract/invoice-event.js';
 import type { FileSource, WebhookStatus } from '../contract/names.js';
 import { printable } from '../contract/printable.js';
 
-/** What became of a delivery at the door. Only `accepted` ones reach Temporal. */
+/** What the endpoint decided about a delivery. Only `accepted` ones reach Temporal. */
 export type DeliveryVerdict = 'accepted' | 'test' | 'quarantined';
 
-/** A delivery as it is kept for ever. */
+/** A delivery as it is kept permanently. */
 export interface ArchivedEvent {
   readonly eventId: string;
   /** ISO 8601 UTC, our clock. */
@@ -16,7 +16,7 @@ export interface ArchivedEvent {
   readonly verdict: DeliveryVerdict;
   /** Why a quarantined delivery was not acted on, e.g. `unknown-event-type`; null otherwise. */
   readonly reason: string | null;
-  /** The parsed event, its presigned URL without query; null when the delivery could not be understood that far. */
+  /** The parsed event, its presigned URL without query; null when the delivery could not be parsed that far. */
   readonly event: InvoiceEvent | null;
   /** The envelope as received (exact digits, unknown fields kept), presigned URL without query, as JSON text. */
   readonly envelope: string;
@@ -25,7 +25,7 @@ export interface ArchivedEvent {
 }
 
 /**
- * A small thing that happened and that no event tells. `at` is ISO 8601 UTC. Together with the events these are
+ * A small record of something that no event reports. `at` is ISO 8601 UTC. Together with the events these are
  * enough for `rebuild` to make every instant and `--as-known-on` answer again.
  */
 export type Fact =
@@ -51,7 +51,7 @@ export type Fact =
       readonly encodedSha256?: string | null;
       readonly version: number;
       readonly loadId: number;
-      /** What was loaded, so that `verify` has a witness outside the warehouse; exact decimal text. */
+      /** What was loaded, so that `verify` can compare with a source outside the warehouse; exact decimal text. */
       readonly shipments?: number;
       readonly billingCost?: string;
       /** Which event and which workflow run asked for it (`explain`). */
@@ -63,7 +63,7 @@ export type Fact =
       readonly at: string;
       readonly invoiceId: string;
       readonly status: WebhookStatus | null;
-      /** The status as the service wrote it when nobody knows the word. */
+      /** The status as the service wrote it, when it is not a known one. */
       readonly unknownStatus?: string | null;
       readonly header: Partial<InvoiceHeader>;
     }
@@ -78,7 +78,7 @@ export type Fact =
     }
   | { readonly kind: 'resolved'; readonly at: string; readonly invoiceId: string }
   | {
-      /** What goes wrong with an invoice while work on it goes on. */
+      /** A problem of an invoice on which work continues. */
       readonly kind: 'failure';
       readonly at: string;
       readonly invoiceId: string;
@@ -91,7 +91,7 @@ export type Fact =
       readonly kind: 'restored';
       readonly at: string;
       readonly invoiceId: string;
-      /** Who, as the machine knows them, and why in their words. */
+      /** The operating system's user name of the person, and the reason in their own words. */
       readonly by: string;
       readonly reason: string;
     }
@@ -102,7 +102,7 @@ export type Fact =
       readonly invoiceId: string;
       readonly sha256: string;
       readonly version: number;
-      /** It is as new as if announced at this instant: newer than all that was announced until then by any clock. */
+      /** The file ranks as if it was announced at this instant: as newer than everything announced before, by any clock. */
       readonly countsFrom: string;
       readonly by: string;
       readonly reason: string;
@@ -156,7 +156,7 @@ export interface StoredFile {
   readonly path: string | null;
 }
 
-/** A cursor that this archive never gave. Who kept it reads from the beginning. */
+/** A cursor that this archive never issued; its holder has to read from the beginning. */
 export class CursorError extends RangeError {
   override readonly name = 'CursorError';
 
@@ -178,7 +178,7 @@ export interface Archive {
    * Events in order of `receivedAt`, then eventId. With `after`, only what was archived since the call that
    * returned that cursor, however late its `receivedAt`; ask again with the last cursor yielded to go on.
    *
-   * @throws CursorError `after` is none of this archive: its journal is another one, or was made again
+   * @throws CursorError `after` is none of this archive: its journal is another one, or was rebuilt
    */
   events(options?: {
     readonly after?: string;
@@ -196,7 +196,7 @@ export interface Archive {
     path: string,
     file: { readonly sha256: string; readonly sizeBytes: number; readonly scan: CsvScan },
   ): Promise<ArchivedFile>;
-  /** A description that is damaged is made again from the bytes, when these are the file's. */
+  /** A damaged description is rebuilt from the bytes, if these have the file's hash. */
   file(sha256: string): Promise<ArchivedFile | null>;
   /** A path on this machine that DuckDB can read; an S3 archive brings the file to a local cache first. */
   localPath(sha256: string): Promise<string>;

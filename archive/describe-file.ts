@@ -1,4 +1,4 @@
-/** Makes the description of a file again from its bytes: it says nothing that they do not. */
+/** Rebuilds the description of a file from its bytes, which determine all of it. */
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';

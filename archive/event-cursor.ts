@@ -1,4 +1,4 @@
-/** The place in the archive's journal up to which somebody has read, as text that others keep for us. */
+/** A position in the archive's journal up to which a reader has read, as text that the reader stores. */
 
 import { CursorError } from './archive.js';
 
@@ -16,7 +16,7 @@ export function formatCursor(cursor: Cursor): string {
   return cursor.last === null ? `${cursor.end}` : `${cursor.from}.${cursor.end}.${cursor.last}`;
 }
 
-/** @throws CursorError the text was never a cursor of ours */
+/** @throws CursorError the text is not a cursor of this archive */
 export function parseCursor(text: string | undefined): Cursor {
   if (text === undefined || text === '') return { from: 0, end: 0, last: null };
   const match = /^(\d+)(?:\.(\d+)\.(.+))?$/.exec(text);

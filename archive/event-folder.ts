@@ -1,9 +1,9 @@
 /**
- * Keeps events for ever in a folder: one small JSON file per event, and a journal that knows their order of arrival.
+ * Keeps events permanently in a folder: one small JSON file per event, and a journal with their order of arrival.
  *
  * `events/ab/<eventId>.json` is the event; `events/journal` has a line per event and is only an index: when it is
  * missing it is made again from the files. A line is appended in one write with O_APPEND, so several processes may
- * put events at once and a byte offset into the journal is a cursor that stays true for ever.
+ * put events at the same time, and a byte offset into the journal is a cursor that stays valid.
  */
 
 import { constants, open, readdir, readFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ import {
 } from '../ops/durable-files.js';
 import { type ArchivedEvent, CursorError, type DeliveryVerdict, type OnUnreadable } from './archive.js';
 import { type Cursor, formatCursor, parseCursor } from './event-cursor.js';
-import { BY_WORTH, eventName, eventPath } from './event-name.js';
+import { BY_PRECEDENCE, eventName, eventPath } from './event-name.js';
 import { readEvent } from './read-record.js';
 import { trimmedEvent } from './trim-event.js';
 
@@ -82,7 +82,7 @@ export async function openEventFolder(root: string): Promise<EventFolder> {
   }
 
   async function append(event: ArchivedEvent): Promise<void> {
-    // The leading line end fences off a line that a full disk tore.
+    // The leading line end separates it from a line that a full disk left incomplete.
     await appendDurably(journalPath, `\n${event.receivedAt} ${eventName(event.eventId)}\n`);
   }
 
@@ -92,7 +92,7 @@ export async function openEventFolder(root: string): Promise<EventFolder> {
   ): AsyncGenerator<{ event: ArchivedEvent; cursor: string }> {
     const cursor = parseCursor(after);
     const { size, end } = await completeEnd(journalPath);
-    // Another journal than the one that was read: what it holds at that place is not what follows.
+    // Not the journal that was read before: what it has at this offset does not follow what was read.
     if (cursor.end > size) throw new CursorError(after ?? '');
     if (cursor.last !== null) {
       yield* batch({ from: cursor.from, end: cursor.end, last: cursor.last }, onUnreadable);
@@ -100,7 +100,7 @@ export async function openEventFolder(root: string): Promise<EventFolder> {
     if (end > cursor.end) yield* batch({ from: cursor.end, end, last: null }, onUnreadable);
   }
 
-  /** Each is given when the next is known: the last one's cursor is the end of the chunk. */
+  /** An event is yielded once the next is known, because the last one's cursor is the end of the chunk. */
   async function* batch(
     range: Cursor,
     onUnreadable: OnUnreadable = () => undefined,
@@ -128,7 +128,7 @@ export async function openEventFolder(root: string): Promise<EventFolder> {
     const { end } = await completeEnd(journalPath);
     const lines = await readLines(journalPath, { from: 0, end });
     for (const { eventId } of lines) {
-      if (BY_WORTH.some((verdict) => exists(pathOf(root, eventId, verdict)))) yield eventId;
+      if (BY_PRECEDENCE.some((verdict) => exists(pathOf(root, eventId, verdict)))) yield eventId;
     }
   }
 
@@ -153,7 +153,7 @@ const pathOf = (root: string, eventId: string, verdict: DeliveryVerdict): string
   join(root, eventPath(eventId, verdict));
 
 async function outranked(root: string, event: ArchivedEvent): Promise<boolean> {
-  for (const verdict of BY_WORTH.slice(0, BY_WORTH.indexOf(event.verdict) + 1)) {
+  for (const verdict of BY_PRECEDENCE.slice(0, BY_PRECEDENCE.indexOf(event.verdict) + 1)) {
     if (exists(pathOf(root, event.eventId, verdict))) return true;
   }
   return false;
@@ -165,7 +165,7 @@ async function read(
   eventId: string,
   onUnreadable?: OnUnreadable,
 ): Promise<ArchivedEvent | null> {
-  for (const verdict of BY_WORTH) {
+  for (const verdict of BY_PRECEDENCE) {
     const bytes = await readBytes(pathOf(root, eventId, verdict));
     if (bytes === null) continue;
     const reading = bytes === 'no file' ? { ok: false as const, why: bytes } : readEvent(bytes);
@@ -226,7 +226,7 @@ async function completeEnd(path: string): Promise<{ readonly size: number; reado
   }
 }
 
-/** Makes a lost journal again from the events themselves; exclusive, so two processes cannot both do it. */
+/** Rebuilds a lost journal from the events themselves; exclusive, so two processes cannot both do it. */
 async function restoreJournal(root: string, journalPath: string): Promise<void> {
   if (exists(journalPath)) return;
   const lines: string[] = [];
@@ -235,7 +235,7 @@ async function restoreJournal(root: string, journalPath: string): Promise<void> 
     for (const name of await readdir(join(root, shard.name))) {
       const [, eventId] = /^([0-9a-z][0-9a-z._-]*?)(?:\.(?:quarantined|test))?\.json$/.exec(name) ?? [];
       if (eventId === undefined || eventId.length > 128) continue;
-      // One that is damaged gets a line too: whoever reads the events is told of it.
+      // A damaged one gets a line too, so that whoever reads the events learns of it.
       const receivedAt = (await read(root, eventId))?.receivedAt ?? EPOCH;
       lines.push(`${receivedAt} ${eventId}\n`);
     }

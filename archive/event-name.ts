@@ -2,8 +2,8 @@
 
 import type { DeliveryVerdict } from './archive.js';
 
-/** The first one that there is of an id is the event: what can be acted on must not be shadowed by what cannot. */
-export const BY_WORTH: readonly DeliveryVerdict[] = ['accepted', 'quarantined', 'test'];
+/** In order of precedence: of several records with one id, one that can be acted on is the event. */
+export const BY_PRECEDENCE: readonly DeliveryVerdict[] = ['accepted', 'quarantined', 'test'];
 
 /** Ids are compared without case, as file systems may. @throws RangeError it could not name a file */
 export function eventName(eventId: string): string {

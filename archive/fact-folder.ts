@@ -1,5 +1,5 @@
 /**
- * Keeps facts for ever: `facts/journal.ndjson`, one JSON object a line, appended and flushed before it counts.
+ * Keeps facts permanently: `facts/journal.ndjson`, one JSON object a line, appended and flushed before it counts.
  *
  * A line is one write with O_APPEND, so several processes may put facts at once, and a byte offset is a cursor that
  * stays true for ever.
@@ -36,7 +36,7 @@ export async function openFactFolder(root: string): Promise<FactFolder> {
     if (!/^\d{4}-\d\d-\d\dT.*Z$/.test(fact.at)) {
       throw new RangeError(`A fact needs an instant in UTC, not ${fact.at}.`);
     }
-    // The leading line end fences off a line that a crash or a full disk tore.
+    // The leading line end separates it from a line that a crash or a full disk left incomplete.
     await appendDurably(path, `\n${wellFormedJson(fact)}\n`);
   }
 
@@ -45,7 +45,7 @@ export async function openFactFolder(root: string): Promise<FactFolder> {
     onUnreadable?: OnUnreadable,
   ): AsyncGenerator<{ fact: Fact; cursor: string }> {
     const from = parseOffset(cursor);
-    // Another journal than the one that was read: what it holds at that place is not what follows.
+    // Not the journal that was read before: what it has at this offset does not follow what was read.
     if (from > (await sizeOf(path))) throw new CursorError(cursor ?? '');
     let unreadable: Damaged | null = null;
     for await (const { line, start, end } of linesFrom(path, from)) {

@@ -1,4 +1,4 @@
-/** Keeps verified CSVs for ever: `files/ab/<sha256>.csv`, and beside it what its scan said. */
+/** Keeps verified CSVs permanently: `files/ab/<sha256>.csv`, and beside it what its scan said. */
 
 import { copyFile, open, readdir, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -19,7 +19,7 @@ import { readDescription } from './read-record.js';
 
 export interface FileFolder {
   put(path: string, file: ArchivedFile): Promise<ArchivedFile>;
-  /** As `put`, over what is there; who has it open reads on in the old bytes. */
+  /** As `put`, but replaces an existing file; a process that has it open keeps reading the old bytes. */
   replace(path: string, file: ArchivedFile): Promise<void>;
   get(sha256: string): Promise<ArchivedFile | null>;
   path(sha256: string): string;
@@ -82,7 +82,7 @@ export async function openFileFolder(root: string): Promise<FileFolder> {
     }
   }
 
-  /** The bytes first: a description alone is no file. */
+  /** Removes the bytes first: a description alone does not count as a file. */
   async function remove(sha256: string): Promise<void> {
     const csv = path(sha256);
     if (!exists(dirname(csv))) return;

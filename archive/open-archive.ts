@@ -14,7 +14,7 @@ export async function openArchive(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<Archive> {
   if (settings.archive.kind === 'folder') return openFolderArchive(settings.archive.path);
-  // Only who keeps the archive on S3 waits for its client to be read.
+  // Loaded only for an archive on S3: its client takes long to import.
   const [{ openS3Bucket }, { openS3Archive }, { ownEndpoint }] = await Promise.all([
     import('./s3-bucket.js'),
     import('./s3-archive.js'),

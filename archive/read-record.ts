@@ -11,7 +11,7 @@ import type { ArchivedFile } from '../contract/csv-file.js';
 import { mayBeIllFormed, wellFormedInside } from '../contract/well-formed.js';
 import { describeIssues } from '../contract/wire.js';
 import type { ArchivedEvent, Fact } from './archive.js';
-import { BY_WORTH } from './event-name.js';
+import { BY_PRECEDENCE } from './event-name.js';
 
 export type RecordReading<T> =
   | { readonly ok: true; readonly value: T }
@@ -43,7 +43,7 @@ const Cells = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(),
 const Event = z.looseObject({
   eventId: z.string().regex(/^[0-9a-z][0-9a-z._-]{0,127}$/i, 'expected an id'),
   receivedAt: Instant,
-  verdict: z.enum(BY_WORTH),
+  verdict: z.enum(BY_PRECEDENCE),
   reason: Text,
   envelope: z.string(),
   trimmed: z.looseObject({ at: Instant, sha256: Sha256, sizeBytes: Whole }).optional(),
@@ -60,7 +60,7 @@ const Event = z.looseObject({
     .nullable(),
 });
 
-/** Each kind once: the type sees to it that none is missing. */
+/** Each kind once; the type ensures that none is missing. */
 const FACTS = {
   duplicate: z.looseObject({ at: Instant, eventId: z.string() }),
   file: z.looseObject({
@@ -148,7 +148,7 @@ function schemaOfFact(json: unknown): z.ZodType {
   return known.success ? FACTS[known.data.kind] : KnownKind;
 }
 
-/** The value is the one that was parsed, whole: a schema only checks. */
+/** Returns the parsed value itself, unknown fields included: the schema only checks it. */
 function read<T>(schemaOf: (json: unknown) => z.ZodType, bytes: Uint8Array | string): RecordReading<T> {
   const value = parsed(bytes);
   if (typeof value === 'string') return { ok: false, why: value };
@@ -167,7 +167,7 @@ function parsed(bytes: Uint8Array | string): { readonly json: unknown } | string
   }
   try {
     const json: unknown = JSON.parse(text);
-    // An older version kept half a character as it came.
+    // An older version stored unpaired surrogates as they came.
     return { json: mayBeIllFormed(text) ? wellFormedInside(json) : json };
   } catch (error) {
     // A RangeError says that it is nested deeper than we can follow.

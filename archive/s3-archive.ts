@@ -10,7 +10,7 @@ import { wellFormedJson } from '../contract/well-formed.js';
 import { makeFolder, removeIfThere, sweepLeftBehind, temporaryName } from '../ops/durable-files.js';
 import type { Archive, ArchivedEvent, DeliveryVerdict, Fact, OnUnreadable, StoredFile } from './archive.js';
 import { describeFile } from './describe-file.js';
-import { BY_WORTH, eventName, eventPath, isEventName } from './event-name.js';
+import { BY_PRECEDENCE, eventName, eventPath, isEventName } from './event-name.js';
 import { openFileFolder } from './file-folder.js';
 import { hashFile } from './hash-file.js';
 import { readDescription, readEvent, readFact } from './read-record.js';
@@ -32,7 +32,7 @@ export async function openS3Archive(
   const factLog = createS3Log(bucket, 'facts', now);
 
   async function putEvent(event: ArchivedEvent): Promise<'new' | 'known'> {
-    const better = BY_WORTH.slice(0, BY_WORTH.indexOf(event.verdict));
+    const better = BY_PRECEDENCE.slice(0, BY_PRECEDENCE.indexOf(event.verdict));
     for (const verdict of better) {
       if (await bucket.has(eventKey(event.eventId, verdict))) return 'known';
     }
@@ -44,7 +44,7 @@ export async function openS3Archive(
   }
 
   async function event(eventId: string, onUnreadable?: OnUnreadable): Promise<ArchivedEvent | null> {
-    for (const verdict of BY_WORTH) {
+    for (const verdict of BY_PRECEDENCE) {
       const key = eventKey(eventId, verdict);
       const bytes = await bucket.getBytes(key);
       if (bytes === null) continue;
@@ -78,7 +78,8 @@ export async function openS3Archive(
     for await (const key of bucket.list('events/by-id')) there.add(key);
     const { keys } = await arrivals.since(null);
     for (const name of new Set(keys.map(arrivals.nameOf))) {
-      if (isEventName(name) && BY_WORTH.some((verdict) => there.has(eventKey(name, verdict)))) yield name;
+      if (isEventName(name) && BY_PRECEDENCE.some((verdict) => there.has(eventKey(name, verdict))))
+        yield name;
     }
   }
 

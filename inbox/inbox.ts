@@ -1,7 +1,7 @@
 /**
  * Keeps deliveries on disk from before they are answered until they were archived and given to Temporal.
  *
- * `pending/<key>` is a whole delivery; `done/ab/<key>` is an empty marker which remembers for ever that the delivery
+ * `pending/<key>` is a whole delivery; `done/ab/<key>` is an empty marker that records permanently that the delivery
  * was dealt with. Both are made exclusively by key, so any number of processes may share the folder: of deliveries
  * with one id exactly one is accepted. The folder is 0700 and its files 0600, because a body holds a presigned URL.
  */
@@ -35,7 +35,7 @@ export interface InboxEntry {
   readonly eventId: string;
   /** ISO 8601 UTC, our clock. */
   readonly receivedAt: string;
-  /** null when the delivery could not be understood that far. */
+  /** null when the delivery could not be parsed that far. */
   readonly invoiceId: string | null;
   /** Why a delivery is refused, a stable code; null otherwise. */
   readonly code: string | null;
@@ -60,7 +60,7 @@ export interface Inbox {
 /**
  * Opens (and makes) an inbox; temporary files of dead processes are swept away.
  *
- * @param options.durablePoint is called at D1 and D2 of the fault matrix (docs/faults.md); tests end the process there
+ * @param options.durablePoint is called at points D1 and D2 of the fault matrix (docs/faults.md); tests end the process there
  */
 export async function openInbox(
   root: string,
@@ -90,7 +90,7 @@ export async function openInbox(
       if (!(await linkDurably(part, pendingPath(key)))) return 'duplicate';
       options.durablePoint?.('D2');
     } finally {
-      // Nobody waits for it, and what a kill leaves is swept at the next start.
+      // Not awaited: what a kill leaves behind is removed at the next start.
       removeIfThere(part).catch(() => undefined);
     }
     // Another process may have finished the same delivery between our look at its marker and our link.
@@ -136,7 +136,7 @@ export async function openInbox(
       shards.add(shard);
     }
     closeSync(openSync(donePath(key), constants.O_WRONLY | constants.O_CREAT, 0o600));
-    // Before the body goes: a lost marker would let a duplicate in as new.
+    // Before the body is removed: without the marker a duplicate would count as new.
     await syncFolder(shard);
   }
 
@@ -161,7 +161,7 @@ export async function openInbox(
     async probe() {
       const part = temporaryName(temporaryFolder);
       try {
-        // What is written there and cannot be moved to its place is not kept either.
+        // A file that can be written but not renamed to its place is not kept either.
         await access(`${pendingFolder}/.`, constants.W_OK);
         await writeSynced(part, Buffer.alloc(4096));
       } finally {
@@ -176,7 +176,7 @@ function decodeOrName(key: string, bytes: Uint8Array, path: string): { entry: In
   const { noted } = decodeEntry(key, bytes);
   if (noted !== null) return noted;
   const named = namedBy(key) ?? { kind: 'refused', eventId: key };
-  // The instant of receipt is known nowhere else.
+  // The time of receipt is stored nowhere else.
   const receivedAt = (statSync(path, { throwIfNoEntry: false })?.mtime ?? new Date()).toISOString();
   return { entry: { ...named, receivedAt, invoiceId: null, code: null }, sequence: 0 };
 }

@@ -85,7 +85,7 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
     }
   }
 
-  /** One that was damaged hides no other, and is listed for a person to look at its body and discard it. */
+  /** A damaged entry does not hide the others; it is listed, so that a person can read its body and discard it. */
   async function describedBy(id: string, text: Buffer): Promise<QuarantinedThing> {
     const thing = readThing(id, text);
     if (thing !== null) return thing;

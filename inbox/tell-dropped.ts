@@ -1,10 +1,10 @@
-/** Tells that the quarantine is full: what was refused longest ago goes for it, and somebody may still have wanted it. */
+/** Reports that the quarantine is full: its oldest entry is dropped, which somebody may still have needed. */
 
 import type { QuarantinedThing } from '../contract/quarantine.js';
 import type { Alerts } from '../ops/alerts.js';
 import type { Logger } from '../ops/log.js';
 
-/** For `QuarantineOptions.onDropped`; each is logged, the alert is said once per quiet window. */
+/** For `QuarantineOptions.onDropped`; each is logged, the alert is sent once per quiet window. */
 export function tellDropped(deps: {
   readonly log: Logger;
   readonly alerts: Alerts;
@@ -13,7 +13,7 @@ export function tellDropped(deps: {
     deps.log.error({ quarantineId, kind, code, at, invoiceId, eventId }, 'dropped from a full quarantine');
     deps.alerts.raise({
       key: 'quarantine/full',
-      title: 'The quarantine is full, and the oldest refused things are dropped',
+      title: 'The quarantine is full, and its oldest entries are dropped',
       detail: `The last was ${quarantineId} (${code}, ${at}); the log names each. \`billsync quarantine list\`, then requeue or discard.`,
     });
   };

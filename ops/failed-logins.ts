@@ -14,7 +14,7 @@ export interface FailedLogins {
   succeeded(address: string): void;
 }
 
-/** What a person is told of wrong credentials at this door. */
+/** What a person is told of wrong credentials at this endpoint or page. */
 export interface FailedLoginsWords {
   readonly alertKey: AlertKey;
   /** A sentence up to the address. */
@@ -41,7 +41,7 @@ const ALERT_FROM = 2;
 const MOST_ADDRESSES = 10_000;
 const MOST_WAITING = 100;
 
-/** One for each door. @param deps.wait how a refusal waits; tests do not */
+/** One for each server that asks for credentials. @param deps.wait how a refusal waits; tests do not */
 export function createFailedLogins(deps: {
   readonly log: Logger;
   readonly alerts?: Alerts;

@@ -1,4 +1,4 @@
-/** Decides whether a sender knows the credentials of a door, in a time that tells nothing about how nearly it did. */
+/** Checks whether a sender has the credentials of a path, in a time that does not depend on how much of them is right. */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -7,8 +7,8 @@ import type { WebhookCredentials } from '../config/settings.js';
 export type Authorize = (headers: IncomingHttpHeaders) => boolean;
 
 /**
- * Makes the check of one door. Any of the Basic pairs is good (two during a rotation), every header is required; a
- * door with both asks for both, a door with neither is open.
+ * Makes the check of one path. Any of the Basic pairs is accepted (two during a rotation), every header is required; a
+ * path that has both needs both, a path that has neither is open.
  */
 export function createAuthorize(credentials: WebhookCredentials): Authorize {
   const pairs = credentials.basicAuth.map(({ user, password }) => digest(Buffer.from(`${user}:${password}`)));
@@ -18,7 +18,7 @@ export function createAuthorize(credentials: WebhookCredentials): Authorize {
   }));
   return (headers) => {
     const given = digest(basicCredentials(headers.authorization));
-    // Every comparison is made, whatever the first ones said.
+    // Every comparison is made, whatever the result of the first ones.
     const matches = pairs.map((pair) => timingSafeEqual(pair, given));
     const present = required.map(({ name, value }) =>
       timingSafeEqual(value, digest(headerBytes(headers[name]))),

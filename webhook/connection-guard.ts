@@ -1,8 +1,9 @@
 /**
- * Keeps the connections of a server within their shares: strangers cannot take the room of those who deliver, nor its time.
+ * Limits the connections of a server, so that unknown senders take neither the connections nor the processor time that known
+ * ones need.
  *
- * What is refused is held for a second before it is reset, without a byte being read. An answer at once would be asked for
- * again at once: two thousand sockets that are opened anew as soon as they end then keep a core busy with refusing them.
+ * A refused connection is held for a second before it is reset, without a byte being read. If it were reset at once, the
+ * client would reconnect at once: two thousand sockets that do so keep a core busy with refusing them.
  */
 
 import type { Server, Socket } from 'node:net';
@@ -101,7 +102,7 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** A flood is told once a minute in the log, and once per quiet window to a person. */
+/** A flood is logged once a minute, and alerted once per quiet window. */
 function teller({ log, alerts, limits }: ConnectionGuardDeps): (address: string) => void {
   let toldMs = Number.NEGATIVE_INFINITY;
   let untold = 0;
@@ -111,13 +112,12 @@ function teller({ log, alerts, limits }: ConnectionGuardDeps): (address: string)
     toldMs = performance.now();
     log.warn(
       { address, connections: untold },
-      'connections to the endpoint were refused or ended: too many without credentials are open',
+      'connections to the endpoint were refused or closed: too many without credentials are open',
     );
     untold = 0;
     alerts?.raise({
       key: 'webhook/connections',
-      title:
-        'More connections to the endpoint are open than it may have; those without credentials are ended.',
+      title: 'The endpoint has reached its limit of connections; those without credentials are closed.',
       detail: `Most recently from ${address}. At most ${limits.total} in all (BILLSYNC_WEBHOOK_CONNECTIONS) and ${limits.perAddress} without credentials from one address (BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS). Behind a proxy set BILLSYNC_WEBHOOK_TRUSTED_PROXIES.`,
     });
   };

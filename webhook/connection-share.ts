@@ -1,10 +1,10 @@
 /**
- * Decides which connection is taken and which must go; pure, so that its promises can be tested without sockets.
+ * Decides which connection is accepted and which is closed; pure, so that its promises can be tested without sockets.
  *
- * A connection is a stranger until right credentials came on it. Strangers are what an attacker has without limit, so
- * they are counted per address, and when there is no room the oldest stranger of the address that has the most goes:
- * who holds many pays for who wants one. Connections of proven senders never go. A share of the room is kept for
- * addresses from which right credentials came before.
+ * A connection is a stranger until correct credentials came on it. An attacker can open any number of these, so they are
+ * counted per address, and when the limit is reached, the oldest stranger of the address that has the most is closed.
+ * Connections of known senders are never closed. A share of all connections is reserved for addresses from which correct
+ * credentials came before.
  */
 
 export interface ConnectionLimits {
@@ -20,7 +20,7 @@ export type Verdict<Connection> =
   | { readonly kind: 'refuse' };
 
 export interface ConnectionShare<Connection> {
-  /** Judges a new connection and counts it when it is taken. @param isProxy counts towards the whole only */
+  /** Decides about a new connection and counts it when it is accepted. @param isProxy counts towards the whole only */
   admit(
     connection: Connection,
     from: { readonly address: string; readonly isProxy: boolean },
@@ -73,7 +73,7 @@ export function createConnectionShare<Connection extends object>(
     return { kind: 'take', end };
   }
 
-  /** From the address that has the most strangers; who is unknown takes no room from who is known. */
+  /** Of the address that has the most strangers; an unknown sender never displaces a known one. */
   function oldestOfMost(newcomer: string, isKnown: boolean, atMs: number): Connection | null {
     let most: string | null = null;
     let size = 0;
@@ -84,7 +84,7 @@ export function createConnectionShare<Connection extends object>(
     }
     if (most === null) return null;
     const own = strangers.get(newcomer)?.size ?? 0;
-    // Among equals nobody is pushed out before there was time to say who it is.
+    // Among addresses with equally many, a connection is not closed before it had time to send its credentials.
     return size > own + 1 ? oldestOf(most, Number.POSITIVE_INFINITY) : oldestOf(most, atMs);
   }
 

@@ -3,33 +3,33 @@
 import type { Settings } from '../config/settings.js';
 import { type Authorize, createAuthorize, isOpen } from './authorize.js';
 
-export interface Door {
+export interface PathGuard {
   readonly path: string;
   readonly authorize: Authorize;
 }
 
 /**
- * Makes the function that finds the door of a path: the longest configured path at or above it, so a path below
- * `webhook.path` without credentials of its own asks for the common ones. null: nothing is delivered there.
+ * Makes the function that finds what a path requires: the credentials of the longest configured path at or above it. A path
+ * below `webhook.path` without its own credentials requires the common ones. null: nothing is delivered there.
  */
-export function createDoors(webhook: Settings['webhook']): (pathname: string) => Door | null {
+export function createPathGuards(webhook: Settings['webhook']): (pathname: string) => PathGuard | null {
   const main = trimmed(webhook.path);
-  const doors: Door[] = [{ path: main, authorize: createAuthorize(webhook.credentials) }];
+  const guards: PathGuard[] = [{ path: main, authorize: createAuthorize(webhook.credentials) }];
   for (const { path, credentials } of webhook.paths) {
     const own = isOpen(credentials) ? webhook.credentials : credentials;
-    doors.push({ path: below(main, path), authorize: createAuthorize(own) });
+    guards.push({ path: below(main, path), authorize: createAuthorize(own) });
   }
-  doors.sort((a, b) => b.path.length - a.path.length);
+  guards.sort((a, b) => b.path.length - a.path.length);
   return (pathname) => {
     const asked = trimmed(pathname);
-    return doors.find(({ path }) => asked === path || asked.startsWith(`${path}/`)) ?? null;
+    return guards.find(({ path }) => asked === path || asked.startsWith(`${path}/`)) ?? null;
   };
 }
 
 /** The path of a request target, decoded, without query; null when it is none. */
 export function pathnameOf(target: string | undefined): string | null {
   try {
-    return decodeURIComponent(new URL(target ?? '', 'http://door').pathname);
+    return decodeURIComponent(new URL(target ?? '', 'http://endpoint').pathname);
   } catch (error) {
     if (error instanceof URIError || error instanceof TypeError) return null;
     throw error;

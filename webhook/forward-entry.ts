@@ -1,4 +1,4 @@
-/** The three steps of one delivery behind the door, in this order: archive, send to Temporal, trim. */
+/** The three steps of one accepted delivery, in this order: archive, send to Temporal, trim. */
 
 import type { Archive } from '../archive/archive.js';
 import type { Settings } from '../config/settings.js';
@@ -82,7 +82,7 @@ export async function forwardEntry(
 
 const NO_EVENT: Refusal = { code: 'invalid-payload', reason: 'The delivery is not an event any more.' };
 
-/** Partners may have become known since the door took it, and a newer version may read the bytes differently. */
+/** Parsed again: the partner may have become known since it was accepted, and a newer version may parse it differently. */
 function refusalOf(parsed: ParsedDelivery, partnerIds: readonly string[]): Refusal | null {
   if (parsed.kind === 'unusable' || parsed.kind === 'unsupported') {
     return { code: parsed.code, reason: parsed.message };

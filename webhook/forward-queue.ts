@@ -51,7 +51,7 @@ export function createForwardQueue(
   const { concurrency = 32, firstBackoffMs = FIRST_BACKOFF_MS } = options;
   const lanes = new Map<string, Lane>();
   const known = new Map<string, InboxEntry>();
-  /** Lanes whose turn it is, in order of arrival. */
+  /** Lanes (one per invoice) that are ready, in order of arrival. */
   const ready = new Set<string>();
   const waiting = new Set<string>();
   let inFlight = 0;
@@ -100,7 +100,7 @@ export function createForwardQueue(
   }
 
   function done(entry: InboxEntry): void {
-    // One that fails alone may be poison; when several did, it was the other side, and that is back.
+    // If only one delivery failed, the fault may be its own; if several did, Temporal was away and is back.
     const mayWake = isGateClosed() ? Number.POSITIVE_INFINITY : failing.size > 1 ? ATTEMPTS_IN_GOOD_FAITH : 0;
     failing.clear();
     gateAttempts = 0;
@@ -192,7 +192,7 @@ export function createForwardQueue(
   };
 }
 
-/** What has no invoice of its own waits for nobody. */
+/** A delivery without an invoice waits for no other. */
 function laneOf(entry: InboxEntry): string {
   return entry.kind === 'event' && entry.invoiceId !== null ? entry.invoiceId.toLowerCase() : keyOf(entry);
 }

@@ -17,14 +17,14 @@ export interface ForwardedWaiting {
 
 /** A living forwarder tries a delivery within seconds and again after a minute at most. */
 const LEFT_ALONE_MS = 2 * 60_000;
-/** So many failures one after the other mean that the other side is away: the next reconciliation tries again. */
+/** This many failures in a row mean that Temporal is away: the next reconciliation tries again. */
 const FAILURES_BELIEVED = 5;
 
 /**
  * In order of arrival; what fails holds up its own invoice only. Safe beside any number of forwarders, because every
  * step of it is.
  *
- * @throws FsyncError the disk lied: the process must end
+ * @throws FsyncError the disk did not store what was written: the process must end
  */
 export async function forwardWaiting(
   deps: ForwardDeps & { readonly log: Logger; readonly olderThanMs?: number },

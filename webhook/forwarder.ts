@@ -19,7 +19,7 @@ export interface ForwarderDeps extends ForwardDeps {
   readonly metrics: Metrics;
   readonly alerts?: Alerts;
   readonly health?: Health;
-  /** Called when the disk lied (FsyncError); the process ends unless told otherwise. */
+  /** Called when fsync failed (FsyncError); the process ends unless told otherwise. */
   readonly onFatal?: (error: FsyncError) => void;
   readonly timing?: Partial<ForwarderTiming>;
 }
@@ -31,7 +31,7 @@ export interface ForwarderTiming {
   readonly sendDeadlineMs: number;
   /** For how long events wait, after a start, for the partner to be known; then they are sent unchecked. */
   readonly partnerGraceMs: number;
-  /** From which age of the backlog on we are not well, when sending fails. */
+  /** The age of the backlog from which the component is unhealthy, if sending fails. */
   readonly stuckAgeMs: number;
   /** From which age of the backlog on it is an alert. */
   readonly alertAgeMs: number;
@@ -95,7 +95,7 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
     measure(nowMs);
   }
 
-  /** Until the partner is known nobody can be called foreign, so events wait, but not for ever. */
+  /** Until the partner is known, no event can be recognised as foreign, so events wait, but not indefinitely. */
   function isHeld(nowMs: number): boolean {
     if (deps.partnerIds().length > 0) {
       if (isUnchecked) deps.alerts?.resolve('forwarder/partner-unknown');
@@ -108,8 +108,9 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
       log.warn('our partner id is not known yet; deliveries are forwarded without checking it');
       deps.alerts?.raise({
         key: 'forwarder/partner-unknown',
-        title: 'Deliveries are forwarded without a check of their partner.',
-        detail: 'No token could be had since the start. Set BILLSYNC_PARTNER_ID, or see billsync doctor.',
+        title: 'Deliveries are forwarded without checking that they are for our partner.',
+        detail:
+          'No token has been obtained since the start. Set BILLSYNC_PARTNER_ID, or run billsync doctor.',
       });
     }
     return false;
@@ -189,8 +190,8 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
     if (isLate) {
       deps.alerts?.raise({
         key: 'forwarder/backlog',
-        title: `${count} deliveries could not be given to Temporal yet; nothing is lost.`,
-        detail: 'They wait in the inbox. See billsync doctor for what cannot be reached.',
+        title: `${count} deliveries could not be passed on to Temporal yet; nothing is lost.`,
+        detail: 'They wait in the inbox. billsync doctor says what cannot be reached.',
       });
     } else deps.alerts?.resolve('forwarder/backlog');
   }

@@ -1,4 +1,4 @@
-/** What becomes of a delivery at the door: kept on disk first, answered afterwards, acted on by the forwarder. */
+/** Receives a delivery: it is stored on disk first, answered afterwards, and acted on by the forwarder. */
 
 import type { Archive } from '../archive/archive.js';
 import type { Settings } from '../config/settings.js';
@@ -79,11 +79,11 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
     );
   }
 
-  /** The sender is broken: what it says twice today it may say wrongly tomorrow. */
+  /** The sender is broken: one of the two values is wrong, and the next such error may not show. */
   function tellContradictions({ event, contradictory }: Extract<ParsedDelivery, { kind: 'event' }>): void {
     deps.alerts?.raise({
       key: 'delivery-contradicts-itself',
-      title: 'A delivery says one thing twice, differently.',
+      title: 'A delivery has two different values for one field.',
       detail: `Event ${event.eventId} of invoice ${event.invoice.invoiceId} has two values for ${contradictory.slice(0, 5).join(', ')}. It was kept and neither value is used; the service is asked. Tell the service; billsync events show ${event.eventId} has all values.`,
     });
   }

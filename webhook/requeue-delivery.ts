@@ -1,4 +1,4 @@
-/** What a person does about a refused delivery: through the same door once more after a fix, or away with a note. */
+/** What a person does about a refused delivery: requeue it after a fix, or discard it with a note. */
 
 import type { Archive } from '../archive/archive.js';
 import type { Settings } from '../config/settings.js';

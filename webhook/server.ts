@@ -18,7 +18,7 @@ import { createFailedLogins, type FailedLoginsWords } from '../ops/failed-logins
 import type { Health } from '../ops/health.js';
 import { isOpen } from './authorize.js';
 import { guardConnections } from './connection-guard.js';
-import { createDoors, pathnameOf } from './endpoint-authentication.js';
+import { createPathGuards, pathnameOf } from './endpoint-authentication.js';
 import { answerBrokenRequest, createServer, LIMITS, type WebhookLimits } from './http-server.js';
 import { createReceiver, type ReceiveDeps } from './receive-delivery.js';
 import { createSenderAddresses, type SenderAddresses } from './sender-address.js';
@@ -35,7 +35,7 @@ export interface WebhookDeps extends Omit<ReceiveDeps, 'settings'> {
   readonly health?: Health;
   /** Called after the answer when the disk lied (FsyncError); the process ends unless told otherwise. */
   readonly onFatal?: (error: FsyncError) => void;
-  /** Lets a door without credentials be heard from other machines. Anybody could then void an invoice. */
+  /** Lets an endpoint without credentials be reached from other machines. Anybody could then void an invoice. */
   readonly isOpenAllowed?: boolean;
   readonly limits?: Partial<WebhookLimits>;
   /** Called at D3 of the fault matrix (docs/faults.md). */
@@ -95,7 +95,7 @@ export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
     limits: { total: limits.connections, perAddress: limits.connectionsPerAddress },
     helloMs: pair === null ? null : limits.handshakeMs,
   });
-  addDoors(app, deps, { senders, prove: guard.prove });
+  addPaths(app, deps, { senders, prove: guard.prove });
   addDeliveries(app, deps, receiver.receive);
   addHealth(app, deps);
 
@@ -118,20 +118,20 @@ export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
 }
 
 /** Judges everything that needs no body, before a byte of it is read. */
-function addDoors(
+function addPaths(
   app: FastifyInstance,
   deps: WebhookDeps,
   { senders, prove }: { readonly senders: SenderAddresses; readonly prove: (socket: Socket) => void },
 ): void {
   const { settings, metrics } = deps;
-  const doorOf = createDoors(settings.webhook);
+  const guardOf = createPathGuards(settings.webhook);
   const logins = createFailedLogins({ ...deps, words: WRONG_CREDENTIALS });
   app.addHook('onRequest', async (request, reply) => {
     // Sent behind a request that was refused: the answer would never be seen, so nothing is kept either.
     if (refusedOn.has(request.raw.socket)) return reply.hijack();
     const pathname = pathnameOf(request.raw.url);
-    const door = pathname === null ? null : doorOf(pathname);
-    if (door === null) {
+    const guard = pathname === null ? null : guardOf(pathname);
+    if (guard === null) {
       if (pathname !== '/healthz') return answer(reply, 404, { status: 'not found' });
       if (['GET', 'HEAD'].includes(request.method)) return;
       return answer(reply.header('allow', 'GET, HEAD'), 405, { status: 'method not allowed' });
@@ -139,7 +139,7 @@ function addDoors(
     if (!METHODS.some((method) => method === request.method)) {
       return answer(reply.header('allow', METHODS.join(', ')), 405, { status: 'method not allowed' });
     }
-    if (!door.authorize(request.headers)) {
+    if (!guard.authorize(request.headers)) {
       // Before the answer waits.
       refusedOn.add(request.raw.socket);
       metrics.counter('deliveries_total').inc({ status: 'unauthorized' });
@@ -176,7 +176,7 @@ function addDeliveries(
     reply.raw.once('finish', () => deps.durablePoint?.('D3'));
     return reply.code(statusCode).send(eventId === null ? { status } : { status, eventId });
   };
-  // The hook has found the door already.
+  // The hook has found the guard of the path already.
   app.route({ method: [...METHODS], url: '/*', handler: deliver });
   app.addHook('onResponse', async (request, reply) => {
     if (request.method !== 'GET')
