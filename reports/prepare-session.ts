@@ -65,12 +65,6 @@ export async function prepareSession(
   const level = filters.level ?? chooseLevel(counts);
   await setVariable(file, 'levels', levelsOf(level));
   await file.apply('selected-shipments');
-  await file.apply('prices');
-  await file.apply('cell-prices');
-  await file.apply('invoiced');
-  await file.apply('filtered-invoices');
-  await file.apply('selected-invoices');
-  await file.apply('voided-shipments');
   return {
     ...{ level, counts, publication, matches, readsNoted },
     asOf: instant(row.published_at),

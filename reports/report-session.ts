@@ -61,6 +61,12 @@ const DEFAULT_TIME_LIMIT_MS = 60_000;
 
 /** What several reports read and others do not, with the names by which their SQL shows that they do. */
 const SHARED_BY_REPORTS = {
+  prices: /\bprices\(|\b(cell_prices|monthly_prices|price_moves)\b/,
+  'cell-prices': /\bcell_prices\b/,
+  invoiced: /\binvoiced\(|\binvoiced_months\b/,
+  'filtered-invoices': /\b(selected_invoices|invoice_currencies|invoices_owed)\b/,
+  'selected-invoices': /\b(selected_invoices|invoice_currencies|invoices_owed)\b/,
+  'voided-shipments': /\bvoided_shipments\b/,
   'invoiced-months': /\binvoiced_months\b/,
   'repeated-lines': /\b(repeated_lines|repeats_by)\b/,
   'repeats-by': /\brepeats_by\b/,
