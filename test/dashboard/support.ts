@@ -18,6 +18,8 @@ export function dashboardOver(
     health: createHealth(),
     metrics: createMetrics('dashboard'),
     log: SILENT,
+    // What no test asks for is not made.
+    warmUpEveryMs: null,
     ...rest,
   });
 }
