@@ -43,8 +43,10 @@ function fingerprint(): string {
 
 /** What the programs of tests are made of besides. */
 function testSupport(): readonly string[] {
-  const names = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' });
-  return names.filter((name) => /(?<!\.test)\.ts$/.test(name)).map((name) => `test/${name}`);
+  return ['test', 'conformance'].flatMap((folder) => {
+    const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
+    return names.filter((name) => /(?<!\.test)\.ts$/.test(name)).map((name) => `${folder}/${name}`);
+  });
 }
 
 /** Whole under its name, so that two test runs that begin at once do not meet. */

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/service.js';
+import { testProgram } from '../support/processes/test-program.js';
 
 interface Ended {
   readonly code: number;
@@ -11,6 +12,9 @@ interface Ended {
 }
 
 const root = join(import.meta.dirname, '..', '..');
+/** As `npm run conformance` starts it; compiling it each time would be most of these tests. */
+const FROM_SOURCE = ['--import', 'tsx', 'conformance/main.ts'];
+const BUILT = [testProgram('../conformance/main.ts')];
 let sandbox: Sandbox;
 let account: readonly string[];
 
@@ -32,7 +36,10 @@ afterAll(() => sandbox.close());
 
 describe('npm run conformance', () => {
   test('starts the sandbox by itself and prints a row per rule', async () => {
-    const { code, stdout } = await run(['--only', '4.2', '--only', 'custom-headers', '--json', '--quiet']);
+    const { code, stdout } = await run(
+      ['--only', '4.2', '--only', 'custom-headers', '--json', '--quiet'],
+      FROM_SOURCE,
+    );
     const report = JSON.parse(stdout) as { rows: { id: string; verdict: string }[]; findings: object[] };
     expect(report.rows).toMatchObject([
       { id: 'custom-headers', verdict: 'pass' },
@@ -92,14 +99,18 @@ describe('npm run conformance', () => {
   });
 });
 
-function run(args: readonly string[]): Promise<Ended> {
+function run(args: readonly string[], program: readonly string[] = BUILT): Promise<Ended> {
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('BILLSYNC_')),
   );
   return new Promise((resolve) => {
-    const command = ['--import', 'tsx', 'conformance/main.ts', ...args];
-    execFile(process.execPath, command, { cwd: root, env, timeout: 60_000 }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-    });
+    execFile(
+      process.execPath,
+      [...program, ...args],
+      { cwd: root, env, timeout: 60_000 },
+      (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+      },
+    );
   });
 }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { BILLSYNC } from './billsync.js';
 
 /**
- * @param source below `test/`, one of those that `tsconfig.test-programs.json` lists
+ * @param source below `test/` or beside it, one of those that `tsconfig.test-programs.json` lists
  * @returns path to give to Node
  */
 export function testProgram(source: string): string {
