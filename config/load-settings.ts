@@ -232,6 +232,7 @@ function buildSettings({ origins, file, sources, problems }: Building): Settings
       webhookUrl: read('BILLSYNC_ALERT_WEBHOOK_URL', readSecretUrl),
       quietWindow: must('BILLSYNC_ALERT_QUIET_WINDOW', '1h', values.readDuration),
       runbookUrl: read('BILLSYNC_RUNBOOK_URL', values.readHttpUrl),
+      dashboardUrl: read('BILLSYNC_DASHBOARD_URL', values.readHttpUrl),
     },
     log: {
       level: must('LOG_LEVEL', 'info', (value) => values.oneOf(value, values.LOG_LEVELS)),

@@ -186,6 +186,15 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
     ),
     defaultNote: 'alerts name the command that shows it',
   },
+  {
+    ...define(
+      'BILLSYNC_DASHBOARD_URL',
+      'alerts',
+      null,
+      'address of the dashboard, such as `https://admin.example`; cost alerts link to the page that shows the finding',
+    ),
+    defaultNote: 'cost alerts name the command that shows it',
+  },
 
   define('LOG_LEVEL', 'log', 'info', 'trace, debug, info, warn, error or silent'),
   {

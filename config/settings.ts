@@ -94,6 +94,8 @@ export interface Settings {
     readonly quietWindow: string;
     /** Where the runbook was put up for readers; alerts link to its headings. */
     readonly runbookUrl?: string | null;
+    /** Where people open the dashboard; cost alerts link to its pages. */
+    readonly dashboardUrl?: string | null;
   };
   readonly log: { readonly level: string; readonly format: 'pretty' | 'json' };
   readonly otlpEndpoint: string | null;

@@ -11,6 +11,7 @@ import { createBillingService } from '../billing/client.js';
 import type { Settings } from '../config/settings.js';
 import { taskQueues } from '../contract/names.js';
 import type { Quarantine } from '../contract/quarantine.js';
+import { costPaths, watchCosts } from '../cost-alerts/watch-costs.js';
 import { openQuarantine } from '../inbox/quarantine-folder.js';
 import { tellDropped } from '../inbox/tell-dropped.js';
 import { type Alert, type Alerts, createAlerts } from '../ops/alerts.js';
@@ -118,9 +119,17 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     closers.push(() => warehouse.close());
     health.set('warehouse', { isHealthy: true });
     const contents = measureContents({ metrics, quarantine, publishedPath: publishedPath(settings) });
+    const costs = watchCosts({
+      ...{ ...costPaths(settings.dataDir), databasePath: publishedPath(settings) },
+      ...{ dashboardUrl: settings.alerts.dashboardUrl ?? null, alerts, log },
+    });
+    closers.push(() => costs.close());
     const publisher = startPublisher(watchedWarehouse(warehouse, { health, alerts }), {
       ...{ log, metrics },
-      onPublished: () => contents.published(),
+      onPublished() {
+        contents.published();
+        costs.published();
+      },
     });
     closers.push(() => publisher.close());
     const upkeep = upkeepWatches({

@@ -14,6 +14,7 @@ import { CliError, EXIT } from '../errors.js';
 import type { Column } from '../terminal/render-table.js';
 import { printable } from '../terminal/terminal-text.js';
 import { contextOf, group, outputOf, verb, withJson } from '../verb.js';
+import { costsCommand } from './alert-costs.js';
 
 export function alertsCommand(): Command {
   return group('alerts', 'Open alerts, and what to do about them.', [
@@ -21,6 +22,7 @@ export function alertsCommand(): Command {
     explainCommand(),
     acknowledgeCommand(),
     quietCommand(),
+    costsCommand(),
   ]);
 }
 

@@ -104,4 +104,31 @@ export const INVOICES = {
     cure: ['Fix what the alert names; run the report yourself for the period that was missed.'],
     proof: 'The next run resolves the alert.',
   },
+  'cost-rule': {
+    severity: 'warning',
+    each: 'rule and finding',
+    isNotice: true,
+    meaning:
+      'A row of a report meets a rule of `cost-rules.yaml`. It is told once, whatever its figures become; no figure was changed.',
+    firstLook: [
+      'the page or command that the alert names',
+      '`billsync alerts costs`: all that meets a rule now',
+    ],
+    cure: [
+      'Decide whether it is right; dispute it with the service or the carrier if it is not.',
+      'A rule that finds too much: change its threshold, `billsync alerts costs` tries it.',
+      '`billsync alerts acknowledge KEY` ends the alert.',
+    ],
+    proof: '`billsync alerts list` no longer has it.',
+  },
+  'cost-rules': {
+    severity: 'warning',
+    meaning:
+      'A rule of `cost-rules.yaml` cannot be applied, or the file cannot be read: what it should find is not told.',
+    firstLook: ['line, rule and reason in the alert', '`billsync alerts costs`'],
+    cure: [
+      'Write what the alert says instead; `billsync alerts costs` tries the file without telling anybody.',
+    ],
+    proof: 'The next look, a minute after a publication at the latest, takes the alert back.',
+  },
 } as const satisfies Record<string, RunbookEntry>;

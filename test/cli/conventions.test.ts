@@ -24,6 +24,7 @@ const WRITES_NOTHING = new Set([
     'doctor',
     'alerts list',
     'alerts explain',
+    'alerts costs',
     'invoices list',
     'invoices show',
     'events list',

@@ -99,6 +99,7 @@ describe('the dashboard for Grafana', () => {
       'quarantined_total',
       'webhook_connections_ended_total',
       'shipments',
+      'load_batch_files',
       'publication_seconds',
       'publication_sequence',
       'publication_failures_total',

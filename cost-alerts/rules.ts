@@ -1,0 +1,121 @@
+/** The rules by which cost alerts are raised: a file that people write, checked whole before any of it is believed. */
+
+import { readFile } from 'node:fs/promises';
+import { LineCounter, type ParsedNode, parseDocument } from 'yaml';
+import { z } from 'zod';
+import { BillsyncError, EXIT } from '../contract/errors.js';
+import { systemCode } from '../ops/durable-files.js';
+import { bindParameters } from '../reports/bind-parameters.js';
+import { findReport } from '../reports/catalogue.js';
+import { RELATIVE_PERIODS } from '../reports/relative-period.js';
+import { checkFilters } from '../reports/report-filters.js';
+
+const names = z.array(z.string()).default([]);
+/** Text or a number as YAML wrote it; compared exactly, never as a float. */
+const amount = z.string().regex(/^-?\d{1,14}(\.\d{1,6})?$/, 'write digits with a point, as in 12.50');
+
+const Rule = z.strictObject({
+  name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,59}$/, 'small letters, digits and hyphens, at most 60'),
+  report: z.string(),
+  parameters: z.record(z.string(), z.string()).default({}),
+  filters: z
+    .strictObject({
+      ...{ partner: names, tenant: names, carrier: names, zone: names, currency: names },
+      ...{ level: z.string().optional(), by: z.string().optional() },
+    })
+    .prefault({}),
+  period: z.enum([...RELATIVE_PERIODS, 'last-week']).optional(),
+  /** Weeks before the last one whose average it is held against. */
+  trailing: z
+    .string()
+    .regex(/^([1-9]|[1-4]\d|5[0-2])$/, 'a number of weeks, 1 to 52')
+    .transform(Number)
+    .optional(),
+  /** What is averaged: a sum is divided by the weeks, a ratio is that of all of them. */
+  of: z
+    .enum(['billing_cost', 'shipments', 'packages', 'cost_per_shipment', 'cost_per_lb'])
+    .default('billing_cost'),
+  /** By column; a row that meets them all is a finding. Without any, every row is one. */
+  when: z
+    .record(
+      z.string(),
+      z.union([
+        z.strictObject({ above: amount }),
+        z.strictObject({ below: amount }),
+        z.strictObject({ is: z.string() }),
+      ]),
+    )
+    .default({}),
+});
+
+const Rules = z.strictObject({ rules: z.array(Rule) });
+
+export type CostRule = z.output<typeof Rule>;
+
+/** The file is there and says something that cannot be meant; no rule of it is applied. */
+export class CostRulesError extends BillsyncError {
+  readonly code = 'cost-rules-invalid';
+  override readonly exitCode = EXIT.usage;
+}
+
+/**
+ * @returns null when there is no such file
+ * @throws CostRulesError naming the line, the rule and what to write instead
+ */
+export async function readCostRules(path: string): Promise<readonly CostRule[] | null> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  });
+  if (text === null) return null;
+  const lines = new LineCounter();
+  // Every scalar is text, so that 0.30 stays 0.30.
+  const document = parseDocument(text, {
+    schema: 'failsafe',
+    prettyErrors: false,
+    logLevel: 'silent',
+    lineCounter: lines,
+  });
+  const lineAt = (offset: number): number => lines.linePos(offset).line;
+  const fail = (line: number, what: string): never => {
+    throw new CostRulesError(`${path}, line ${line}: ${what}`, {
+      hint: 'docs/how-to/cost-alerts.md shows what a rule may say; `billsync alerts costs` tries the file',
+    });
+  };
+  const [syntax] = document.errors;
+  if (syntax !== undefined) return fail(lineAt(syntax.pos[0]), `this is no YAML (${syntax.code})`);
+  const lineOf = (where: readonly PropertyKey[]): number => {
+    for (let depth = where.length; depth >= 0; depth -= 1) {
+      const node = document.getIn(where.slice(0, depth), true) as ParsedNode | undefined;
+      if (node?.range) return lineAt(node.range[0]);
+    }
+    return 1;
+  };
+  const parsed = Rules.safeParse(document.toJS() ?? {});
+  if (!parsed.success) {
+    const [{ path: where, message } = { path: [], message: '' }] = parsed.error.issues;
+    return fail(lineOf(where), `${where.slice(2).join('.') || 'rules'}: ${message}`);
+  }
+  const seen = new Set<string>();
+  for (const [index, rule] of parsed.data.rules.entries()) {
+    const wrong = seen.has(rule.name) ? 'another rule has this name' : await problemOf(rule);
+    if (wrong !== null) return fail(lineOf(['rules', index]), `rule ${rule.name}: ${wrong}`);
+    seen.add(rule.name);
+  }
+  return parsed.data.rules;
+}
+
+/** What the form cannot tell: whether the report takes it. */
+async function problemOf(rule: CostRule): Promise<string | null> {
+  if (rule.trailing !== undefined && rule.period !== undefined)
+    return 'trailing is of the last whole week, so a period cannot be given';
+  try {
+    const report = await findReport(rule.report);
+    bindParameters(report, { ...report.formerly[rule.report], ...rule.parameters });
+    checkFilters({ level: rule.filters.level, by: rule.filters.by });
+    return null;
+  } catch (error) {
+    if (error instanceof BillsyncError) return error.message;
+    throw error;
+  }
+}
