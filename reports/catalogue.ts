@@ -14,7 +14,7 @@
  * - `detail` columns that only the wide forms show: a terminal leaves them out when they do not fit
  * - `chart` what an HTML page draws: `bar|line|heatmap|waterfall` and its columns as `role=column`
  * - `source` the tables it joins beside the published ones, each a CSV file (see `optional-tables.ts`)
- * - `formerly` names it had, each with the parameters that make it the same; they work for one version and say so
+ * - `formerly` former names, each with the parameters that give the same report; they work for one version, with a note
  * - `shown` columns that are there only if the parameter `by` has a word: `service_level service`
  * - `leads` what a number counts, so that it can be looked at (see `drill-down/leads.ts`), one per line
  * - `example` a worked example (see `worked-example.ts`)
@@ -111,7 +111,7 @@ let catalogue: Promise<readonly ReportDefinition[]> | undefined;
 /** Every report, by purpose and place. Read once for each process. */
 export function listReports(): Promise<readonly ReportDefinition[]> {
   catalogue ??= readCatalogue().catch((error: unknown) => {
-    // Asked again: a moment without file handles is no answer for as long as the process lives.
+    // Read again next time: a failure that passes, such as too many open files, must not stay for the life of the process.
     catalogue = undefined;
     throw error;
   });
@@ -138,7 +138,7 @@ export function nowCalled(report: ReportDefinition, formerName: string): string 
   return [report.name, ...parameters.map(([key, value]) => `--param ${key}=${value}`)].join(' ');
 }
 
-/** The same at once, for a command's help, which cannot wait; null when no report has this name. */
+/** `findReport` without a promise, for a command's help; null when no report has this name. */
 export function findReportNow(name: string): ReportDefinition | null {
   if (!/^[a-z]+(-[a-z]+)*$/.test(name)) return null;
   const read = (named: string): ReportDefinition =>
@@ -148,7 +148,7 @@ export function findReportNow(name: string): ReportDefinition | null {
   return names.map(read).find(({ formerly }) => Object.hasOwn(formerly, name)) ?? null;
 }
 
-/** @throws Error when the header is not one; such a file is our own mistake and a test reads them all. */
+/** @throws Error when the header is invalid; that is a mistake in the repository, and a test reads them all. */
 export function parseReport(name: string, sql: string): ReportDefinition {
   const header = headerOf(sql);
   const one = (key: string): string => (header.get(key) ?? []).join(' ');

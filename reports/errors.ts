@@ -1,4 +1,4 @@
-/** What can go wrong with a report, one class for each thing a caller does differently about it. */
+/** What can go wrong with a report: one class for each cause that callers treat differently. */
 
 import { BillsyncError, EXIT } from '../contract/errors.js';
 import { UnreadableFileError } from '../ops/damaged-file.js';
@@ -19,7 +19,7 @@ export class OtherVersionFileError extends UnreadableFileError {
   readonly code = 'published-by-another-version';
 }
 
-/** DuckDB's words for a table, view, macro or column that a file does not have. */
+/** How DuckDB's messages begin when a file lacks a table, view, macro or column. */
 const IS_MISSING =
   /^(?:Catalog|Binder) Error: ([^\n]*(?:does not exist|not found|does not have a column)[^\n]*)/;
 
@@ -54,7 +54,7 @@ export class ReportNotFoundError extends BillsyncError {
   }
 }
 
-/** A filter or parameter has a value that cannot be meant; the message names both. */
+/** A filter or parameter has an invalid value; the message names both. */
 export class ReportFilterError extends BillsyncError {
   readonly code = 'invalid-filter';
   override readonly exitCode = EXIT.usage;
@@ -65,7 +65,7 @@ export class ReportFilterError extends BillsyncError {
   }
 }
 
-/** DuckDB does not take a person's own statement; the message is its own, one line. */
+/** DuckDB refused a person's own statement; the message is DuckDB's, as one line. */
 export class SqlRefusedError extends BillsyncError {
   readonly code = 'sql-refused';
   override readonly exitCode = EXIT.usage;

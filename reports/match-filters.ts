@@ -111,11 +111,11 @@ function match(
       found.length > 0 ? [] : nearestNames(word, [...new Set(candidates.flatMap(({ names }) => names))]);
     return { filter, asked: word, matched: found.map(({ shown }) => shown), nearest };
   });
-  // A list of nothing would mean all; no key is this one, since none has a NUL in it.
+  // An empty list would mean all, so the list has a key that cannot exist: no key contains NUL.
   return { values: keys.size > 0 ? [...keys] : ['\u0000'], matches };
 }
 
-/** Tenants and partners are persons of whom an exact word means just these; of a carrier all spellings are the same one. */
+/** For tenants and partners an exact spelling matches only itself; all spellings of a carrier are one carrier. */
 function meant(
   filter: FilterMatch['filter'],
   word: string,

@@ -54,7 +54,7 @@ async function rateWeights(file: PublishedFile, isGiven: boolean): Promise<void>
     await file.apply('no-rated-weights');
     return;
   }
-  // From the lines without what an earlier file said of them.
+  // Starts from the lines as they were before an earlier file was applied.
   await file.apply('selected-shipments');
   for (const statement of ['rated-weights', 'selected-shipments-rated', 'rated-as-given'] as const)
     await file.apply(statement);
@@ -108,7 +108,7 @@ function checkHeader(table: ExtraTable, header: readonly string[]): string[] {
     .filter((column) => column.may !== 'be missing' && !names.includes(column.name))
     .map((column) => column.name);
   if (missing.length > 0) throw new ReportFilterError(table, `The header lacks ${missing.join(', ')}.`);
-  // A column of your own is no harm; a misspelt one would be passed over without a word.
+  // An extra column does no harm, but a misspelt one would be ignored silently.
   const absent = COLUMNS[table].map((column) => column.name).filter((name) => !names.includes(name));
   for (const name of names) {
     if (COLUMNS[table].some((column) => column.name === name)) continue;
@@ -129,7 +129,7 @@ interface Contradictions {
   end(): void;
 }
 
-/** Looks for lines of a file of which no two may stand, and for carriers whose heavy weights are told by none. */
+/** Finds lines of which a file may have only one, and carriers whose heaviest weights no line covers. */
 function contradictions(table: ExtraTable): Contradictions {
   const places = new Map<string, string>();
   const open = new Map<string, string | null>();

@@ -73,7 +73,7 @@ export async function prepareSession(
   };
 }
 
-/** What was noted of months answers for whole months, and knows nothing of zones or of what was known before. */
+/** The noted monthly totals serve only whole months, without a filter by zone and without `--as-known-on`. */
 async function canReadNoted(file: PublishedFile, filters: AppliedFilters): Promise<boolean> {
   const { from, to, zones, asKnownOn } = filters;
   const beginsAMonth = (day: string | null): boolean => day === null || day.endsWith('-01');
@@ -117,7 +117,7 @@ async function matchOthers(file: PublishedFile, filters: AppliedFilters): Promis
 function partnersOf(known: readonly Partner[], asked: readonly string[] | null): readonly (string | null)[] {
   const named = known.filter(({ key }) => key !== '');
   if (asked !== null) return asked;
-  // With one partner, what nobody is named for is its own; with several, it is somebody's of them.
+  // With one partner, rows without a partner are that partner's; with several, nobody knows whose they are.
   return named.length <= 1 ? [named[0]?.key ?? null] : known.map(({ key }) => key);
 }
 
@@ -128,7 +128,7 @@ export async function showPartner(
   { readsNoted }: Pick<Prepared, 'readsNoted'>,
 ): Promise<void> {
   await setVariable(file, 'partners', [partner]);
-  // What is kept as long as the filters are is of the partner before.
+  // What is kept while the filters stay the same belongs to the previous partner.
   const kept = [...(readsNoted ? [] : ['invoiced_months']), 'monthly_prices', 'repeated_lines'];
   for (const table of kept) await file.query(`drop table if exists ${table}`);
 }

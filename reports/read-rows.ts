@@ -78,7 +78,7 @@ function cellsOf(type: ColumnType): (value: unknown) => ReportCell {
   };
 }
 
-/** Counts are numbers as long as a number holds them; no count of shipments comes near that end. */
+/** Counts are numbers up to 2^53; no count of shipments comes near that. */
 function countOf(text: string): number {
   const count = Number(text);
   if (Number.isSafeInteger(count)) return count;

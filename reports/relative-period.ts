@@ -1,4 +1,4 @@
-/** Periods that a report made again and again means: the same word is other days each time it is asked. */
+/** Periods of a repeated report, relative to the day of each run. */
 
 export const RELATIVE_PERIODS = ['yesterday', 'month-to-date', 'last-month'] as const;
 export type RelativePeriod = (typeof RELATIVE_PERIODS)[number];
