@@ -3,6 +3,7 @@
  * is learned from what did come; the report `gaps` does that, and this asks it.
  */
 
+import { createHash } from 'node:crypto';
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 
@@ -16,23 +17,31 @@ export interface Gap {
 }
 
 export interface FindGapsRequest {
-  /** Findings that the last run already reported. */
+  /** Findings that the last run answered, as they are read. */
   readonly known: readonly string[];
+  /** What the last run told of, as it answered it; missing: it is one of before there was such a thing. */
+  readonly told?: string;
 }
 
 export interface FindGapsResult {
   readonly gaps: number;
-  /** For the next run; at most so many as its request may hold. */
+  /** The first of them, for people. */
   readonly findings: readonly string[];
+  /** All of them, for the next run: a digest of each. */
+  readonly told: string;
 }
 
 const ALERT_KEY = 'gaps';
 const TOLD = 5;
-const REMEMBERED = 200;
+const SHOWN = 200;
+/** Characters of a digest: of a hundred thousand findings no two share one but once in 50,000 times. */
+const DIGEST = 8;
+/** 160 KB at most, of the 2 MB that Temporal takes. Beyond, those are remembered whose digests come first, and only they count. */
+const REMEMBERED = 20_000;
 
 export function findGaps({ readGaps, alerts, metrics }: WarehouseDependencies) {
   const missing = metrics.gauge('expected_invoices_missing');
-  return ({ known }: FindGapsRequest): Promise<FindGapsResult> =>
+  return ({ known, told = '' }: FindGapsRequest): Promise<FindGapsResult> =>
     translated(async () => {
       const gaps = await readGaps();
       for (const kind of ['period', 'overdue', 'number'] as const) {
@@ -42,9 +51,11 @@ export function findGaps({ readGaps, alerts, metrics }: WarehouseDependencies) {
           ofKind.reduce((sum, gap) => sum + gap.missing, 0),
         );
       }
-      const findings = gaps.map(({ finding }) => finding);
-      const news = findings.filter((finding) => !known.includes(finding));
-      if (findings.length === 0) alerts.resolve(ALERT_KEY);
+      const findings = new Map(gaps.map(({ finding }) => [digestOf(finding), finding]));
+      const before = new Set([...digestsIn(told), ...known.map(digestOf)]);
+      const remembered = [...findings.keys()].sort().slice(0, REMEMBERED);
+      const news = remembered.flatMap((digest) => (before.has(digest) ? [] : [findings.get(digest) ?? '']));
+      if (findings.size === 0) alerts.resolve(ALERT_KEY);
       else if (news.length > 0) {
         const more = news.length > TOLD ? ` And ${news.length - TOLD} more.` : '';
         alerts.raise({
@@ -53,6 +64,18 @@ export function findGaps({ readGaps, alerts, metrics }: WarehouseDependencies) {
           detail: `${news.slice(0, TOLD).join('; ')}.${more} See \`billsync report gaps\`; \`billsync backfill\` fetches an invoice whose id you know.`,
         });
       }
-      return { gaps: gaps.length, findings: findings.slice(0, REMEMBERED) };
+      return {
+        gaps: gaps.length,
+        findings: gaps.slice(0, SHOWN).map(({ finding }) => finding),
+        told: remembered.join(''),
+      };
     });
+}
+
+function digestOf(finding: string): string {
+  return createHash('sha256').update(finding).digest('base64url').slice(0, DIGEST);
+}
+
+function digestsIn(told: string): readonly string[] {
+  return told.match(new RegExp(`.{${DIGEST}}`, 'g')) ?? [];
 }

@@ -28,8 +28,10 @@ export interface ReconcileResult {
   /** Acknowledged deliveries that nobody had forwarded and that were forwarded now; how many still wait. */
   readonly forwarded: number;
   readonly waiting: number;
-  /** What should have come and did not; the next scheduled run tells only of what is new. */
+  /** What should have come and did not, the first 200; the next scheduled run tells only of what is new. */
   readonly gaps: readonly string[];
+  /** For that run: a digest of each. */
+  readonly gapsTold: string;
   /** What the archive had and the ledger had not. */
   readonly ingested: number;
   readonly proved: { readonly invoices: number; readonly shipments: number; readonly drift: number };
@@ -81,11 +83,9 @@ export async function reconcile(input: ReconcileInput): Promise<ReconcileResult>
   ] as const) {
     await part(() => activities.lookAfterInvoices({ how, invoices, queues }), undefined);
   }
-  const before = lastResult()?.gaps ?? [];
-  const { findings: gaps } = await part(() => activities.findGaps({ known: before }), {
-    findings: before,
-    gaps: 0,
-  });
+  const { gaps: known = [], gapsTold: told = '' } = lastResult() ?? {};
+  const missing = await part(() => activities.findGaps({ known, told }), { findings: known, told, gaps: 0 });
+  const { findings: gaps, told: gapsTold = '' } = missing;
   const { held } = await part(() => activities.checkQuarantine(), { held: 0, olderThanADay: 0 });
   const proof = await part(() => activities.verifyWarehouse({ full: input.isFull ?? false }), NOTHING_PROVED);
   const { invoices, shipments, driftInAll: drift = proof.drift.length } = proof;
@@ -93,7 +93,7 @@ export async function reconcile(input: ReconcileInput): Promise<ReconcileResult>
   // All that could be done is done; that the rest was not, whoever asked is told.
   if (failures.length > 0) throw failures[0];
   return {
-    ...{ until, ingested, needAttention: due.needAttention, quarantined: held, ...left, gaps },
+    ...{ until, ingested, needAttention: due.needAttention, quarantined: held, ...left, gaps, gapsTold },
     ...{ watched: due.unwatched.length, rechecked: due.toRecheck.length, retried: due.toRetry.length },
     proved: { invoices, shipments, drift },
   };

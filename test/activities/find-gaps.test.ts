@@ -30,7 +30,7 @@ function aHouse(gaps: readonly Gap[]) {
 describe('findGaps', () => {
   test('tells of what is new and counts all of it by kind', async () => {
     const { find, told, metrics } = aHouse([weekly, number]);
-    expect(await find({ known: [number.finding] })).toEqual({
+    expect(await find({ known: [number.finding] })).toMatchObject({
       gaps: 2,
       findings: [weekly.finding, number.finding],
     });
@@ -47,6 +47,26 @@ describe('findGaps', () => {
     const { find, told } = aHouse([weekly]);
     await find({ known: [weekly.finding] });
     expect(told).toEqual([]);
+  });
+
+  test('tells each of very many once, and the one that comes to them', async () => {
+    const many = Array.from({ length: 5_000 }, (_, nth) => ({
+      ...number,
+      finding: `number ${nth} is missing`,
+    }));
+    const { find: findMany } = aHouse(many);
+    const first = await findMany({ known: [] });
+    expect(first.findings).toHaveLength(200);
+    expect(JSON.stringify(first).length).toBeLessThan(100_000);
+
+    const asBefore = aHouse(many.toReversed());
+    const second = await asBefore.find({ known: first.findings, told: first.told });
+    expect(asBefore.told).toEqual([]);
+
+    const oneMore = aHouse([...many, weekly]);
+    await oneMore.find({ known: second.findings, told: second.told });
+    expect(oneMore.told).toMatchObject([{ title: 'An invoice that should have come did not' }]);
+    expect(JSON.stringify(oneMore.told)).toContain(weekly.finding);
   });
 
   test('says that it is over once nothing is missing', async () => {
