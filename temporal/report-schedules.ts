@@ -38,7 +38,7 @@ export async function applyReportSchedule(
   wanted: { readonly cadence: ReportCadence; readonly scheduled: ScheduledReport },
   queues = taskQueues(environment),
 ): Promise<string> {
-  const scheduleId = idOf(environment, wanted.scheduled.name);
+  const scheduleId = reportScheduleId(environment, wanted.scheduled.name);
   const definition = {
     spec: { calendars: [CALENDARS[wanted.cadence]] },
     action: {
@@ -71,7 +71,7 @@ export async function removeReportSchedule(
   name: string,
 ): Promise<boolean> {
   try {
-    await client.schedule.getHandle(idOf(environment, name)).delete();
+    await client.schedule.getHandle(reportScheduleId(environment, name)).delete();
     return true;
   } catch (error) {
     if (error instanceof ScheduleNotFoundError) return false;
@@ -86,7 +86,7 @@ export async function listReportSchedules(
 ): Promise<ReportSchedule[]> {
   const found: ReportSchedule[] = [];
   for await (const { scheduleId, memo, info, state } of client.schedule.list()) {
-    if (!scheduleId.startsWith(idOf(environment, ''))) continue;
+    if (!scheduleId.startsWith(reportScheduleId(environment, ''))) continue;
     // A stranger's: ours have an encrypted memo.
     if (typeof memo?.name !== 'string') continue;
     found.push({
@@ -105,9 +105,9 @@ export async function triggerReportSchedule(
   { environment }: Environment,
   name: string,
 ): Promise<void> {
-  await client.schedule.getHandle(idOf(environment, name)).trigger(ScheduleOverlapPolicy.SKIP);
+  await client.schedule.getHandle(reportScheduleId(environment, name)).trigger(ScheduleOverlapPolicy.SKIP);
 }
 
-function idOf(environment: string, name: string): string {
+export function reportScheduleId(environment: string, name: string): string {
   return `report/${environment}/${name}`;
 }

@@ -37,6 +37,7 @@ import { installRuntime } from './runtime.js';
 import { watchDisk } from './watch-disk.js';
 import { watchOthers } from './watch-others.js';
 import { watchRetries } from './watch-retries.js';
+import { schedulesWatch } from './watch-schedules.js';
 import { watchedService } from './watch-service.js';
 import { upkeepWatches } from './watch-upkeep.js';
 import { watchedWarehouse } from './watched-warehouse.js';
@@ -136,7 +137,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ...{ settings, archive, quarantine },
       readWaiting: () => readWaiting(publishedPath(settings)),
     });
-    const watching = watchStates(upkeep, { health, alerts });
+    const schedules = schedulesWatch({ settings, health });
+    const watching = watchStates([...upkeep, schedules.watch], { health, alerts });
     closers.push(async () => watching.close());
     const service = watchedService(createBillingService({ settings, archive, log, metrics }), { health });
     closers.push(() => service.close());
@@ -163,12 +165,14 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         }),
       },
       // An account without the right to make schedules may still work, a worker with another key may not.
-      onConnected: (client) =>
-        applySchedule(client, settings, queues).catch((error: unknown) => {
+      async onConnected(client) {
+        await applySchedule(client, settings, queues).catch((error: unknown) => {
           if (error instanceof UnknownEncryptionKeyError || error instanceof UndecryptablePayloadError)
             throw error;
           log.warn({ err: error }, 'the schedule could not be made; see `billsync schedule apply`');
-        }),
+        });
+        schedules.ask(client);
+      },
     });
     closers.push(() => polling.close());
     return {

@@ -69,6 +69,21 @@ export const SERVICE = {
     proof:
       'The page `/health` shows the component `temporal` as healthy within 5 s of its return; `billsync_inbox_backlog` falls to 0.',
   },
+  schedule: {
+    severity: 'warning',
+    meaning:
+      'What runs by the clock did not: the reconciliation (it finds lost events, asks after voids, proves the warehouse) or a report. Figures stay right; what only it finds is found late.',
+    firstLook: [
+      'the alert: which one, when, and how it ended',
+      '`billsync schedule show`; the log of the role `worker` at that time',
+    ],
+    cure: [
+      '`billsync reconcile` runs it now and says what went wrong; mend what it names.',
+      'There is no schedule: `billsync schedule apply`, or for a report `billsync report NAME --schedule`.',
+    ],
+    proof:
+      'The alert is taken back within a minute of the next run that ends well; `billsync schedule trigger` starts one.',
+  },
   'temporal/unencrypted': {
     severity: 'critical',
     isNotice: true,

@@ -2,8 +2,17 @@
 
 import { randomUUID } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { scheduleWatch } from '../../temporal/look-at-schedules.js';
+import {
+  applySchedule,
+  pauseSchedule,
+  resumeSchedule,
+  scheduleId,
+  triggerSchedule,
+} from '../../temporal/schedule.js';
 import { askReconcile } from '../../temporal/writer-client.js';
+import { eventually } from '../support/eventually.js';
 import {
   connectForTests,
   type RunningWorkers,
@@ -33,7 +42,7 @@ const PARTS = {
   ingestArchive: part('ingestArchive', { events: 3 }),
   findOverdue: part('findOverdue', { unwatched: [], toRecheck: [], toRetry: [], needAttention: 4 }),
   lookAfterInvoices: part('lookAfterInvoices', undefined),
-  findGaps: part('findGaps', { gaps: 1, findings: ['a gap'] }),
+  findGaps: part('findGaps', { gaps: 1, findings: ['a gap'], told: 'a digest' }),
   checkQuarantine: part('checkQuarantine', { held: 5, olderThanADay: 0 }),
   verifyWarehouse: part('verifyWarehouse', {
     ...{ invoices: 6, shipments: 7, filesRead: 6, discrepancies: 0 },
@@ -53,6 +62,7 @@ afterAll(async () => {
 test('answers what each part did, of a drift its whole number', async () => {
   expect(await askReconcile(temporal.client, route)).toMatchObject({
     ...{ forwarded: 1, waiting: 2, ingested: 3, needAttention: 4, quarantined: 5, gaps: ['a gap'] },
+    gapsTold: 'a digest',
     proved: { invoices: 6, shipments: 7, drift: 300 },
   });
 });
@@ -65,4 +75,40 @@ test.each(Object.keys(PARTS))('does all others when %s fails, and then says so',
     message: expect.stringContaining(`${name} is broken`),
   });
   expect(new Set(done)).toEqual(new Set(Object.keys(PARTS).filter((each) => each !== name)));
+});
+
+describe('who looks at the schedule', () => {
+  const HOUR_MS = 3_600_000;
+  const settings = { environment: `look-${randomUUID()}` as 'test', reconcileEvery: '1h' };
+  const since = new Date();
+  const looking = scheduleWatch(settings, since);
+  const look = (afterMs = 0) => looking(temporal.client, new Date(since.getTime() + afterMs));
+  const lookUntil = (isHealthy: boolean) => eventually(async () => (await look()).isHealthy === isHealthy);
+  afterAll(() => temporal.client.schedule.getHandle(scheduleId(settings.environment)).delete());
+
+  test('is told that there is none, that a run failed, and that one ended well since', async () => {
+    expect(await look()).toMatchObject({ isHealthy: false, detail: expect.stringContaining('no schedule') });
+    await applySchedule(temporal.client, settings, queues);
+    expect(await look()).toEqual({ isHealthy: true, detail: '' });
+    broken = 'verifyWarehouse';
+    await triggerSchedule(temporal.client, settings);
+    await lookUntil(false);
+    expect((await look()).detail).toMatch(/^reconciliation: its run of 20.*Z failed$/);
+    broken = null;
+    await triggerSchedule(temporal.client, settings);
+    await lookUntil(true);
+  });
+
+  test('is told when it did not run although it was due, unless a person paused it', async () => {
+    expect(await look(HOUR_MS)).toMatchObject({ isHealthy: true });
+    const late = await look(2 * HOUR_MS);
+    expect(late.isHealthy).toBe(false);
+    expect(late.detail).toMatch(/^reconciliation: it last ran at 20.*Z, and should have run since$/);
+    await pauseSchedule(temporal.client, settings, 'month end');
+    expect(await look(2 * HOUR_MS)).toMatchObject({ isHealthy: true });
+    await resumeSchedule(temporal.client, settings);
+    // It is due an hour after it was resumed.
+    expect(await look(2 * HOUR_MS + 1_000)).toMatchObject({ isHealthy: true });
+    expect(await look(4 * HOUR_MS)).toMatchObject({ isHealthy: false });
+  });
 });
