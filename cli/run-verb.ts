@@ -2,7 +2,7 @@
 
 import { Command, CommanderError } from 'commander';
 import { didYouMean } from '../config/did-you-mean.js';
-import { type AuditedRun, auditActions } from './audited-commands.js';
+import type { AuditedRun } from './audited-commands.js';
 import { CliError, EXIT, printError } from './errors.js';
 import { endOnEarlySignal } from './roles/early-signal.js';
 import { VERBS, type Verb } from './verbs.js';
@@ -31,6 +31,8 @@ export async function runVerb(args: readonly string[]): Promise<number> {
     const [name, rest] = first === 'help' ? [args[1] ?? '', ['--help']] : [first, args.slice(1)];
     if (ROLES.has(name)) endOnEarlySignal();
     const { command, program } = prepare(await findVerb(name).load());
+    // The overview is there without what commands need.
+    const { auditActions } = await import('./audited-commands.js');
     audited = auditActions(program);
     await command.parseAsync([...rest], { from: 'user' });
     await audited.end(null);

@@ -56,7 +56,7 @@ async function operatorOptions(settings: Settings, quarantine: Quarantine): Prom
   await rm(uploadFolder(settings), { recursive: true, force: true });
   return {
     work: createOperatorWork(settings, quarantine),
-    audit: auditLogOf(settings),
+    audit: await auditLogOf(settings),
     auditFolder: auditFolder(settings),
     uploadFolder: uploadFolder(settings),
   };
