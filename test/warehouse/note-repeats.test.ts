@@ -1,11 +1,17 @@
 /** What a publication notes of repeated tracking numbers, when loads come one after the other and levels change. */
 
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Session } from '../../warehouse/duckdb/session.js';
 import { noteRepeats } from '../../warehouse/publish/note-repeats.js';
 import { anInvoice, aShipment, reportsFixture, sessionOver } from '../support/reports/reports-fixture.js';
 import { seededInvoices } from '../support/reports/seeded-invoices.js';
+import { aCsv, anEvent, ask, aWarehouse, loadCsv } from './support.js';
+
+const ARE_NOTED = fileURLToPath(new URL('../../reports/session/repeats-are-noted.sql', import.meta.url));
+const THIRD = '33333333-3333-4333-8333-333333333333';
 
 async function unnoted(invoices: Parameters<typeof reportsFixture>[0]): Promise<Session> {
   const fixture = await reportsFixture(invoices, { notesRepeats: false });
@@ -49,17 +55,28 @@ test('loads that come one by one are noted as all of them at once are', async ()
 });
 
 test('an invoice whose level becomes known is compared with those of its new level', async () => {
-  const shipment = { tracking: 'A' };
-  const session = await unnoted([
-    anInvoice([aShipment(shipment)], { level: 'tenant' }),
-    anInvoice([aShipment(shipment)], { level: 'partner' }),
-    anInvoice([aShipment({ tracking: 'B' }), aShipment({ tracking: 'B' })], { level: 'tenant' }),
-  ]);
-  await session.transaction(() => noteRepeats(session));
-  expect(await noted(session)).toEqual(['3/1', '3/2']);
-  await session.script("update invoice_state set invoice_level = 'tenant'");
-  await session.transaction(() => noteRepeats(session));
-  expect(await noted(session)).toEqual(['1/1', '2/1', '3/1', '3/2']);
+  const test = await aWarehouse();
+  onTestFinished(() => test.close());
+  const ofPartner = '22222222-2222-4222-8222-222222222222';
+  await test.record([anEvent('invoice_finalized')]);
+  await loadCsv(test, aCsv([{}]));
+  await loadCsv(test, aCsv([{}], ofPartner), { invoiceId: ofPartner });
+  const published = async () => {
+    const { path } = await test.warehouse.publish();
+    const noted = await ask(path, 'select load_id from internal.repeated_rows order by all');
+    const [{ are_noted: areNoted } = {}] = await ask(
+      path,
+      `set search_path = 'main,internal'; ${await readFile(ARE_NOTED, 'utf8')}`,
+    );
+    return { loads: noted.map((row) => row.load_id), areNoted };
+  };
+  // As long as nobody told, it counts as a tenant's.
+  expect(await published()).toEqual({ loads: [1, 2], areNoted: true });
+  await test.record([anEvent('invoice_finalized', { header: { invoiceId: ofPartner, tenantId: null } })]);
+  await loadCsv(test, aCsv([{}], THIRD), { invoiceId: THIRD });
+  expect(await published()).toEqual({ loads: [1, 2, 3], areNoted: true });
+  await test.record([anEvent('invoice_finalized', { header: { invoiceId: THIRD, tenantId: null } })]);
+  expect(await published()).toEqual({ loads: [1, 2, 3], areNoted: true });
 });
 
 test('a new file of the same invoice repeats nothing', async () => {

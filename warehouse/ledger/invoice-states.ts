@@ -10,6 +10,8 @@ export interface HeldInvoice {
   /** ISO 8601 UTC; none of them is older. */
   readonly firstHeardAt: string;
   readonly hasLoads: boolean;
+  /** Whether it is the partner's own, which sums all tenants. */
+  readonly isPartner: boolean;
   readonly hasAttention: boolean;
   readonly hasDiscrepancies: boolean;
 }
@@ -106,6 +108,11 @@ export async function writeInvoices(
   const ids = listOf([...derived.keys()]);
   // Forgotten and inserted, never updated: this version of DuckDB can lose an update from null to a text (ADR 14).
   if (held.size > 0) await session.all('forget-states', { invoice_ids: ids });
+  const moved = [...derived].flatMap(([id, { row }]) => {
+    const { hasLoads = false, isPartner } = held.get(id) ?? {};
+    return hasLoads && isPartner !== (row.invoice_level === 'partner') ? [id] : [];
+  });
+  if (moved.length > 0) await session.all('forget-package-loads', { invoice_ids: listOf(moved) });
   const rows = [...derived].map(([id, { row }]) => ({ invoice_id: id, ...row }));
   await session.all('insert-states', { states: wellFormedJson(rows) });
   if ([...held.values()].some(({ hasDiscrepancies }) => hasDiscrepancies)) {
@@ -129,6 +136,7 @@ async function readHeld(
       {
         firstHeardAt: String(row.first_heard_at),
         hasLoads: row.has_loads === true,
+        isPartner: row.invoice_level === 'partner',
         hasAttention: row.has_attention === true,
         hasDiscrepancies: row.has_discrepancies === true,
       },

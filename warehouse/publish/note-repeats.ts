@@ -7,6 +7,7 @@
  */
 
 import type { Session } from '../duckdb/session.js';
+import type { Row } from '../duckdb/statements.js';
 
 /**
  * From so large a part of all rows on, new ones are not looked up among the others: all are sorted together. Nor are
@@ -17,16 +18,30 @@ const FEW_COPIES = 10_000;
 
 /** @param session in the transaction that says what is published */
 export async function noteRepeats(session: Session): Promise<void> {
-  const { loads, rows, moved, all_rows: allRows } = await session.first('unlooked-loads');
-  if (Number(loads) === 0) return;
-  await session.all('note-billed-months');
+  const { rows, all_rows: allRows, loads } = await takeUnlooked(session);
+  if (loads === 0) return;
   // Planned anew each time: a kept statement makes its table a second time without columns.
+  await session.once('note-billed-months');
   await session.once(Number(rows) > Number(allRows) * MANY ? 'look-at-all-rows' : 'look-at-new-rows');
   await session.once('note-repeated-rows');
+  await session.once('note-package-loads');
   await session.statement('drop table looked_at');
-  if (Number(moved) > 0) await session.all('forget-package-loads');
-  await session.all('note-package-loads');
+  await session.statement('drop table unlooked_loads');
   await copyFew(session);
+}
+
+/** Of so many loads as are not noted the last ones are looked at; all, should one of those before them be missing. */
+async function takeUnlooked(session: Session): Promise<Row> {
+  const { loads, looked } = await session.first('count-unlooked');
+  const missing = Number(loads) - Number(looked);
+  if (missing === 0) return { loads: 0 };
+  let taken: Row = { loads: 0 };
+  for (const from of [Number(looked), 0]) {
+    await session.once('take-unlooked', { from });
+    taken = await session.first('count-taken');
+    if (taken.loads === missing) break;
+  }
+  return taken;
 }
 
 async function copyFew(session: Session): Promise<void> {

@@ -1,6 +1,6 @@
 -- Which of these invoices have a row, what it was made of, and whether discrepancies are recorded for them.
 select
-    s.invoice_id::varchar as invoice_id, iso(s.first_heard_at) as first_heard_at, s.versions > 0 as has_loads,
+    s.invoice_id::varchar as invoice_id, iso(s.first_heard_at) as first_heard_at, s.versions > 0 as has_loads, s.invoice_level,
     coalesce(s.notes, 1) > 0 as has_attention,
     s.invoice_id in (select d.invoice_id from discrepancy_lines as d) as has_discrepancies
 from invoice_state as s

@@ -15,9 +15,9 @@ select
     sum(r.billable_weight)
 from shipment_rows as r
 where r.load_id in (
-    select l.load_id
-    from loads as l
-    anti join package_loads as p on p.load_id = l.load_id
-    anti join billed_months as m on m.load_id = l.load_id
+    select u.load_id
+    from unlooked_loads as u
+    anti join (select load_id from billed_months where load_id in (select load_id from unlooked_loads)) as m
+        on m.load_id = u.load_id
 )
 group by all

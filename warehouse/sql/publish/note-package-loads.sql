@@ -2,4 +2,4 @@ insert into package_loads
 select l.load_id, i.invoice_level is not distinct from 'partner'
 from loads as l
 join invoice_state as i on i.invoice_id = l.invoice_id
-anti join package_loads as p on p.load_id = l.load_id
+where l.load_id in (select load_id from unlooked_loads)
