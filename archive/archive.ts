@@ -175,7 +175,8 @@ export interface Archive {
   /** null also when the record is damaged; `events` reports those. */
   event(eventId: string): Promise<ArchivedEvent | null>;
   /**
-   * Events in order of `receivedAt`, then eventId. With `after`, only what was archived since the call that
+   * Events in order of `receivedAt`, then eventId, within a part of the journal, which is in order of arrival: of millions only
+   * a part is held in memory. One that was put again much later may be given again. With `after`, only what was archived since the call that
    * returned that cursor, however late its `receivedAt`; ask again with the last cursor yielded to go on.
    *
    * @throws CursorError `after` is none of this archive: its journal is another one, or was rebuilt

@@ -6,7 +6,7 @@
  * put events at the same time, and a byte offset into the journal is a cursor that stays valid.
  */
 
-import { constants, open, readdir, readFile } from 'node:fs/promises';
+import { constants, open, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { wellFormedJson } from '../contract/well-formed.js';
 import {
@@ -47,8 +47,13 @@ interface JournalLine {
   readonly eventId: string;
 }
 
+/** Of the journal, read and sorted at once: 16,000 events, so that memory does not follow the number of all. */
+const PART_BYTES = 1 << 20;
+/** Far longer than a line. */
+const TAIL_BYTES = 4096;
+
 /** Opens (and makes) the folder of events. */
-export async function openEventFolder(root: string): Promise<EventFolder> {
+export async function openEventFolder(root: string, partBytes = PART_BYTES): Promise<EventFolder> {
   await makeFolder(root);
   const journalPath = join(root, 'journal');
   await restoreJournal(root, journalPath);
@@ -97,7 +102,11 @@ export async function openEventFolder(root: string): Promise<EventFolder> {
     if (cursor.last !== null) {
       yield* batch({ from: cursor.from, end: cursor.end, last: cursor.last }, onUnreadable);
     }
-    if (end > cursor.end) yield* batch({ from: cursor.end, end, last: null }, onUnreadable);
+    for (let from = cursor.end; from < end; ) {
+      const partEnd = await lineEndBefore(journalPath, Math.min(from + partBytes, end));
+      yield* batch({ from, end: partEnd, last: null }, onUnreadable);
+      from = partEnd;
+    }
   }
 
   /** An event is yielded once the next is known, because the last one's cursor is the end of the chunk. */
@@ -214,16 +223,14 @@ async function readRange(path: string, range: { from: number; end: number }): Pr
 
 /** The end of the file, and of its last whole line. */
 async function completeEnd(path: string): Promise<{ readonly size: number; readonly end: number }> {
-  const handle = await open(path, constants.O_RDONLY);
-  try {
-    const { size } = await handle.stat();
-    const from = Math.max(0, size - 4096);
-    const tail = Buffer.alloc(size - from);
-    const { bytesRead } = await handle.read(tail, 0, tail.length, from);
-    return { size, end: from + tail.subarray(0, bytesRead).lastIndexOf(0x0a) + 1 };
-  } finally {
-    await handle.close();
-  }
+  const { size } = await stat(path);
+  return { size, end: await lineEndBefore(path, size) };
+}
+
+/** Behind the last line end before this place. */
+async function lineEndBefore(path: string, place: number): Promise<number> {
+  const from = Math.max(0, place - TAIL_BYTES);
+  return from + (await readRange(path, { from, end: place })).lastIndexOf(0x0a) + 1;
 }
 
 /** Rebuilds a lost journal from the events themselves; exclusive, so two processes cannot both do it. */

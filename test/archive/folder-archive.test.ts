@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Archive, ArchivedEvent, Fact } from '../../archive/archive.js';
+import { openEventFolder } from '../../archive/event-folder.js';
 import { openFolderArchive } from '../../archive/folder-archive.js';
 import { anArchivedEvent } from './an-event.js';
 
@@ -71,6 +72,25 @@ describe('events', () => {
     const later = anArchivedEvent({ receivedAt: '2026-01-01T00:00:00.000Z' });
     await archive.putEvent(later);
     expect(await ids(archive, cursor)).toEqual([...all.slice(4), later.eventId]);
+  });
+
+  test('of a journal of many parts each event comes once, and a reader goes on after any of them', async () => {
+    const events = Array.from({ length: 40 }, (_, i) =>
+      anArchivedEvent({ receivedAt: `2026-03-01T00:00:${`${i}`.padStart(2, '0')}.000Z` }),
+    );
+    for (const event of events) await archive.putEvent(event);
+    const inOrder = events.map(({ eventId }) => eventId);
+    // A line has some 60 bytes: parts of one, of a few, of all.
+    for (const partBytes of [100, 300, 1_000, 1 << 20]) {
+      const folder = await openEventFolder(join(root, 'events'), partBytes);
+      const taken: { id: string; cursor: string }[] = [];
+      for await (const { event, cursor } of folder.list()) taken.push({ id: event.eventId, cursor });
+      expect(taken.map(({ id }) => id)).toEqual(inOrder);
+      for (const [at, { cursor }] of taken.entries()) {
+        const next = await folder.list(cursor)[Symbol.asyncIterator]().next();
+        expect(next.done === true ? undefined : next.value.event.eventId).toBe(inOrder[at + 1]);
+      }
+    }
   });
 
   test('what can be acted on outranks a refused or test event of the same id and is given once more', async () => {

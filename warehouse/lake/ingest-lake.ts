@@ -12,6 +12,7 @@ export interface IngestLakeOptions {
   /** Of this process: who waits for PostgreSQL's lock holds a connection, who waits here does not. */
   readonly locks: KeyedMutex;
   readonly onProgress?: IngestOptions['onProgress'];
+  readonly onMissing?: IngestOptions['onMissing'];
 }
 
 export function ingestLake({
@@ -20,6 +21,7 @@ export function ingestLake({
   now,
   locks,
   onProgress,
+  onMissing,
 }: IngestLakeOptions): Promise<Ingested> {
   return locks.run('#ingest', () =>
     ledger.alone('ingest', (ledgers) => {
@@ -40,6 +42,7 @@ export function ingestLake({
           return work();
         },
         ...(onProgress === undefined ? {} : { onProgress }),
+        ...(onMissing === undefined ? {} : { onMissing }),
       });
     }),
   );

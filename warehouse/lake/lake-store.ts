@@ -11,7 +11,7 @@ import { DamagedFileError } from '../../ops/damaged-file.js';
 import type { Logger } from '../../ops/log.js';
 import type { Database } from '../duckdb/database.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
-import type { Ingested } from '../ledger/ingest.js';
+import type { Ingested, OnMissing } from '../ledger/ingest.js';
 import type { FileLoad, LoadPlaces } from '../load/file-load.js';
 import { BatchingLoader, loadBatch, type OnBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
@@ -67,9 +67,9 @@ export class LakeStore implements Store {
     return this.#parts.ledger;
   }
 
-  async ingest(): Promise<Ingested> {
+  async ingest(onMissing: OnMissing): Promise<Ingested> {
     const { ledger, archive, now } = this.#parts;
-    const ingested = await ingestLake({ ledger, archive, now: now(), locks: this.#locks });
+    const ingested = await ingestLake({ ledger, archive, now: now(), locks: this.#locks, onMissing });
     await this.#noticeOthers();
     return ingested;
   }

@@ -14,13 +14,14 @@ import { claimDataFolder } from '../data-folder.js';
 import type { Database } from '../duckdb/database.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
 import { WarehouseLockedError } from '../errors.js';
-import { findUnrepeated, type LoadFact } from '../ledger/ingest.js';
+import type { LoadFact } from '../ledger/ingest.js';
+import type { FileLoad } from '../load/file-load.js';
 import { loadBatch, measureBatches } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
 import type { CatchUpProgress, Loss, OpenWarehouseOptions } from '../opening.js';
 import { warehousePaths } from '../paths.js';
 import { loadFact, lossOf, noteFailed, tellOfIngested } from '../recover/catch-up.js';
-import { repeatLoads } from '../recover/repeat-loads.js';
+import { repeatUnrepeated } from '../recover/repeat-loads.js';
 import { LedgerWarehouse } from '../store/ledger-warehouse.js';
 import type { LakePlace } from './attach-lake.js';
 import { generationPath } from './attach-lake.js';
@@ -139,28 +140,24 @@ async function catchUpLake(
     onProgress: (done) => onCatchUp?.({ ...progress, ...done }),
   });
   const { events, facts } = ingested;
-  const unrepeated = await findUnrepeated(ledger, archive);
-  const missingLoads = unrepeated ?? [];
-  const { repeated, failed, purged } = await repeatLoads(
-    {
-      ways: {
-        alone: (file) => loadFile(database, file, lakePlaces(ledger, [file])),
-        together: (files) => loadBatch(database, files, lakePlaces(ledger, files)),
-      },
-      ...{ archive, log },
+  const ways = {
+    alone: (file: FileLoad) => loadFile(database, file, lakePlaces(ledger, [file])),
+    together: (files: readonly FileLoad[]) => loadBatch(database, files, lakePlaces(ledger, files)),
+  };
+  const context = { ways, archive, log, ledgers: ledger };
+  const { repeated, failed, purged, highest } = await repeatUnrepeated(context, {
+    onDone: (loadsDone, loadsOf) => onCatchUp?.({ events, facts, loadsDone, loadsOf }),
+    // The archive told us of these itself.
+    onSlice: async (slice) => {
+      for (const { loadId } of slice) await ledger.all('mark-recorded', { load_id: loadId });
     },
-    missingLoads,
-    (loadsDone, loadsOf) => onCatchUp?.({ events, facts, loadsDone, loadsOf }),
-  );
+  });
   if (failed.length > 0) {
     const invoiceIds = failed.flatMap(({ fact }) => uuidOrNull(fact.invoiceId) ?? []);
     await ledger.onInvoices(invoiceIds, (transaction) => noteFailed(transaction, failed));
   }
-  if (unrepeated !== null) await ledger.all('forget-unrepeated');
-  // The archive told us of these itself.
-  for (const { loadId } of missingLoads) await ledger.all('mark-recorded', { load_id: loadId });
-  const highest = missingLoads.reduce((most, { loadId }) => Math.max(most, loadId), 1);
-  if (missingLoads.length > 0) await ledger.all('skip-load-ids', { highest });
+  await ledger.all('forget-unrepeated');
+  if (highest > 0) await ledger.all('skip-load-ids', { highest });
   await tellArchive(ledger, archive, log);
   return {
     events,

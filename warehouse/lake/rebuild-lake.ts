@@ -7,7 +7,7 @@
 
 import { claimDataFolder } from '../data-folder.js';
 import { RebuildLossError, WarehouseLockedError } from '../errors.js';
-import { type HeldRecord, readHeldRecords } from '../ledger/archive-diff.js';
+import { countsOf, type HeldRecord, lackingFrom, readHeldRecords } from '../ledger/archive-diff.js';
 import type { Made, RebuildOptions, Rebuilt } from '../opening.js';
 import { findLosses } from '../recover/missing-from-rebuild.js';
 import { generationPath } from './attach-lake.js';
@@ -93,7 +93,10 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
       return await use({
         made: {
           ...there,
-          ...findLosses(losses, { before, after: await readHeldRecords(made), purged }),
+          ...findLosses(losses, {
+            lacking: lackingFrom(countsOf(await readHeldRecords(made)), before ?? []),
+            purged,
+          }),
           ...(purged.length === 0 ? {} : { purgedLoads: purged.length }),
         },
         movedAside: await continueSequence({ counted, made, now, log }),

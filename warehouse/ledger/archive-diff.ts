@@ -19,10 +19,36 @@ export interface HeldRecord {
 /** How many there are, by `heldRecordKey`. */
 export type Counts = ReadonlyMap<string, number>;
 
-/** Every event, load and decision that the ledgers hold, with the number of its lines. */
-export async function readHeldRecords(ledgers: Pick<Ledgers, 'all'>): Promise<readonly HeldRecord[]> {
+/** Of so many records, about, a part is held in memory at once. */
+const RECORDS_A_PART = 100_000;
+
+/** What `held` has and `there` has not, part by part, each with the number of lines that lack. */
+export async function findLacking(
+  { held, there }: { readonly held: Pick<Ledgers, 'all'>; readonly there: Pick<Ledgers, 'all'> },
+  recordsAPart = RECORDS_A_PART,
+): Promise<readonly HeldRecord[]> {
+  const [{ records = 0 } = {}] = await held.all('count-held-records');
+  const digits = Math.max(0, Math.ceil(Math.log(Number(records) / recordsAPart) / Math.log(16)));
+  const lacking: HeldRecord[] = [];
+  for (let part = 0; part < 16 ** digits; part += 1) {
+    const prefix = digits === 0 ? '' : part.toString(16).padStart(digits, '0');
+    const counts = countsOf(await readHeldRecords(there, prefix));
+    lacking.push(...lackingFrom(counts, await readHeldRecords(held, prefix)));
+  }
+  return lacking;
+}
+
+/**
+ * Every event, load and decision that the ledgers hold, with the number of its lines.
+ *
+ * @param prefix in hex: only the part of them whose hashes begin so; a sixteenth with each digit
+ */
+export async function readHeldRecords(
+  ledgers: Pick<Ledgers, 'all'>,
+  prefix = '',
+): Promise<readonly HeldRecord[]> {
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-  return (await ledgers.all('held-records')).map((row) => ({
+  return (await ledgers.all('held-records', { part: `${prefix}%` })).map((row) => ({
     kind: row.kind as HeldRecord['kind'],
     subject: String(row.subject),
     invoiceId: text(row.invoice_id),

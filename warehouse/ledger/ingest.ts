@@ -26,25 +26,29 @@ export interface Ingested {
   readonly facts: number;
   /** Ledger lines written; a fact of a load that is here already is none. */
   readonly changes: number;
-  /** Loads that the archive tells of and the warehouse does not have. */
-  readonly missingLoads: readonly LoadFact[];
   /** What could not be taken in, and nobody was told of before. */
   readonly setAside: readonly SetAside[];
   /** Streams whose place in the archive was none, so that they were read from the beginning. */
   readonly readAgain: readonly string[];
 }
 
+/** Told of loads that the archive tells of and the warehouse does not have. */
+export type OnMissing = (loads: readonly LoadFact[]) => void;
+
 export interface IngestOptions extends TakeOptions {
   readonly archive: Archive;
   readonly onProgress?: (done: { readonly events: number; readonly facts: number }) => void;
+  readonly onMissing?: OnMissing;
 }
 
 const BATCH = 2_000;
+/** Loads that are repeated in one go: so many that pauses between two do not count. */
+const SLICE = 20_000;
 
 /**
  * Takes in all events and facts behind the cursors, and moves the cursors in the same transactions.
  *
- * @returns how many were new, which loads the ledgers lack, and what could not be read
+ * @returns how many were new, and what could not be read
  */
 export async function ingest(options: IngestOptions): Promise<Ingested> {
   const { database, archive, now } = options;
@@ -54,7 +58,6 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
   let events = 0;
   let facts = 0;
   let changes = 0;
-  const missingLoads: LoadFact[] = [];
   const setAside: SetAside[] = [];
   const readAgain: string[] = [];
   const unreadable: SetAside[] = [];
@@ -94,8 +97,10 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
     const entries = batch.map(({ fact, cursor }) => ({ line: fact, cursor }));
     const lines = batch.map(({ fact }) => fact);
     const missing = await findMissing(database, lines);
-    if (missing.length > 0) await database.all('note-unrepeated', { position: before });
-    missingLoads.push(...missing);
+    if (missing.length > 0) {
+      await database.all('note-unrepeated', { position: before });
+      options.onMissing?.(missing);
+    }
     const counts = known;
     const there = new Set(counts === null ? [] : lines.filter((fact) => takeOne(counts, fact)));
     const taken = await takeEntries(options, entries, {
@@ -117,32 +122,38 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
   if (unreadable.length > 0) {
     setAside.push(...(await database.transaction((session) => noteSetAside(session, unreadable, now))));
   }
-  return { events, facts, changes: changes + events, missingLoads, setAside, readAgain };
+  return { events, facts, changes: changes + events, setAside, readAgain };
 }
 
-/** Loads that are missing since the first that anybody found so and did not come to repeat; null: none is known to be. */
-export async function findUnrepeated(
+/**
+ * Loads that are missing since the first that anybody found so and did not come to repeat, in slices: of very many only one is
+ * held in memory. Each is what is missing when it is asked for.
+ */
+export async function* findUnrepeated(
   database: Ledgers,
   archive: Archive,
-): Promise<readonly LoadFact[] | null> {
+): AsyncGenerator<readonly LoadFact[]> {
   const rows = await database.all('read-cursors');
   const since = rows.find(({ stream }) => stream === 'loads')?.position;
-  if (typeof since !== 'string') return null;
-  const missing: LoadFact[] = [];
+  if (typeof since !== 'string') return;
   const told = readOn(
     (cursor) => archive.factsAfter(cursor),
     since === '' ? null : since,
     () => undefined,
   );
+  let slice: LoadFact[] = [];
   for await (const batch of batches(told)) {
-    missing.push(
+    slice.push(
       ...(await findMissing(
         database,
         batch.map(({ fact }) => fact),
       )),
     );
+    if (slice.length < SLICE) continue;
+    yield slice;
+    slice = [];
   }
-  return missing;
+  if (slice.length > 0) yield slice;
 }
 
 /** A place that the archive never gave says nothing: everything is read. */

@@ -4,14 +4,14 @@ import type { Archive, Fact } from '../../archive/archive.js';
 import type { Logger } from '../../ops/log.js';
 import type { Database } from '../duckdb/database.js';
 import type { Row, Statements } from '../duckdb/statements.js';
-import { findUnrepeated, type Ingested, ingest, type LoadFact } from '../ledger/ingest.js';
+import { type Ingested, ingest, type LoadFact } from '../ledger/ingest.js';
 import { insertFacts } from '../ledger/insert-ledger-lines.js';
 import { refreshInvoices } from '../ledger/invoice-states.js';
 import type { FileLoad } from '../load/file-load.js';
 import { loadBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
 import type { CatchUpProgress, Loss, OnSetAside } from '../opening.js';
-import { type FailedLoad, repeatLoads } from './repeat-loads.js';
+import { type FailedLoad, repeatUnrepeated } from './repeat-loads.js';
 
 export interface CaughtUp {
   /** The highest load id that was ever given. */
@@ -51,22 +51,18 @@ export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
     alone: (file: FileLoad) => loadFile(database, file),
     together: (files: readonly FileLoad[]) => loadBatch(database, files),
   };
-  const unrepeated = await findUnrepeated(database, archive);
-  const missingLoads = unrepeated ?? [];
-  const { repeated, failed, purged } = await repeatLoads(
-    { ways, archive, log },
-    missingLoads,
-    (loadsDone, loadsOf) => onProgress?.({ ...progress, loadsDone, loadsOf }),
-  );
+  const context = { ways, archive, log, ledgers: database };
+  const { repeated, failed, purged, highest } = await repeatUnrepeated(context, {
+    onDone: (loadsDone, loadsOf) => onProgress?.({ ...progress, loadsDone, loadsOf }),
+  });
   await database.transaction(async (session) => {
     await noteFailed(session, failed);
-    if (unrepeated !== null) await session.all('forget-unrepeated');
+    await session.all('forget-unrepeated');
   });
   await tellArchive(await database.all('loads-since'), archive, log);
-  const { load_id: highest } = await database.use((session) => session.first('highest-load'));
-  const told = missingLoads.map((fact) => fact.loadId);
+  const { load_id: highestHere } = await database.use((session) => session.first('highest-load'));
   return {
-    lastLoadId: told.reduce((highestTold, loadId) => Math.max(highestTold, loadId), Number(highest)),
+    lastLoadId: Math.max(highest, Number(highestHere)),
     events: ingested.events,
     loadsRepeated: repeated,
     losses: [...failed.map(lossOf), ...tellOfIngested(ingested, { log, onSetAside })],
@@ -124,10 +120,9 @@ export function tellOfIngested(
  */
 export async function tellArchive(recent: readonly Row[], archive: Archive, log: Logger): Promise<void> {
   if (recent.length === 0) return;
-  const told = new Set<number>();
-  for await (const fact of archive.facts()) if (fact.kind === 'load') told.add(fact.loadId);
-  for (const load of recent) {
-    if (told.has(Number(load.load_id))) continue;
+  const untold = new Map(recent.map((load) => [Number(load.load_id), load]));
+  for await (const { fact } of archive.factsAfter(null)) if (fact.kind === 'load') untold.delete(fact.loadId);
+  for (const load of untold.values()) {
     await archive.putFact(loadFact(load));
     log.warn(
       { invoiceId: load.invoice_id, loadId: load.load_id },

@@ -1,6 +1,6 @@
 /** What a rebuild would lose: what could not be repeated, and what the warehouse before it has and it has not. */
 
-import { countsOf, type HeldRecord, lackingFacts, lackingFrom } from '../ledger/archive-diff.js';
+import { type HeldRecord, lackingFacts } from '../ledger/archive-diff.js';
 import type { LoadFact } from '../ledger/ingest.js';
 import type { Loss } from '../opening.js';
 
@@ -11,17 +11,16 @@ export interface Losses {
 }
 
 export interface Comparison {
-  /** null when there was none, or none that can be read. */
-  readonly before: readonly HeldRecord[] | null;
-  readonly after: readonly HeldRecord[];
+  /** What the warehouse before has and the new one has not. */
+  readonly lacking: readonly HeldRecord[];
   /** Loads whose file was purged: no loss, unless totals have come to see them since. */
   readonly purged: readonly LoadFact[];
 }
 
 /** @param notMade what could not be repeated */
-export function findLosses(notMade: readonly Loss[], { before, after, purged }: Comparison): Losses {
+export function findLosses(notMade: readonly Loss[], { lacking: all, purged }: Comparison): Losses {
   const purgedLoads = new Set(purged.map(({ loadId }) => `${loadId}`));
-  const lacking = lackingFrom(countsOf(after), before ?? []).filter(
+  const lacking = all.filter(
     ({ kind, subject, isCounted }) => kind !== 'load' || isCounted || !purgedLoads.has(subject),
   );
   const losses = [...notMade];

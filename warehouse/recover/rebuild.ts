@@ -16,7 +16,7 @@ import { Database, removeDatabase } from '../duckdb/database.js';
 import { takeLock } from '../duckdb/lock-file.js';
 import { migrate } from '../duckdb/migrate.js';
 import { RebuildLossError, WarehouseLockedError } from '../errors.js';
-import { type HeldRecord, readHeldRecords } from '../ledger/archive-diff.js';
+import { findLacking, type HeldRecord } from '../ledger/archive-diff.js';
 import type { Made, RebuildOptions, Rebuilt } from '../opening.js';
 import { type WarehousePaths, warehousePaths } from '../paths.js';
 import { publish } from '../publish/publish.js';
@@ -64,8 +64,8 @@ async function makeDraft<T>(
   const lock = await takeLock(paths.lock, { role: 'rebuild', now: now() });
   try {
     await removeDatabase(paths.rebuilding);
-    const before = await readBefore(options, paths);
-    return await use(await fillDraft(options, { paths, before, now: now() }), paths);
+    const isBefore = await isReplacing(options, paths);
+    return await use(await fillDraft(options, { paths, isBefore, now: now() }), paths);
   } finally {
     await removeDatabase(paths.rebuilding);
     await lock.release();
@@ -74,7 +74,11 @@ async function makeDraft<T>(
 
 async function fillDraft(
   options: RebuildOptions,
-  { paths, before, now }: { readonly paths: WarehousePaths; readonly before: Before; readonly now: Date },
+  {
+    paths,
+    isBefore,
+    now,
+  }: { readonly paths: WarehousePaths; readonly isBefore: boolean; readonly now: Date },
 ): Promise<Made> {
   const { archive, log, onProgress } = options;
   const draft = await openDatabase(options, paths.rebuilding);
@@ -88,14 +92,14 @@ async function fillDraft(
       losses,
       purged,
     } = await catchUp({ database: draft, archive, log, now, ...progress });
-    const after = await readHeldRecords(draft);
-    const found = findLosses(losses, { before: before.heldRecords, after, purged });
+    const { lacking, isReplaced } = await compare(options, { paths, isBefore, draft });
+    const found = findLosses(losses, { lacking, purged });
     const [counted] = await draft.all('count-made');
     await draft.use((session) => session.checkpoint());
     return {
       ...{ events, loads, invoices: Number(counted?.invoices), shipments: Number(counted?.shipments) },
       losses: found.losses,
-      holdsLess: before.isReplaced && found.holdsLess,
+      holdsLess: isReplaced && found.holdsLess,
       ...(purged.length === 0 ? {} : { purgedLoads: purged.length }),
     };
   } finally {
@@ -103,43 +107,60 @@ async function fillDraft(
   }
 }
 
-/** What was there before, and whether it is the warehouse itself or only the copy that readers have. */
-interface Before {
-  readonly heldRecords: readonly HeldRecord[] | null;
-  readonly isReplaced: boolean;
-}
-
-/** A copy for readers still tells what a warehouse held that cannot be read; it keeps nobody from making it again. */
-async function readBefore(options: RebuildOptions, paths: WarehousePaths): Promise<Before> {
+/** Whether there is a warehouse that can be read. The copy that readers have keeps nobody from making one. */
+async function isReplacing(options: RebuildOptions, paths: WarehousePaths): Promise<boolean> {
   const { archive, log } = options;
-  const old = await readOld(options, paths.database);
-  if (old === null) {
-    return { heldRecords: (await readOld(options, paths.published))?.heldRecords ?? null, isReplaced: false };
-  }
+  const recent = await ofOld(options, paths.database, (old) => old.all('loads-since'));
+  if (recent === null) return false;
   // As opening does: what a crash kept from the archive is in the warehouse alone.
-  await tellArchive(old.recent, archive, log);
-  return { heldRecords: old.heldRecords, isReplaced: true };
+  await tellArchive(recent, archive, log);
+  return true;
 }
 
-async function readOld(
+/** What the draft lacks. A warehouse that turns out to be damaged is none; its copy for readers tells then what it held. */
+async function compare(
+  options: RebuildOptions,
+  {
+    paths,
+    isBefore,
+    draft,
+  }: { readonly paths: WarehousePaths; readonly isBefore: boolean; readonly draft: Database },
+): Promise<{ readonly lacking: readonly HeldRecord[]; readonly isReplaced: boolean }> {
+  const lackingFromOld = (path: string) =>
+    ofOld(options, path, (held) => findLacking({ held, there: draft }));
+  const lacking = isBefore ? await lackingFromOld(paths.database) : null;
+  if (lacking !== null) return { lacking, isReplaced: true };
+  return { lacking: (await lackingFromOld(paths.published)) ?? [], isReplaced: false };
+}
+
+/** null when it is not there, or cannot be read. @throws what `use` throws of its own */
+async function ofOld<T>(
   options: RebuildOptions,
   path: string,
-): Promise<{
-  readonly heldRecords: readonly HeldRecord[];
-  readonly recent: Awaited<ReturnType<Database['all']>>;
-} | null> {
+  use: (old: Pick<Database, 'all'>) => Promise<T>,
+): Promise<T | null> {
   if (!(await isThere(path))) return null;
+  let own: unknown = null;
+  let old: Database | null = null;
   try {
-    const old = await openDatabase(options, path, { readOnly: true });
-    try {
-      return { heldRecords: await readHeldRecords(old), recent: await old.all('loads-since') };
-    } finally {
-      old.close();
-    }
+    old = await openDatabase(options, path, { readOnly: true }).catch((error: unknown) => {
+      own = error;
+      throw error;
+    });
+    const asked = old;
+    return await use({
+      all: (name, params) =>
+        asked.all(name, params).catch((error: unknown) => {
+          own = error;
+          throw error;
+        }),
+    });
   } catch (error) {
-    if (error instanceof WarehouseLockedError) throw error;
+    if (error instanceof WarehouseLockedError || error !== own) throw error;
     options.log.warn({ err: error, path }, 'what is there cannot be read, nothing can be compared with it');
     return null;
+  } finally {
+    old?.close();
   }
 }
 

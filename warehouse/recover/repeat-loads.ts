@@ -6,8 +6,9 @@ import { CSV_TOLERANCES } from '../../contract/csv-file.js';
 import type { Logger } from '../../ops/log.js';
 import { createSemaphore } from '../../ops/semaphore.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
+import type { Ledgers } from '../duckdb/statements.js';
 import { FileNotArchivedError, MisreadError } from '../errors.js';
-import type { LoadFact } from '../ledger/ingest.js';
+import { findUnrepeated, type LoadFact } from '../ledger/ingest.js';
 import { isRecordError } from '../ledger/set-aside.js';
 import type { FileLoad } from '../load/file-load.js';
 import { BatchingLoader, type LoadWays } from '../load/load-batch.js';
@@ -31,6 +32,8 @@ export interface Repeated {
   readonly failed: readonly FailedLoad[];
   /** Those whose file was purged: nothing is wrong with them, and nobody can mend it. */
   readonly purged: readonly LoadFact[];
+  /** The highest load id that the archive tells of, of those that were missing; 0: none was. */
+  readonly highest: number;
 }
 
 /** Files read and hashed at once. */
@@ -38,16 +41,47 @@ const READ_AT_ONCE = 16;
 /** Large files loaded at once; more connections gain nothing. */
 const ALONE_AT_ONCE = 3;
 
+/**
+ * All that is missing, slice by slice, in the order in which the archive tells of it. One that died before the end is made
+ * good by the next, which finds what is still missing.
+ *
+ * @param options.onSlice when a slice is there again, but for what failed of it
+ */
+export async function repeatUnrepeated(
+  context: RepeatContext & { readonly ledgers: Ledgers },
+  options: {
+    readonly onDone?: (done: number, of: number) => void;
+    readonly onSlice?: (slice: readonly LoadFact[]) => Promise<void>;
+  },
+): Promise<Repeated> {
+  const { ledgers, archive } = context;
+  let of = 0;
+  for await (const slice of findUnrepeated(ledgers, archive)) of += slice.length;
+  const failed: FailedLoad[] = [];
+  const purged: LoadFact[] = [];
+  let [done, repeated, highest] = [0, 0, 0];
+  if (of === 0) return { repeated, failed, purged, highest };
+  context.log.info({ loads: of }, 'loading again what the archive tells of');
+  for await (const slice of findUnrepeated(ledgers, archive)) {
+    const part = await repeatLoads(context, slice, (ofSlice) => options.onDone?.(done + ofSlice, of));
+    await options.onSlice?.(slice);
+    done += slice.length;
+    repeated += part.repeated;
+    failed.push(...part.failed);
+    purged.push(...part.purged);
+    highest = slice.reduce((most, { loadId }) => Math.max(most, loadId), highest);
+  }
+  return { repeated, failed, purged, highest };
+}
+
 /** Small files together, the versions of one invoice in their order; rows in rising load_id where it costs nothing. */
-export async function repeatLoads(
+async function repeatLoads(
   { ways, archive, log }: RepeatContext,
   facts: readonly LoadFact[],
-  onDone: (done: number, of: number) => void,
-): Promise<Repeated> {
-  if (facts.length === 0) return { repeated: 0, failed: [], purged: [] };
+  onDone: (done: number) => void,
+): Promise<Omit<Repeated, 'highest'>> {
   // A fact may be told twice (a crash between telling and noting that it was told).
   const byId = new Map(facts.map((fact) => [fact.loadId, fact]));
-  log.info({ loads: byId.size }, 'loading again what the archive tells of');
   const failed: FailedLoad[] = [];
   const purged: LoadFact[] = [];
   const purgedFiles = purgedFilesOf(archive);
@@ -78,7 +112,7 @@ export async function repeatLoads(
       if (found === null) purged.push(fact);
       else if (why !== null) fail(fact, why);
       done += 1;
-      onDone(done, byId.size);
+      onDone(done);
     },
   });
   failed.sort((a, b) => a.fact.loadId - b.fact.loadId);

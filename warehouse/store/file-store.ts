@@ -12,7 +12,7 @@ import { requireRoom, sizeOf } from '../disk-space.js';
 import { CONNECTIONS, type Database } from '../duckdb/database.js';
 import type { LockFile } from '../duckdb/lock-file.js';
 import { KeyedMutex, ReadWriteLock } from '../duckdb/read-write-lock.js';
-import { type Ingested, ingest } from '../ledger/ingest.js';
+import { type Ingested, ingest, type OnMissing } from '../ledger/ingest.js';
 import type { FileLoad, LoadPlaces } from '../load/file-load.js';
 import { BatchingLoader, loadBatch, type OnBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
@@ -67,7 +67,7 @@ export class FileStore implements Store {
     return this.#parts.database;
   }
 
-  async ingest(): Promise<Ingested> {
+  async ingest(onMissing: OnMissing): Promise<Ingested> {
     const { database, archive, now } = this.#parts;
     await this.#requireRoom();
     return this.#locks.run(INGEST, () =>
@@ -75,6 +75,7 @@ export class FileStore implements Store {
         database,
         archive,
         now: now(),
+        onMissing,
         lock: (ids, work) => this.#locks.runAll([LEDGER, ...ids], () => this.#readWriteLock.shared(work)),
       }),
     );

@@ -211,10 +211,12 @@ export class LedgerWarehouse implements Warehouse {
   }
 
   async #ingest(): Promise<{ readonly events: number }> {
-    const ingested = await this.#open.shared(() => this.#store.ingest());
-    for (const { invoiceId, loadId } of ingested.missingLoads) {
-      this.#log.error({ invoiceId, loadId }, 'the archive tells of a load that is not here');
-    }
+    const ingested = await this.#open.shared(() =>
+      this.#store.ingest((missing) => {
+        for (const { invoiceId, loadId } of missing)
+          this.#log.error({ invoiceId, loadId }, 'the archive tells of a load that is not here');
+      }),
+    );
     tellOfIngested(ingested, { log: this.#log, onSetAside: this.#onSetAside });
     if (ingested.changes > 0) this.#changed();
     return { events: ingested.events };

@@ -2,7 +2,7 @@
 
 import type { Database } from '../duckdb/database.js';
 import type { Ledgers } from '../duckdb/statements.js';
-import type { Ingested } from '../ledger/ingest.js';
+import type { Ingested, OnMissing } from '../ledger/ingest.js';
 import type { FileLoad } from '../load/file-load.js';
 import type { FileLoadOutcome, Publication, Tidied } from '../warehouse.js';
 
@@ -14,7 +14,7 @@ export interface Store {
   /** Where rows are read, checked and written. */
   readonly rows: Database;
   readonly ledgers: Ledgers;
-  ingest(): Promise<Ingested>;
+  ingest(onMissing: OnMissing): Promise<Ingested>;
   /** Around a load from its first look to its fact: nobody else loads the invoice. */
   aroundLoad<T>(
     load: { readonly invoiceId: string; readonly sizeBytes: number },

@@ -4,7 +4,9 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openFolderArchive } from '../../../archive/folder-archive.js';
+import { Database } from '../../../warehouse/duckdb/database.js';
 import { RebuildLossError, WarehouseLockedError } from '../../../warehouse/errors.js';
+import { findLacking } from '../../../warehouse/ledger/archive-diff.js';
 import { openWarehouse } from '../../../warehouse/open-warehouse.js';
 import type { Made, RebuildOptions } from '../../../warehouse/opening.js';
 import { rebuildWarehouse, rehearseRebuild } from '../../../warehouse/rebuild-warehouse.js';
@@ -199,4 +201,28 @@ test('a file that was lost and then loaded anew is there once, also after the ne
   await t.reopen();
   expect(await t.warehouse.invoice(SECOND)).toMatchObject({ state: 'loaded', shipments: 2 });
   expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+});
+
+test('what one warehouse holds and another does not is the same in parts of any size', async () => {
+  const [held, there] = await Promise.all([aWarehouse(), aWarehouse()]);
+  const events = Array.from({ length: 60 }, () => anEvent('invoice_created'));
+  await held.record([...events, anEvent('invoice_finalized')]);
+  await loadCsv(held, aCsv());
+  await there.record(events.slice(0, 40));
+  const open = async ({ path }: { readonly path: string }) =>
+    Database.open({ path, folders: [], temporaryFolder: held.dataDir, memoryLimit: null, readOnly: true });
+  const asked = {
+    held: await open(await held.warehouse.publish()),
+    there: await open(await there.warehouse.publish()),
+  };
+  const lackingIn = async (recordsAPart?: number) =>
+    (await findLacking(asked, recordsAPart)).map(({ kind, subject }) => `${kind} ${subject}`).sort();
+  const lacking = await lackingIn();
+  expect(lacking.filter((line) => line.startsWith('event'))).toHaveLength(21);
+  expect(lacking.filter((line) => line.startsWith('load'))).toEqual(['load 1']);
+  for (const recordsAPart of [1, 10, 30]) expect(await lackingIn(recordsAPart)).toEqual(lacking);
+  asked.held.close();
+  asked.there.close();
+  await held.close();
+  await there.close();
 });
