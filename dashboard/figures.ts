@@ -12,6 +12,7 @@ export function addressOfPage({ url, query }: Pick<FastifyRequest, 'url' | 'quer
   return withQuery(url.split('?')[0] ?? '', query as Query, { format: null });
 }
 
+/** The figures of a page, as JSON. */
 export function sendFigures(reply: FastifyReply, figures: unknown): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(`${JSON.stringify(figures)}\n`);
 }

@@ -28,6 +28,7 @@ const MOST_VIEWS = 200;
 const PAGES = /^\/(shipments|invoices|events|reports(\/[a-z]+(-[a-z]+)*)?)?$/;
 const File = z.array(z.strictObject({ name: z.string(), address: z.string() }));
 
+/** @param path of the file; it is made when the first view is saved */
 export function openSavedViews(path: string): SavedViews {
   /** One after the other, so that two who save at once both find theirs. */
   let last: Promise<unknown> = Promise.resolve();
