@@ -1,5 +1,6 @@
 /** The libraries behind `tracing.ts`, loaded only when tracing is on. */
 
+import { context, type SpanContext, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { Resource } from '@opentelemetry/resources';
 import {
@@ -14,7 +15,7 @@ import {
   OpenTelemetryActivityOutboundInterceptor,
   OpenTelemetryWorkflowClientInterceptor,
 } from '@temporalio/interceptors-opentelemetry';
-import type { Tracing, TracingOptions } from './tracing.js';
+import type { TracedPublications, Tracing, TracingOptions } from './tracing.js';
 
 export function createTracing(options: TracingOptions & { readonly otlpEndpoint: string }): Tracing {
   const { otlpEndpoint, settings, role, log, scrub } = options;
@@ -28,8 +29,34 @@ export function createTracing(options: TracingOptions & { readonly otlpEndpoint:
   const processor = new BatchSpanProcessor(exporter, { scheduledDelayMillis: 1_000 });
   const provider = new NodeTracerProvider({ resource, spanProcessors: [processor] });
   provider.register();
+  const tracer = provider.getTracer('billsync');
   log.info({ url }, 'spans are sent');
   return {
+    delivered: ({ receivedAt, eventId, eventType, invoiceId }, work) =>
+      tracer.startActiveSpan(
+        'delivery',
+        {
+          root: true,
+          startTime: Date.parse(receivedAt),
+          attributes: {
+            'billsync.event_id': eventId,
+            'billsync.event_type': eventType,
+            'billsync.invoice_id': invoiceId,
+          },
+        },
+        async (span) => {
+          try {
+            return await work();
+          } catch (error) {
+            // It is tried again, in a trace of its own.
+            span.setStatus({ code: SpanStatusCode.ERROR, message: String(error) });
+            throw error;
+          } finally {
+            span.end();
+          }
+        },
+      ),
+    publications: () => tracePublications(tracer),
     client: new OpenTelemetryWorkflowClientInterceptor(),
     activity: (context) => ({
       inbound: new OpenTelemetryActivityInboundInterceptor(context),
@@ -37,6 +64,30 @@ export function createTracing(options: TracingOptions & { readonly otlpEndpoint:
     }),
     sinks: { exporter: makeWorkflowExporter(processor, resource) },
     close: () => provider.shutdown(),
+  };
+}
+
+/** Of a worker that cannot publish for long; the oldest lose the end of their trace. */
+const MOST_WAITING = 10_000;
+
+function tracePublications(tracer: Tracer): TracedPublications {
+  let waiting: { readonly parent: SpanContext; readonly atMs: number }[] = [];
+  return {
+    noteChange() {
+      const parent = trace.getActiveSpan()?.spanContext();
+      if (parent === undefined) return;
+      waiting.push({ parent, atMs: Date.now() });
+      if (waiting.length > MOST_WAITING) waiting.shift();
+    },
+    published({ sequence, publishedAt }) {
+      const untilMs = Date.parse(publishedAt);
+      const shown = waiting.filter(({ atMs }) => atMs <= untilMs);
+      waiting = waiting.filter(({ atMs }) => atMs > untilMs);
+      for (const { parent, atMs } of shown) {
+        const options = { startTime: atMs, attributes: { 'billsync.publication': sequence } };
+        tracer.startSpan('publication', options, trace.setSpanContext(context.active(), parent)).end();
+      }
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Sends spans of signals, workflows and activities to an OpenTelemetry collector, from the delivery that was forwarded
- * to the rows that were loaded. Off, and without any cost, until OTEL_EXPORTER_OTLP_ENDPOINT is set.
+ * Sends spans of signals, workflows and activities to an OpenTelemetry collector, from the delivery that was received to the
+ * publication that shows its rows. Off, and without any cost, until OTEL_EXPORTER_OTLP_ENDPOINT is set.
  */
 
 import type { WorkflowClientInterceptor } from '@temporalio/client';
@@ -9,7 +9,27 @@ import type { Sinks } from '@temporalio/workflow';
 import type { Logger } from 'pino';
 import type { Settings } from '../config/settings.js';
 
+/** A delivery as the inbox knows it. */
+export interface TracedDelivery {
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly invoiceId: string;
+  /** ISO 8601 UTC: the trace begins here. */
+  readonly receivedAt: string;
+}
+
+/** What was loaded and readers do not see yet, so that its trace ends with the publication that shows it. */
+export interface TracedPublications {
+  /** In the context of the activity that changed something. */
+  noteChange(): void;
+  /** @param publishedAt what was changed until then is in it */
+  published(publication: { readonly sequence: number; readonly publishedAt: string }): void;
+}
+
 export interface Tracing {
+  /** The root of a trace: from the instant of receipt until Temporal has the event. */
+  delivered<T>(delivery: TracedDelivery, work: () => Promise<T>): Promise<T>;
+  publications(): TracedPublications;
   readonly client: WorkflowClientInterceptor;
   readonly activity: ActivityInterceptorsFactory;
   /** Brings the workflows' spans out of their sandbox. */
@@ -34,6 +54,11 @@ let active: Tracing | null = null;
 /** What clients and workers of this process are to be made with; null while tracing is off. */
 export function activeTracing(): Tracing | null {
   return active;
+}
+
+/** As `Tracing.delivered`; while tracing is off, the work alone. */
+export function traceDelivery<T>(delivery: TracedDelivery, work: () => Promise<T>): Promise<T> {
+  return active === null ? work() : active.delivered(delivery, work);
 }
 
 /**

@@ -8,6 +8,7 @@ import { type ParsedDelivery, parseDelivery, withoutUrlQuery } from '../contract
 import type { Quarantine } from '../contract/quarantine.js';
 import type { DurablePoint } from '../inbox/durable-point.js';
 import type { Inbox, InboxEntry } from '../inbox/inbox.js';
+import { traceDelivery } from '../temporal/tracing.js';
 import { isForeign } from './partner.js';
 
 export interface ForwardDeps {
@@ -72,8 +73,15 @@ export async function forwardEntry(
   if (parsed.event.partnerId === '') {
     throw new PartnerUnknownError('The event names no partner, and ours is not known yet.');
   }
-  await archive(entry, parsed, deps);
-  await within(deps.send(parsed.event), deadlines.sendMs, 'Temporal');
+  const { event } = parsed;
+  const { eventId, eventType, invoice } = event;
+  await traceDelivery(
+    { eventId, eventType, invoiceId: invoice.invoiceId, receivedAt: entry.receivedAt },
+    async () => {
+      await archive(entry, parsed, deps);
+      await within(deps.send(event), deadlines.sendMs, 'Temporal');
+    },
+  );
   deps.durablePoint?.('D4');
   await deps.inbox.trim(entry);
   deps.durablePoint?.('D5');

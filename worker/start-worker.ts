@@ -23,6 +23,7 @@ import { createScrub } from '../ops/scrub.js';
 import { watchStates } from '../ops/watch-state.js';
 import { UndecryptablePayloadError, UnknownEncryptionKeyError } from '../temporal/codec.js';
 import { applySchedule } from '../temporal/schedule.js';
+import { activeTracing } from '../temporal/tracing.js';
 import type { SetAside } from '../warehouse/opening.js';
 import { startPublisher } from '../warehouse/publish/publisher.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
@@ -125,11 +126,14 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ...{ dashboardUrl: settings.alerts.dashboardUrl ?? null, alerts, log },
     });
     closers.push(() => costs.close());
+    const traced = activeTracing()?.publications();
+    warehouse.onChange(() => traced?.noteChange());
     const publisher = startPublisher(watchedWarehouse(warehouse, { health, alerts }), {
       ...{ log, metrics },
-      onPublished() {
+      onPublished(publication) {
         contents.published();
         costs.published();
+        traced?.published(publication);
       },
     });
     closers.push(() => publisher.close());

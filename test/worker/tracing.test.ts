@@ -2,14 +2,24 @@
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { openArchive } from '../../archive/open-archive.js';
+import type { InvoiceEvent } from '../../contract/invoice-event.js';
+import { parseDelivery } from '../../contract/parse-delivery.js';
+import { openInbox } from '../../inbox/inbox.js';
+import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import { createScrub } from '../../ops/scrub.js';
+import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { activeTracing, startTracing } from '../../temporal/tracing.js';
+import { forwardEntry } from '../../webhook/forward-entry.js';
 import { eventually } from '../support/eventually.js';
-import { aRig } from './rig.js';
+import { aRig, type Rig } from './rig.js';
 
 interface Span {
   readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
   readonly name: string;
 }
 
@@ -40,6 +50,32 @@ async function aCollector() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, bodies, spans };
 }
 
+/** What the endpoint does behind its door, with its own code. */
+async function forwardAll(rig: Rig): Promise<readonly InvoiceEvent[]> {
+  const { settings, route, temporal } = rig;
+  const inbox = await openInbox(join(rig.dataDir, 'inbox'));
+  const quarantine = await openQuarantine(join(rig.dataDir, 'quarantine'));
+  const archive = await openArchive(settings);
+  const sent: InvoiceEvent[] = [];
+  const deps = {
+    ...{ settings, inbox, archive, quarantine, partnerIds: () => [] },
+    async send(event: InvoiceEvent) {
+      await temporal.run((client) => sendInvoiceEvent(client, route, event));
+      sent.push(event);
+    },
+  };
+  for (const body of rig.service.events) {
+    const parsed = parseDelivery(Buffer.from(body), { wirePrefix: settings.wirePrefix });
+    if (parsed.kind !== 'event') throw new Error(`The service sent something else: ${parsed.kind}`);
+    const { eventId, invoice } = parsed.event;
+    const at = { receivedAt: new Date().toISOString(), invoiceId: invoice.invoiceId };
+    await inbox.accept({ kind: 'event', eventId, code: null, ...at }, Buffer.from(body));
+  }
+  for (const entry of await inbox.pending()) expect(await forwardEntry(entry, deps)).toBe('sent');
+  await archive.close();
+  return sent;
+}
+
 describe('tracing', () => {
   test('is off without an endpoint', async () => {
     const rig = await aRig();
@@ -49,7 +85,7 @@ describe('tracing', () => {
     await rig.close();
   });
 
-  test('tells of an event from its signal to its rows in one trace, without secrets', async () => {
+  test('tells of an event from its delivery to the publication of its rows in one trace, without secrets', async () => {
     const collector = await aCollector();
     const rig = await aRig({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
     const lines: unknown[] = [];
@@ -62,14 +98,23 @@ describe('tracing', () => {
       await worker.ready;
       const { invoiceId } = await rig.service.createInvoice();
       await rig.service.finalize(invoiceId);
-      const events = await rig.forward();
+      const events = await forwardAll(rig);
       await eventually(async () => (await worker.warehouse.invoice(invoiceId))?.state === 'loaded');
       const named = (part: string) => collector.spans().find(({ name }) => name.includes(part));
-      await eventually(() => named('RunActivity:downloadCsv') !== undefined);
-      const trace = named('RunActivity:downloadCsv')?.traceId;
-      const names = collector.spans().flatMap((span) => (span.traceId === trace ? [span.name] : []));
-      expect(names.some((name) => /SignalWithStart/.test(name))).toBe(true);
-      expect(names).toEqual(expect.arrayContaining(['RunActivity:recordEvent', 'RunActivity:downloadCsv']));
+      await eventually(() => named('publication') !== undefined);
+      const trace = named('publication')?.traceId;
+      const ofTrace = () => collector.spans().filter((span) => span.traceId === trace);
+      // Each lies below another of the trace, up to the delivery; a workflow's own is sent when it has ended.
+      const tops = (): readonly string[] => {
+        const ids = new Set(ofTrace().map(({ spanId }) => spanId));
+        return ofTrace().flatMap(({ name, parentSpanId = '' }) => (ids.has(parentSpanId) ? [] : [name]));
+      };
+      await eventually(() => tops().join() === 'delivery');
+      const names = ofTrace().map(({ name }) => name.split(':')[0]);
+      expect(names).toEqual(
+        expect.arrayContaining(['delivery', 'RunWorkflow', 'RunActivity', 'publication']),
+      );
+      expect(ofTrace().some(({ name }) => name === 'RunActivity:downloadCsv')).toBe(true);
       const secrets = [
         settings.service.clientSecret,
         ...events.map(({ export: location }) => new URL(location?.presignedUrl ?? 'https://x').search),
