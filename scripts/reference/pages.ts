@@ -2,6 +2,7 @@
 
 import { commandsPage } from './commands-page.js';
 import { exitCodesPage } from './exit-codes-page.js';
+import { logsPage } from './logs-page.js';
 import { metricsPage } from './metrics-page.js';
 import { reportsPage } from './reports-page.js';
 import { runbookPage } from './runbook-page.js';
@@ -13,6 +14,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
   return {
     'commands.md': await commandsPage(),
     'exit-codes.md': exitCodesPage(),
+    'logs.md': logsPage(),
     'metrics.md': metricsPage(),
     'reports.md': await reportsPage(),
     'runbook.md': runbookPage(),

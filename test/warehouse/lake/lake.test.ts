@@ -142,6 +142,12 @@ describe('the warehouse over a lake', () => {
     expect([from?.version, to?.version, changes.length]).toEqual([1, 2, 2]);
   });
 
+  test('knows which file no report needs any more, and which one it would need again from an earlier day on', async () => {
+    const replaced = { invoiceId: INVOICE, why: 'replaced', rows: { shipments: expect.any(Number) } };
+    expect(await t.warehouse.removableFiles('2999-01-01T00:00:00.000Z')).toMatchObject([replaced]);
+    expect(await t.warehouse.removableFiles('2000-01-01T00:00:00.000Z')).toEqual([]);
+  });
+
   test('is asked by billsync sql, by a statement and in the shell, and says what each view is', async () => {
     const { catalog, dataPath } = settings.warehouse;
     const env = {
