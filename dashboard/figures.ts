@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { one, type Query, withQuery } from './address.js';
 
+/** Whether the address asks for the page's figures instead of the page. */
 export function asksForFigures({ query }: Pick<FastifyRequest, 'query'>): boolean {
   return one(query as Query, 'format') === 'json';
 }
