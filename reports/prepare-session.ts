@@ -52,7 +52,6 @@ export async function prepareSession(
   const [labels] = (await file.apply('count-labels')).getRowObjectsJson();
   await file.apply(Number(labels?.labels) === 0 ? 'base-plain' : 'base-labelled');
   await file.apply('known-invoices');
-  await file.apply('shipments-on');
   await file.apply('filtered-shipments');
   const row = (await file.apply('publication')).getRowObjectsJson()[0] ?? {};
   const publication = Number(row.sequence ?? 0);

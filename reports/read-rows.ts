@@ -1,6 +1,6 @@
 /** Turns what DuckDB answered into report rows without ever passing a decimal through a float (hazard 7). */
 
-import { type DuckDBResultReader, DuckDBTypeId } from '@duckdb/node-api';
+import { type DuckDBResultReader, DuckDBTypeId, type Json } from '@duckdb/node-api';
 import type { ReportDefinition } from './catalogue.js';
 import type { ColumnType, ReportCell, ReportColumn, ReportRow } from './report-result.js';
 
@@ -26,17 +26,22 @@ export function readColumns(
   });
 }
 
-/** @param shown those of `columns`, all that were answered, that the rows have */
+/**
+ * @param shown those of `columns`, all that were answered, that the rows have
+ * @param also what every row has besides, behind them: copying tens of thousands of rows to add it would be dear
+ */
 export function readRows(
   reader: DuckDBResultReader,
   columns: readonly ReportColumn[],
-  shown: readonly ReportColumn[] = columns,
+  { shown = columns, also = {} }: { shown?: readonly ReportColumn[]; also?: ReportRow } = {},
 ): ReportRow[] {
   // Column by column, which for tens of thousands of rows takes half of what a cell at a time does.
   const values = reader.getColumnsJson();
   const read = [...columns.entries()]
     .filter(([, column]) => shown.includes(column))
-    .map(([index, { name, type }]) => ({ name, cells: (values[index] ?? []).map(cellsOf(type)) }));
+    .map(([index, { name, type }]) => ({ name, cells: cellsOf(type, values[index] ?? []) }));
+  for (const [name, cell] of Object.entries(also))
+    read.push({ name, cells: Array(reader.currentRowCount).fill(cell) });
   return Array.from({ length: reader.currentRowCount }, (_, place) => {
     const row: Record<string, ReportCell> = {};
     for (const { name, cells } of read) row[name] = cells[place] ?? null;
@@ -70,12 +75,11 @@ function columnType(typeId: DuckDBTypeId, name: string): ColumnType {
   }
 }
 
-function cellsOf(type: ColumnType): (value: unknown) => ReportCell {
-  const read = type === 'count' ? countOf : type === 'instant' ? instantOf : (text: string) => text;
-  return (value) => {
-    if (value === null || value === undefined) return null;
-    return typeof value === 'boolean' ? value : read(String(value));
-  };
+/** Decimals, dates and texts come as text, flags as truth values; only what has another form here is gone through. */
+function cellsOf(type: ColumnType, values: readonly Json[]): readonly ReportCell[] {
+  const read = type === 'count' ? countOf : type === 'instant' ? instantOf : null;
+  if (read === null) return values as readonly ReportCell[];
+  return values.map((value) => (value === null ? null : read(String(value))));
 }
 
 /** Counts are numbers up to 2^53; no count of shipments comes near that. */

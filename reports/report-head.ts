@@ -64,7 +64,7 @@ export function headNotes(about: {
   readonly readsInvoices: boolean;
   /** Invoices of another level that pass the filters, where the report lists invoices. */
   readonly invoicesLeftOut: number;
-  /** true: as many rows as the limit that was asked for, so there may be more. */
+  /** true: as many rows as the report's limit, so there may be more. */
   readonly isCut: boolean;
 }): string[] {
   const { counts, level } = about;
@@ -74,7 +74,7 @@ export function headNotes(about: {
   const tenant = of('tenant');
   const unknown = of('unknown');
   const notes: string[] = [];
-  if (about.isCut) notes.push('Cut at the limit that was asked for: there may be more rows.');
+  if (about.isCut) notes.push('Cut at the limit (parameter limit): there may be more rows.');
   if (about.comparesLevels && partner && (tenant ?? unknown)) {
     notes.push('Both levels are read and set side by side; a shipment billed at both counts once at each.');
   }

@@ -6,19 +6,13 @@ import { ReportFilterError } from './errors.js';
 import { interruptible } from './interruptible.js';
 import { matchNotes } from './match-filters.js';
 import { type OptionalTables, provideTables } from './optional-tables.js';
-import {
-  type Counted,
-  type Prepared,
-  prepareSession,
-  readsNotedRepeats,
-  showPartner,
-  showPartners,
-} from './prepare-session.js';
+import { type Counted, type Prepared, prepareSession, showPartner, showPartners } from './prepare-session.js';
 import { openPublishedFile, type PublishedFile } from './published-file.js';
 import { readColumns, readRows } from './read-rows.js';
 import { checkFilters, letAllPass, type ReportFilters } from './report-filters.js';
 import { headNotes, levelsOf, provedPercent, weighedIn } from './report-head.js';
 import type { ReportColumn, ReportResult, ReportRow } from './report-result.js';
+import { provideShared, readsInvoices } from './shared-views.js';
 import { askShipments, type ShipmentsAnswer, type ShipmentsAsked } from './shipments/ask-shipments.js';
 import type { ShipmentConditions } from './shipments/conditions.js';
 import { type ShipmentTotals, totalShipments } from './shipments/total-shipments.js';
@@ -59,31 +53,6 @@ export interface SessionRequest {
 
 const DEFAULT_TIME_LIMIT_MS = 60_000;
 
-/** What several reports read and others do not, with the names by which their SQL shows that they do. */
-const SHARED_BY_REPORTS = {
-  prices: /\bprices\(|\b(cell_prices|monthly_prices|price_moves)\b/,
-  'cell-prices': /\bcell_prices\b/,
-  invoiced: /\binvoiced\(|\binvoiced_months\b/,
-  'filtered-invoices': /\b(selected_invoices|invoice_currencies|invoices_owed)\b/,
-  'selected-invoices': /\b(selected_invoices|invoice_currencies|invoices_owed)\b/,
-  'voided-shipments': /\bvoided_shipments\b/,
-  'invoiced-months': /\binvoiced_months\b/,
-  'repeated-lines': /\b(repeated_lines|repeats_by)\b/,
-  'repeats-by': /\brepeats_by\b/,
-  'invoice-currencies': /\b(invoice_currencies|invoices_owed)\b/,
-  'invoices-owed': /\binvoices_owed\b/,
-  'monthly-prices': /\b(monthly_prices|price_moves)\b/,
-  'price-moves': /\bprice_moves\b/,
-  'shipped-months': /\baccrual_estimates\b/,
-  'accrual-estimates': /\baccrual_estimates\b/,
-} as const;
-
-/** Those that can be read as the publication noted them. */
-const NOTED = {
-  'invoiced-months': 'invoiced-months-noted',
-  'shipped-months': 'shipped-months-noted',
-} as const;
-
 /**
  * @throws ReportFilterError: a filter has a value that cannot be meant
  * @throws NotPublishedError: there is no published file yet
@@ -111,7 +80,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     await provideTables(file, report, request.tables ?? {});
     const { columns, rows, isCut } = await answerEachPartner(file, { report, values, session });
     const selected = counts.filter((count) => levelsOf(level).includes(count.level));
-    const readsInvoices = /\b(selected_invoices|invoice_currencies|invoices_owed)\b/.test(report.sql);
+    const listsInvoices = readsInvoices(report.sql);
     const { title, grain, means, order, cannotSay, example } = report;
     const drawn = drawableCharts(report, columns);
     const charts = session.partners.length > 1 ? drawn.map(byPartner) : drawn;
@@ -142,8 +111,8 @@ export async function openReportSession(request: SessionRequest): Promise<Report
             chosen: filters.level !== null,
             comparesLevels,
             filters,
-            readsInvoices,
-            invoicesLeftOut: readsInvoices ? await invoicesLeftOut(file) : 0,
+            readsInvoices: listsInvoices,
+            invoicesLeftOut: listsInvoices ? await invoicesLeftOut(file) : 0,
           }),
         ],
       },
@@ -194,20 +163,17 @@ async function answerEachPartner(
   try {
     for (const partner of session.partners) {
       if (!isAlone) await showPartner(file, partner ?? '', session);
-      for (const [shared, isRead] of Object.entries(SHARED_BY_REPORTS)) {
-        if (!isRead.test(report.sql)) continue;
-        if (shared === 'repeated-lines')
-          await file.apply((await readsNotedRepeats(file, session)) ? 'repeated-lines-noted' : shared);
-        else if (session.readsNoted && shared in NOTED) await file.apply(NOTED[shared as keyof typeof NOTED]);
-        else await file.apply(shared as keyof typeof SHARED_BY_REPORTS);
-      }
+      await provideShared(file, report.sql, { ...session, by: values.shown.by ?? undefined });
       const reader = await file.query(report.sql, values.bound);
       const all = readColumns(reader, report);
       const columns = shownColumns(all, report, values);
-      const rows = readRows(reader, all, columns);
+      const rows = readRows(reader, all, {
+        shown: columns,
+        also: { partner_id: partner === '' ? null : partner },
+      });
       answers.push({
         columns: [...columns, partnerColumn(isAlone)],
-        rows: rows.map((row) => ({ ...row, partner_id: partner === '' ? null : partner })),
+        rows,
         isCut: values.shown.limit === String(rows.length),
       });
     }

@@ -91,3 +91,28 @@ create or replace temp macro lines_by(asked, lines) as table
         if(asks_for(asked, 'origin'), origin, null) as of_origin,
         if(asks_for(asked, 'weight'), weight_break_of(billable_weight, billable_weight_unit), null) as of_weight
     from query_table(lines);
+
+-- What may be wrong with a line: each has the bit of its place in line_faults.
+create or replace temp macro fault_names() as [
+    'origin is missing',
+    'billable weight is missing',
+    'billable weight is zero',
+    'weight unit is missing',
+    'carrier zone is missing',
+    'carrier zone has an unusual spelling',
+    'carrier invoice date is missing',
+    'service level is missing',
+    'cost is zero',
+    'cost is a credit',
+    'shipped after it was invoiced',
+    'carrier billed before it was shipped',
+    'carrier billed after it was invoiced',
+    'ship date is outside the billing period',
+    'currency differs from the invoice''s header',
+    'tracking number went through a spreadsheet',
+    'text has blanks at its ends',
+    'origin has lost its leading zero',
+    'origin has an unusual spelling'
+];
+create or replace temp macro has_fault(faults, name) as
+    list_contains(fault_names(), name) and (faults >> (list_position(fault_names(), name) - 1)) & 1 = 1;

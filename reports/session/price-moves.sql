@@ -16,7 +16,7 @@ listed as (
         max(shipments) as most,
         arg_max(billing_cost, shipments) as most_frequent,
         list(counted_value(billing_cost, shipments)) as prices
-    from monthly_prices
+    from followed_prices
     group by all
     having sum(shipments) >= min_shipments
 ),

@@ -9,6 +9,7 @@ import { readColumns, readRows } from '../read-rows.js';
 import type { AppliedFilters } from '../report-filters.js';
 import { headNotes, levelsOf, provedPercent, weighedIn } from '../report-head.js';
 import type { ReportResult, ReportRow } from '../report-result.js';
+import { provideShared } from '../shared-views.js';
 import { checkColumns, checkSort, type ShipmentSort, USUAL_SORT } from './columns.js';
 import { type BoundConditions, bindConditions, type ShipmentConditions } from './conditions.js';
 import { rowsOnPage } from './page-rows.js';
@@ -55,6 +56,7 @@ export async function askShipments(
   const key = keyOf(asked.after, sort);
   const known = asked.totals?.publication === prepared.publication ? asked.totals : null;
   const totals = known ?? (await totalShipments(file, prepared, asked.conditions));
+  await provideShared(file, bound.sql, prepared);
   const found = await query(file, 'keys', {
     filled: {
       ...{ conditions: bound.sql, sorted_by: sort.column },

@@ -71,6 +71,10 @@ const EXACT: Readonly<Record<string, readonly [expression: string, value?: strin
   invoice_id: ['s.invoice_id', 'try_cast(? as uuid)'],
   row_number: ['s.row_number', 'try_cast(? as bigint)'],
   billing_cost: ['s.billing_cost', 'try_cast(? as decimal(18, 4))'],
+  problem: [
+    'true',
+    '((s.invoice_id, s.row_number) in (select (invoice_id, row_number) from faulty_lines where has_fault(faults, ?)))',
+  ],
 };
 
 export const TYPED_CONDITIONS = Object.entries(TYPED).map(([name, { label }]) => ({ name, label }));

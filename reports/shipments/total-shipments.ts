@@ -5,6 +5,7 @@ import type { PublishedFile } from '../published-file.js';
 import { readColumns, readRows } from '../read-rows.js';
 import type { LevelCount } from '../report-head.js';
 import type { ReportColumn, ReportRow } from '../report-result.js';
+import { provideShared } from '../shared-views.js';
 import { bindConditions, type ShipmentConditions } from './conditions.js';
 import { filledText, query } from './statement.js';
 
@@ -24,6 +25,7 @@ export async function totalShipments(
 ): Promise<ShipmentTotals> {
   const { publication, counts: all } = prepared;
   const { sql, values, shown } = bindConditions(conditions);
+  await provideShared(file, sql, prepared);
   const isWhole = Object.keys(shown).length === 0;
   const areNoted = await readsNotedRepeats(file, prepared);
   const asked = isWhole && prepared.readsNoted ? 'asked-noted' : 'asked-read';
@@ -40,7 +42,9 @@ export async function totalShipments(
   );
   const known = readRows(reader, answered);
   const found = known.filter(({ level }) => level !== null);
-  const rows = readRows(reader, answered, columns).filter((_, index) => known[index]?.level === null);
+  const rows = readRows(reader, answered, { shown: columns }).filter(
+    (_, index) => known[index]?.level === null,
+  );
   const counts = all.map(({ level, allShipments, allInvoices }): LevelCount => {
     const row = found.find((each) => each.level === level);
     const of = (name: string): number => Number(row?.[name] ?? 0);

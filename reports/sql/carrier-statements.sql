@@ -34,13 +34,23 @@ with billed as (
         currency_code,
         count(distinct invoice_id) as invoices,
         count(*) as shipments,
-        count(distinct tracking_number) as packages,
         sum(billing_cost) as billing_cost,
         credits_of(billing_cost) as credits
     from selected_shipments
     group by name, carrier_invoice_date, currency_code
 ),
 -- A carrier is called as our lines call it, however many ways there are.
+-- Few numbers stand on several lines; only of these lines the numbers are compared.
+repeated as (
+    select
+        lower(carrier) as name,
+        carrier_invoice_date,
+        currency_code,
+        count(*) - count(distinct tracking_number) as repeats
+    from selected_shipments
+    where tracking_number in (select tracking_number from repeated_lines)
+    group by all
+),
 names as (
     select name, min(carrier) as carrier from billed group by all
 ),
@@ -56,7 +66,7 @@ select
     coalesce(b.currency_code, s.currency_code) as currency_code,
     coalesce(b.invoices, 0) as invoices,
     coalesce(b.shipments, 0) as shipments,
-    coalesce(b.packages, 0) as packages,
+    coalesce(packages_of(b.shipments, r.repeats), 0) as packages,
     coalesce(b.billing_cost, 0) as billing_cost,
     coalesce(b.credits, 0) as credits,
     s.amount as stated_amount,
@@ -70,5 +80,7 @@ select
 from billed as b
 full join stated as s
     on s.name = b.name and s.carrier_invoice_date = b.carrier_invoice_date and s.currency_code = b.currency_code
+left join repeated as r
+    on r.name = b.name and r.carrier_invoice_date is not distinct from b.carrier_invoice_date and r.currency_code = b.currency_code
 left join names as n on n.name = coalesce(b.name, s.name)
 order by currency_code, carrier, carrier_invoice_date nulls last

@@ -44,20 +44,6 @@
 --   Acme | ups | 3 | 2 | 30.0000 | 15.0000 | 75.00
 --   Beta | ups | 1 | 1 | 7.0000 | 7.0000 | 100.00
 with
--- Few rows by invoice are cheap to count.
-grouped as (
-    select
-        invoice_id,
-        of_month, of_week, of_tenant, of_carrier, of_service, of_zone, of_origin, of_weight,
-        currency_code,
-        billable_weight_unit as unit,
-        count(*) as shipments,
-        sum(billing_cost) as billing_cost,
-        credits_of(billing_cost) as credits,
-        sum(billable_weight) as weight
-    from lines_by($by, 'selected_shipments')
-    group by all
-),
 totals as (
     select
         of_month, of_week, of_tenant, of_carrier, of_service, of_zone, of_origin, of_weight,
@@ -68,7 +54,7 @@ totals as (
         sum(credits) as credits,
         sum_lb(weight, unit) as billable_weight_lb,
         per_lb(sum(billing_cost), weight, unit) as cost_per_lb
-    from grouped
+    from billed_by($by)
     group by all
 ),
 repeated as (

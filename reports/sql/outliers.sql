@@ -6,7 +6,7 @@
 --   $min_shipments integer = 8: how many lines there must be to compare with
 --   $min_amount decimal = 1: smaller differences, in the currency of the row, are left out
 --   $min_percent decimal = 10: differences of fewer percent of the median are left out; they are the size of a price change
---   $limit integer: list at most this many rows, largest amounts first; if not given, all
+--   $limit integer = 100000: list at most this many rows, largest amounts first
 -- means: a line is compared with all lines of its carrier, service, zone, rated weight and currency from the same
 --   period between two general price changes (as "price-changes" finds them with its usual parameters; a month with a
 --   general change begins a new period; period_from is empty for the first). The rated weight is the billed weight,
@@ -140,8 +140,7 @@ chosen as (
     select *, cast(as_amount(size) as decimal(18, 4)) as billing_cost
     from far
     qualify
-        $limit is null
-        or coalesce(
+        coalesce(
             sum(shipments) over (
                 order by currency_code, distance_2 desc groups between unbounded preceding and 1 preceding
             ),

@@ -33,38 +33,42 @@ with instants as (
         coalesce(cast($second as timestamptz), max(published_at)) as second_at
     from publication
 ),
--- Only where another file counts, or none, can a line differ; few columns tell, and the cells of the rest stay unread.
+first_files as (
+    from files_on((select first_at from instants))
+),
+second_files as (
+    from files_on((select second_at from instants))
+),
+-- Only where another file counts, or none, can a line differ: the rows of all others stay unread.
 changed as (
-    select invoice_id
-    from (select distinct invoice_id, file_sha256 from shipments_on((select first_at from instants))) as f
-    full join (select distinct invoice_id, file_sha256 from shipments_on((select second_at from instants))) as s
-        using (invoice_id)
+    select f.load_id as first_load, s.load_id as second_load
+    from first_files as f
+    full join second_files as s on s.invoice_id = f.invoice_id
     where f.file_sha256 is distinct from s.file_sha256
 ),
 -- The sum of the hashes of all cells is the same for the same lines in any order.
-first_side as (
-    select invoice_id, invoice_number, tenant, currency_code, count(*) as shipments, sum(billing_cost) as cost,
+read as (
+    select load_id, invoice_id, invoice_number, coalesce(n.label, v.tenant) as tenant, currency_code, count(*) as shipments,
+        sum(billing_cost) as cost,
         sum(cast(hash(
             ship_date, invoice_generation_date, origin, billing_cost, billable_weight, billable_weight_unit,
             tracking_number, carrier, carrier_zone, carrier_invoice_date, service_level
         ) as hugeint)) as cells
-    from shipments_on((select first_at from instants))
-    where invoice_id in (select invoice_id from changed)
-    and passes_filters(tenant_id, tenant, carrier, carrier_zone, currency_code, ship_date, invoice_generation_date)
+    from shipment_versions as v
+    left join tenant_labels as n on n.tenant_key = tenant_key(v.tenant_id, v.tenant)
+    where load_id in (select first_load from changed union all select second_load from changed)
+    and is_asked_partner(partner_id)
+    and passes_filters(
+        tenant_id, coalesce(n.label, v.tenant), carrier, carrier_zone, currency_code, ship_date, invoice_generation_date
+    )
     and list_contains(cast(getvariable('levels') as varchar[]), coalesce(invoice_level, 'unknown'))
     group by all
 ),
+first_side as (
+    select * from read where load_id in (select first_load from changed)
+),
 second_side as (
-    select invoice_id, invoice_number, tenant, currency_code, count(*) as shipments, sum(billing_cost) as cost,
-        sum(cast(hash(
-            ship_date, invoice_generation_date, origin, billing_cost, billable_weight, billable_weight_unit,
-            tracking_number, carrier, carrier_zone, carrier_invoice_date, service_level
-        ) as hugeint)) as cells
-    from shipments_on((select second_at from instants))
-    where invoice_id in (select invoice_id from changed)
-    and passes_filters(tenant_id, tenant, carrier, carrier_zone, currency_code, ship_date, invoice_generation_date)
-    and list_contains(cast(getvariable('levels') as varchar[]), coalesce(invoice_level, 'unknown'))
-    group by all
+    select * from read where load_id in (select second_load from changed)
 )
 select
     coalesce(s.invoice_number, f.invoice_number) as invoice_number,

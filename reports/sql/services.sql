@@ -43,19 +43,30 @@ with read as (
     from selected_shipments
     group by all
 ),
+-- Words are looked for once in each name.
+names as (
+    select service_level, has_word(service_level, $ground) as is_ground from (select distinct service_level from read)
+),
 services as (
     select
-        carrier,
-        service_level,
-        currency_code,
-        has_word(service_level, $ground) as is_ground,
-        cast(sum(shipments) as bigint) as shipments,
-        sum(billing_cost) as billing_cost,
-        coalesce(sum(billing_cost) filter (where not is_charge), 0) as credits
-    from read
+        r.carrier,
+        r.service_level,
+        r.currency_code,
+        n.is_ground,
+        cast(sum(r.shipments) as bigint) as shipments,
+        sum(r.billing_cost) as billing_cost,
+        coalesce(sum(r.billing_cost) filter (where not r.is_charge), 0) as credits
+    from read as r
+    join names as n on n.service_level is not distinct from r.service_level
     group by all
 ),
 -- A package that has lines of several ground services is one package of ground.
+ground_repeats as (
+    select carrier, currency_code, count(*) - count(distinct tracking_number) as repeats
+    from repeated_lines
+    where service_level in (select service_level from names where is_ground)
+    group by all
+),
 ground as (
     select
         s.carrier,
@@ -63,23 +74,15 @@ ground as (
         sum(s.billing_cost) as billing_cost,
         packages_of(sum(s.shipments), any_value(r.repeats)) as packages
     from services as s
-    left join repeats_by(carrier, has_word(service_level, $ground), null, null) as r
-        on r.a = s.carrier and r.b and r.currency_code = s.currency_code
+    left join ground_repeats as r on r.carrier = s.carrier and r.currency_code = s.currency_code
     where s.is_ground
     group by s.carrier, s.currency_code
 ),
 cells as (
-    select
-        carrier,
-        service_level,
-        currency_code,
-        zone,
-        rated,
-        has_word(service_level, $ground) as is_ground,
-        shipments,
-        billing_cost
-    from read
-    where is_charge and rated is not null and zone is not null and service_level is not null
+    select r.carrier, r.service_level, r.currency_code, r.zone, r.rated, n.is_ground, r.shipments, r.billing_cost
+    from read as r
+    join names as n on n.service_level = r.service_level
+    where r.is_charge and r.rated is not null and r.zone is not null
 ),
 ground_cells as (
     select carrier, currency_code, zone, rated, sum(billing_cost) as billing_cost, sum(shipments) as shipments

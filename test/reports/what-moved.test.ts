@@ -260,6 +260,24 @@ describe('outliers', () => {
     expect(cells(result, 'billing_cost', 'robust_z')).toEqual([['30.0000', '7.98']]);
   });
 
+  test('lists the most money first, and says when its limit may have left some out', async () => {
+    const lines = ['2', '8'].flatMap((zone) => [
+      ...many(9, { zone, cost: '10' }),
+      aShipment({ zone, cost: `${zone}0` }),
+    ]);
+    const asked = (parameters: Record<string, string>) =>
+      askReport('outliers', [anInvoice(lines)], { parameters });
+    const cut = 'Cut at the limit (parameter limit): there may be more rows.';
+    const one = await asked({ limit: '1' });
+    expect([cells(one, 'billing_cost'), one.head.notes.includes(cut)]).toEqual([[['80.0000']], true]);
+    const all = await asked({});
+    expect([cells(all, 'billing_cost'), all.head.notes.includes(cut)]).toEqual([
+      [['80.0000'], ['20.0000']],
+      false,
+    ]);
+    expect(all.head.parameters.limit).toBe('100000');
+  });
+
   test('does not judge a cell that is too small', async () => {
     const result = await askReport('outliers', [
       anInvoice([...many(6, { cost: '10' }), aShipment({ cost: '90' })]),

@@ -1,0 +1,78 @@
+/** What several reports read and others do not: made for those whose SQL names it, since each costs a session a millisecond or two. */
+
+import { type Prepared, readsNotedRepeats } from './prepare-session.js';
+import type { PublishedFile } from './published-file.js';
+
+interface Asked extends Pick<Prepared, 'level' | 'asKnownOn' | 'readsNoted'> {
+  /** The report's parameter of this name: words joined by +. */
+  readonly by?: string | undefined;
+}
+
+/** In the order in which they are made: a later one may read those before it. */
+const SHARED_BY_REPORTS = {
+  prices: /\b(prices\(|cell_prices|monthly_prices|price_moves)/,
+  'cell-prices': /\bcell_prices\b/,
+  'filtered-invoices': /\b(selected_invoices|invoice_currencies|invoices_owed)\b/,
+  'selected-invoices': /\b(selected_invoices|invoice_currencies|invoices_owed)\b/,
+  'line-faults': /\b(line_faults|faulty_lines)\b/,
+  'faulty-lines': /\bfaulty_lines\b/,
+  'voided-shipments': /\bvoided_shipments\b/,
+  'files-on': /\bfiles_on\b/,
+  invoiced: /\b(invoiced\(|invoiced_months)/,
+  'invoiced-months': /\binvoiced_months\b/,
+  'billed-by': /\bbilled_by\b/,
+  'repeated-lines': /\b(repeated_lines|repeats_by)\b/,
+  'repeats-by': /\brepeats_by\b/,
+  'invoice-currencies': /\b(invoice_currencies|invoices_owed)\b/,
+  'invoices-owed': /\binvoices_owed\b/,
+  'monthly-prices': /\bmonthly_prices\b/,
+  'followed-prices': /\bprice_moves\b/,
+  'price-moves': /\bprice_moves\b/,
+  'shipped-months': /\baccrual_estimates\b/,
+  'accrual-estimates': /\baccrual_estimates\b/,
+} as const;
+
+/** Those that can be read as the publication noted them. */
+const NOTED = {
+  'invoiced-months': 'invoiced-months-noted',
+  'shipped-months': 'shipped-months-noted',
+} as const;
+
+type Shared = keyof typeof SHARED_BY_REPORTS;
+
+/** Makes what a report reads, of the filters that the session has. */
+export async function provideShared(file: PublishedFile, sql: string, asked: Asked): Promise<void> {
+  for (const [shared, isRead] of Object.entries(SHARED_BY_REPORTS) as [Shared, RegExp][])
+    if (isRead.test(sql)) await provide(file, shared, { ...asked, sql });
+}
+
+/** Whether a report lists invoices rather than shipments. */
+export function readsInvoices(sql: string): boolean {
+  return SHARED_BY_REPORTS['selected-invoices'].test(sql);
+}
+
+async function provide(
+  file: PublishedFile,
+  shared: Shared,
+  asked: Asked & { readonly sql: string },
+): Promise<void> {
+  if (shared === 'repeated-lines')
+    await file.apply((await readsNotedRepeats(file, asked)) ? 'repeated-lines-noted' : shared);
+  else if (shared === 'followed-prices' && SHARED_BY_REPORTS['monthly-prices'].test(asked.sql))
+    await file.apply('followed-prices-kept');
+  else if (shared === 'billed-by') await findBilled(file, asked);
+  else if (asked.readsNoted && isNoted(shared)) await file.apply(NOTED[shared]);
+  else await file.apply(shared);
+}
+
+/** Publications note months, tenants and carriers; by anything else rows are read. */
+async function findBilled(file: PublishedFile, { readsNoted, by = '' }: Asked): Promise<void> {
+  if (readsNoted && by.split('+').every((word) => ['month', 'tenant', 'carrier'].includes(word))) {
+    await file.apply('invoiced-months-noted');
+    await file.apply('billed-by-noted');
+  } else await file.apply('billed-by');
+}
+
+function isNoted(shared: Shared): shared is keyof typeof NOTED {
+  return shared in NOTED;
+}
