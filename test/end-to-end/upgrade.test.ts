@@ -41,7 +41,8 @@ beforeAll(() => {
   copyFileSync(join(dataDir, 'warehouse.duckdb'), join(dataDir, 'reports.duckdb'));
 });
 afterAll(async () => {
-  await up?.end('SIGKILL');
+  // Its Temporal server with it, also after a failure.
+  await up?.end('SIGTERM');
   rmSync(dataDir, { recursive: true, force: true });
 });
 
