@@ -7,6 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
+import type { Archive } from '../../archive/archive.js';
 import { openArchive } from '../../archive/open-archive.js';
 import { loadSettings } from '../../config/load-settings.js';
 import type { Settings } from '../../config/settings.js';
@@ -75,6 +76,7 @@ export async function aRig(
   const route: InvoiceRoute = { environment: settings.environment, pace: { ...QUICK_PACE, ...pace } };
   const temporal = openTemporalLink(settings, { log });
   const closers: (() => Promise<void>)[] = [];
+  let archive: Archive | undefined;
   let forwarded = 0;
 
   async function give(body: string, own: Partial<Pace> = {}): Promise<InvoiceEvent> {
@@ -83,12 +85,12 @@ export async function aRig(
     const { event, envelope } = parsed;
     const { eventId } = event;
     const receivedAt = new Date().toISOString();
-    const archive = await openArchive(settings);
+    // Once for all events, as the endpoint has it.
+    archive ??= await openArchive(settings);
     await archive.putEvent({
       ...{ eventId, receivedAt, verdict: 'accepted', reason: null },
       ...{ event: withoutUrlQuery(event), envelope },
     });
-    await archive.close();
     const itsRoute = { ...route, pace: { ...route.pace, ...own } };
     await temporal.run((client) => sendInvoiceEvent(client, itsRoute, event));
     return event;
@@ -119,6 +121,7 @@ export async function aRig(
     async close() {
       await temporal.close();
       for (const closer of closers.reverse()) await closer();
+      await archive?.close();
       await service.close();
       await rm(dataDir, { recursive: true, force: true });
     },
