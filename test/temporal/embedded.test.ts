@@ -13,6 +13,7 @@ import { connectTemporal, openConnection, TemporalUnreachableError } from '../..
 import { startEmbeddedTemporal } from '../../temporal/embedded.js';
 import { PortTakenError, serverEnvironment } from '../../temporal/server-process.js';
 import { eventually } from '../support/eventually.js';
+import { cleanEnvironment } from '../support/processes/billsync.js';
 import { testProgram } from '../support/processes/test-program.js';
 
 const log = pino({ level: 'silent' });
@@ -30,7 +31,8 @@ async function record(): Promise<{ pid: number; ownerPid: number; address: strin
 
 /** A server in the care of another process. */
 async function aServerElsewhere() {
-  const owner = spawn(process.execPath, [testProgram('temporal/serve-embedded.ts'), dataDir]);
+  const program = testProgram('temporal/serve-embedded.ts');
+  const owner = spawn(process.execPath, [program, dataDir], { env: cleanEnvironment() });
   const exited = once(owner, 'exit');
   const found = await eventually(() => record().catch(() => null));
   await eventually(() =>

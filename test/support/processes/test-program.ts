@@ -6,7 +6,7 @@ import { BILLSYNC } from './billsync.js';
 
 /**
  * @param source below `test/` or beside it, one of those that `tsconfig.test-programs.json` lists
- * @returns path to give to Node
+ * @returns path to give to Node, with `cleanEnvironment()` where it needs what set-up brought (extensions, Temporal)
  */
 export function testProgram(source: string): string {
   const path = join(dirname(BILLSYNC), '../dist/test', source.replace(/\.ts$/, '.js'));

@@ -9,6 +9,7 @@ import { openFolderArchive } from '../../../archive/folder-archive.js';
 import { openWarehouse } from '../../../warehouse/open-warehouse.js';
 import type { OpenWarehouseOptions } from '../../../warehouse/opening.js';
 import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
+import { cleanEnvironment } from '../../support/processes/billsync.js';
 import { testProgram } from '../../support/processes/test-program.js';
 import { aCsv, archiveCsv, ask, makeDataDir, settingsFor, silent } from '../support.js';
 import { askLake, type LakeServer, type LakeTestSettings, lookAtLake, shownPath } from './support.js';
@@ -119,7 +120,10 @@ async function startWriter(
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'plan.json'), JSON.stringify(plan));
   const program = [testProgram('warehouse/lake/writer.ts'), folder, `${seed}`];
-  const child = spawn(process.execPath, program, { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, program, {
+    env: cleanEnvironment(),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   let complaint = '';
   child.stderr.on('data', (text: Buffer) => {
     complaint = (complaint + text.toString()).slice(-2_000);
