@@ -62,7 +62,7 @@ async function fingerprint(): Promise<string> {
   hash.update(`${version}\n`);
   const files = [FAILURE_CONVERTER_PATH];
   for (const folder of SOURCES) {
-    const names = await readdir(folder);
+    const names = await readdir(folder, { recursive: true });
     files.push(...names.filter((name) => /\.(ts|js)$/.test(name)).map((name) => join(folder, name)));
   }
   for (const file of files.sort()) hash.update(`${file}\n`).update(await readFile(file));

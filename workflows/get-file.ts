@@ -77,6 +77,7 @@ const OTHER_WAY_IF_IT_LASTS: Readonly<Record<string, ReadonlySet<string>>> = {
   downloadCsv: new Set(['server-fault', 'overloaded', 'unreachable', 'deadline-exceeded', 'timeout']),
 };
 
+/** @returns the file, or what to do without one. @throws a cancellation, and nothing else */
 export async function getFile(
   activities: InvoiceActivities,
   request: FileRequest,

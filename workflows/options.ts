@@ -43,6 +43,7 @@ export function warehouseQueue(): string {
   return workflowInfo().taskQueue.replace(/-billing$/, '-warehouse');
 }
 
+/** For the workflow of one invoice, as patient as `pace` says. */
 export function invoiceActivities(pace: Pace): CalledActivities {
   const patient: RetryPolicy = {
     initialInterval: pace.retryFirst,

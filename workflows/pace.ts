@@ -40,6 +40,7 @@ export const DEFAULT_PACE: Pace = {
   retryAttempts: 6,
 };
 
+/** `'1 min'` and a number of milliseconds say the same. */
 export function inMilliseconds(duration: Duration): number {
   return msToNumber(duration);
 }

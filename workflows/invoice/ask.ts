@@ -1,0 +1,60 @@
+/** Asks the service what it knows of the invoice: because an event is overdue or was never heard, or somebody wants to know. */
+
+import { condition } from '@temporalio/workflow';
+import { askService } from '../ask-service.js';
+import { failureOf } from '../failure.js';
+import * as lifecycle from '../lifecycle.js';
+import { nthBackoff } from '../pace.js';
+import { type InvoiceRun, TRIED_AGAIN } from './run.js';
+
+/** @returns false when the service could not be asked; the pause that follows grows with each time */
+export async function ask(run: InvoiceRun): Promise<false | { readonly isKnown: boolean }> {
+  run.doing = 'asking the service';
+  const requests = run.mailbox.takeRequests();
+  try {
+    const answer = await askService(run.activities, run.input.invoiceId);
+    run.failedSeries = 0;
+    if (run.notedFailure !== null && isNotedOfAsking(run)) await run.note(null);
+    run.freshUrl = answer.location;
+    const status = answer.status ?? (answer.isKnown ? 'draft' : null);
+    run.knowledge = lifecycle.learnStatus(run.knowledge, status);
+    return { isKnown: answer.isKnown };
+  } catch (error) {
+    const failure = failureOf(error);
+    run.fail(failure);
+    run.failedSeries += 1;
+    run.mailbox.requestAgain(requests);
+    const isUnknown = run.knowledge.rank === 'nothing';
+    if (!isUnknown && run.knowledge.loadedSha256 === null) {
+      await run.note({ code: failure.code, reason: `${failure.message} ${TRIED_AGAIN}` });
+    }
+    return false;
+  }
+}
+
+/** What is noted now is about asking, which an answer ends; a file that does not come is ended by a load. */
+function isNotedOfAsking({ notedFailure, knowledge }: InvoiceRun): boolean {
+  return notedFailure === 'recheck-unanswered' || knowledge.rank !== 'finalized';
+}
+
+/** Draft: asks when the finalized event is overdue, or when somebody wants to know. */
+export async function waitForFinalized(run: InvoiceRun): Promise<void> {
+  const { mailbox } = run;
+  const isAsked = mailbox.isLookUpWanted || mailbox.isRetryWanted;
+  if (isAsked && !(await ask(run))) return run.pause(nthBackoff(run.pace, run.failedSeries));
+  if (lifecycle.nextStep(run.knowledge) !== 'wait') return;
+  await mailbox.reply({ state: 'draft', reason: null });
+  run.doing = 'waiting for the invoice to be finalized';
+  const { overdueAfter } = run.pace;
+  const after = overdueAfter[Math.min(run.asked, overdueAfter.length - 1)] ?? '24 h';
+  if (await condition(() => mailbox.hasNews, after)) return;
+  run.asked += 1;
+  mailbox.isLookUpWanted = true;
+}
+
+/** No event was heard: only the service can say whether there is such an invoice. */
+export async function lookUpUnheard(run: InvoiceRun): Promise<boolean> {
+  const answer = await ask(run);
+  if (answer === false) await run.pause(nthBackoff(run.pace, run.failedSeries));
+  return answer === false || answer.isKnown;
+}
