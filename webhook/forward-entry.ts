@@ -4,11 +4,12 @@ import type { Archive } from '../archive/archive.js';
 import type { Settings } from '../config/settings.js';
 import { BillsyncError, EXIT } from '../contract/errors.js';
 import type { InvoiceEvent } from '../contract/invoice-event.js';
-import { type ParsedDelivery, parseDelivery, withoutUrlQuery } from '../contract/parse-delivery.js';
+import { type ParsedDelivery, withoutUrlQuery } from '../contract/parse-delivery.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import type { DurablePoint } from '../inbox/durable-point.js';
 import type { Inbox, InboxEntry } from '../inbox/inbox.js';
 import { traceDelivery } from '../temporal/tracing.js';
+import { parseOnce } from './parse-once.js';
 import { isForeign } from './partner.js';
 
 export interface ForwardDeps {
@@ -58,7 +59,7 @@ export async function forwardEntry(
   const body = await deps.inbox.read(entry);
   if (body === null) return 'gone';
   const [partnerId] = deps.partnerIds();
-  const parsed = parseDelivery(body, { wirePrefix: deps.settings.wirePrefix, partnerId });
+  const parsed = parseOnce(body, { wirePrefix: deps.settings.wirePrefix, partnerId });
   if (entry.kind !== 'event') {
     await archive(entry, parsed, deps);
     await deps.inbox.trim(entry);

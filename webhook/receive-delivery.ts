@@ -3,12 +3,13 @@
 import type { Archive } from '../archive/archive.js';
 import type { Settings } from '../config/settings.js';
 import type { InvoiceEvent } from '../contract/invoice-event.js';
-import { type ParsedDelivery, parseDelivery } from '../contract/parse-delivery.js';
+import type { ParsedDelivery } from '../contract/parse-delivery.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import type { DeliveryKind, Inbox } from '../inbox/inbox.js';
 import type { Alerts } from '../ops/alerts.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
+import { parseOnce } from './parse-once.js';
 import { isForeign } from './partner.js';
 
 export interface ReceiveDeps {
@@ -49,7 +50,7 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
   async function receive(body: Uint8Array): Promise<Answer> {
     const receivedAt = now().toISOString();
     const [partnerId] = deps.partnerIds();
-    const parsed = parseDelivery(body, { wirePrefix: deps.settings.wirePrefix, partnerId });
+    const parsed = parseOnce(body, { wirePrefix: deps.settings.wirePrefix, partnerId });
     if (parsed.kind === 'unusable') return reject(parsed, body, receivedAt);
     if (parsed.kind === 'unsupported') return refuse(parsed, body, receivedAt);
     if (parsed.kind === 'test') {

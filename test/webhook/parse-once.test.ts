@@ -1,0 +1,41 @@
+/** A delivery is parsed at the door and not again by the forwarder, unless a byte of it is another. */
+
+import { describe, expect, test } from 'vitest';
+import { parseDelivery } from '../../contract/parse-delivery.js';
+import { parseOnce } from '../../webhook/parse-once.js';
+import { aDelivery, type DeliveryOver, PARTNER } from './a-delivery.js';
+
+const options = { wirePrefix: 'auto', partnerId: PARTNER };
+const bytes = (over?: DeliveryOver): Buffer => Buffer.from(aDelivery(over).body);
+
+describe('parseOnce', () => {
+  test('answers the forwarder what the door parsed, once, and what `parseDelivery` answers', () => {
+    const body = bytes();
+    const atTheDoor = parseOnce(body, options);
+    expect(parseOnce(Buffer.from(body), options)).toBe(atTheDoor);
+    expect(atTheDoor).toEqual(parseDelivery(body, options));
+    expect(parseOnce(body, options)).not.toBe(atTheDoor);
+  });
+
+  test('parses again what differs in a byte, or is read for another partner', () => {
+    const body = bytes();
+    const parsed = parseOnce(body, options);
+    const changed = Buffer.from(body.toString().replace('INV-1', 'INV-2'));
+    expect(parseOnce(changed, options)).toMatchObject({ event: { invoice: { invoiceNumber: 'INV-2' } } });
+    expect(parseOnce(body, { ...options, partnerId: undefined })).not.toBe(parsed);
+    expect(parseOnce(body, { ...options, wirePrefix: 'maker' })).not.toBe(parsed);
+    expect(parseOnce(body, options)).toBe(parsed);
+  });
+
+  test('remembers no refusals, nothing large and no long backlog', () => {
+    const refused = [bytes({ metadata: { eventType: 'invoice_paid' } }), Buffer.from('no JSON')];
+    const large = bytes({ payload: { note: 'x'.repeat(64 * 1024) } });
+    for (const body of [...refused, large]) {
+      expect(parseOnce(body, options)).not.toBe(parseOnce(body, options));
+    }
+    const first = bytes();
+    const parsed = parseOnce(first, options);
+    for (let i = 0; i < 64; i += 1) parseOnce(bytes(), options);
+    expect(parseOnce(first, options)).not.toBe(parsed);
+  });
+});
