@@ -39,7 +39,7 @@ export function loadInvoice({
       const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
       try {
         // What was heard of the invoice by now is in the ledger first: its header is what a file without a hash is proved by.
-        await warehouse.ingestArchive();
+        await warehouse.ingestArchive({ factsMayWait: true });
         const outcome = await counted(() => alertingNoRoom(alerts, () => warehouse.load(request)));
         if (outcome.outcome === 'rejected') {
           const { sizeBytes = 0 } = (await archive.file(request.sha256)) ?? {};

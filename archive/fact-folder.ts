@@ -5,10 +5,11 @@
  * stays true for ever.
  */
 
-import { constants, type FileHandle, open, stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { wellFormedJson } from '../contract/well-formed.js';
-import { appendDurably, makeFolder, systemCode } from '../ops/durable-files.js';
+import { appendDurably, makeFolder } from '../ops/durable-files.js';
+import { readRange } from '../ops/read-range.js';
 import { CursorError, type Fact, type OnUnreadable } from './archive.js';
 import { readFact } from './read-record.js';
 
@@ -46,7 +47,7 @@ export async function openFactFolder(root: string): Promise<FactFolder> {
   ): AsyncGenerator<{ fact: Fact; cursor: string }> {
     const from = parseOffset(cursor);
     // Not the journal that was read before: what it has at this offset does not follow what was read.
-    if (from > (await sizeOf(path))) throw new CursorError(cursor ?? '');
+    if (from > sizeOf(path)) throw new CursorError(cursor ?? '');
     let unreadable: Damaged | null = null;
     for await (const { line, start, end } of linesFrom(path, from)) {
       if (unreadable !== null && line.length === 0) await tell(unreadable, onUnreadable);
@@ -83,51 +84,33 @@ interface Damaged {
   readonly why: string;
 }
 
-/** Whole lines only: the rest of a line that is being written is there next time. */
+/** Whole lines only, as far as the file reaches now: the rest of a line that is being written is there next time. */
 async function* linesFrom(
   path: string,
   from: number,
 ): AsyncGenerator<{ line: Uint8Array; start: number; end: number }> {
-  const handle = await openOrNull(path);
-  if (handle === null) return;
-  try {
-    let rest: Buffer = Buffer.alloc(0);
-    let position = from;
-    for (;;) {
-      const chunk = Buffer.alloc(CHUNK_BYTES);
-      const { bytesRead } = await handle.read(chunk, 0, chunk.length, position + rest.length);
-      if (bytesRead === 0) return;
-      const bytes = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
-      let start = 0;
-      for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, start)) {
-        const line = bytes.subarray(start, end);
-        yield { line, start: position + start, end: position + end + 1 };
-        start = end + 1;
-      }
-      position += start;
-      rest = bytes.subarray(start);
+  const size = sizeOf(path);
+  let rest: Buffer = Buffer.alloc(0);
+  let position = from;
+  for (let readTo = from; readTo < size; ) {
+    const chunk = await readRange(path, { from: readTo, end: Math.min(size, readTo + CHUNK_BYTES) });
+    if (chunk.length === 0) return;
+    readTo += chunk.length;
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    let start = 0;
+    for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, start)) {
+      const line = bytes.subarray(start, end);
+      yield { line, start: position + start, end: position + end + 1 };
+      start = end + 1;
     }
-  } finally {
-    await handle.close();
+    position += start;
+    rest = bytes.subarray(start);
   }
 }
 
-async function sizeOf(path: string): Promise<number> {
-  try {
-    return (await stat(path)).size;
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return 0;
-    throw error;
-  }
-}
-
-async function openOrNull(path: string): Promise<FileHandle | null> {
-  try {
-    return await open(path, constants.O_RDONLY);
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null;
-    throw error;
-  }
+/** 0 when it is not there. */
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** As an editor counts, from 1; asked only for what is damaged. */

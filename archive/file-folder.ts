@@ -1,19 +1,19 @@
 /** Keeps verified CSVs permanently: `files/ab/<sha256>.csv`, and beside it what its scan said. */
 
-import { copyFile, open, readdir, rename, stat } from 'node:fs/promises';
+import { closeSync, constants, fchmodSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { copyFile, readdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ArchivedFile } from '../contract/csv-file.js';
 import {
   exists,
+  flushBytes,
   makeFolder,
   removeIfThere,
   replaceDurably,
   syncFolder,
-  syncHandle,
   systemCode,
   temporaryName,
 } from '../ops/durable-files.js';
-import { readIfThere } from '../ops/replace-file.js';
 import { describeFile } from './describe-file.js';
 import { readDescription } from './read-record.js';
 
@@ -30,6 +30,7 @@ export interface FileFolder {
 /** Opens (and makes) the folder of files. */
 export async function openFileFolder(root: string): Promise<FileFolder> {
   await makeFolder(root);
+  const shards = new Set<string>();
 
   function path(sha256: string): string {
     if (!/^[0-9a-f]{64}$/.test(sha256)) throw new RangeError('A SHA-256 is 64 lower-case hex digits.');
@@ -47,22 +48,24 @@ export async function openFileFolder(root: string): Promise<FileFolder> {
   }
 
   async function replace(from: string, file: ArchivedFile): Promise<void> {
-    const { size } = await stat(from);
+    const { size } = statSync(from);
     if (size !== file.sizeBytes) {
       throw new RangeError(`${file.sha256}: ${size} bytes lie there, ${file.sizeBytes} were counted.`);
     }
     const to = path(file.sha256);
-    await makeFolder(dirname(to));
+    const shard = dirname(to);
+    if (!shards.has(shard)) await makeFolder(shard);
+    shards.add(shard);
     await flush(from);
     await move(from, to);
-    await syncFolder(dirname(to));
+    await syncFolder(shard);
     // The scan comes last: a file counts as archived only with it.
     await replaceDurably(scanPath(to), `${JSON.stringify(file)}\n`);
   }
 
   async function get(sha256: string): Promise<ArchivedFile | null> {
     const csv = path(sha256);
-    const bytes = await readIfThere(scanPath(csv));
+    const bytes = readOrNull(scanPath(csv));
     if (bytes === null || !exists(csv)) return null;
     const reading = readDescription(bytes);
     if (reading.ok && reading.value.sha256 === sha256) return reading.value;
@@ -105,20 +108,30 @@ export async function shardsIn(root: string): Promise<readonly string[]> {
 
 const scanPath = (csv: string): string => csv.replace(/\.csv$/, '.json');
 
-async function flush(path: string): Promise<void> {
-  const handle = await open(path, 'r+');
+/** Directly: a description is a line, and waiting for a thread would take longer. */
+function readOrNull(path: string): Buffer | null {
   try {
-    await handle.chmod(0o600);
-    await syncHandle(handle, path);
+    return readFileSync(path);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+async function flush(path: string): Promise<void> {
+  const file = openSync(path, constants.O_RDWR);
+  try {
+    fchmodSync(file, 0o600);
+    await flushBytes(file, path);
   } finally {
-    await handle.close();
+    closeSync(file);
   }
 }
 
 /** A rename, or a copy when the download lay on another disk. */
 async function move(from: string, to: string): Promise<void> {
   try {
-    await rename(from, to);
+    renameSync(from, to);
   } catch (error) {
     if (systemCode(error) !== 'EXDEV') throw error;
     const part = temporaryName(dirname(to));

@@ -1,7 +1,7 @@
 /** A download on its way: one file per attempt, so that an attempt nobody cancelled cannot write into the next one's. */
 
 import { type FileHandle, open, statfs } from 'node:fs/promises';
-import { makeFolder, removeIfThere, syncHandle, systemCode, temporaryName } from '../ops/durable-files.js';
+import { makeFolder, removeIfThere, systemCode, temporaryName } from '../ops/durable-files.js';
 import { DiskFullError } from './errors.js';
 
 /** Room that must remain beside a download. */
@@ -11,7 +11,7 @@ export interface PartFile {
   readonly path: string;
   /** One at a time; the bytes must stay as they are until it is done. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Everything on disk, the file closed. */
+  /** Everything written, the file closed. Who keeps the file flushes it (`Archive.putFile`). */
   finish(): Promise<void>;
   /** Nothing remains; harmless after `finish` when the file was moved away. */
   discard(): Promise<void>;
@@ -40,10 +40,7 @@ export async function createPartFile(folder: string, expectedBytes: number | nul
   return {
     path,
     write: (bytes) => writeAll(handle, bytes, folder),
-    async finish() {
-      await syncHandle(handle, path);
-      await close();
-    },
+    finish: close,
     async discard() {
       await close();
       await removeIfThere(path);

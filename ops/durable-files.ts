@@ -261,7 +261,8 @@ export function syncHandle(handle: { datasync(): Promise<void> }, path: string):
 const fdatasyncAsync = promisify(fdatasync);
 const fsyncAsync = promisify(fsync);
 
-function flushBytes(file: number, path: string): Promise<void> {
+/** Flushes the bytes and the size of an open file, by its descriptor. */
+export function flushBytes(file: number, path: string): Promise<void> {
   return confirm(path, () => fdatasyncAsync(file));
 }
 

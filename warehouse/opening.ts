@@ -20,6 +20,8 @@ export interface OpenWarehouseOptions {
   readonly role?: string;
   /** How long a living owner of the lock is waited for; 0 unless told. */
   readonly lockPatienceMs?: number;
+  /** How long loads and events that came while others were written wait for more company; 0 unless told (ADR 36). */
+  readonly gatherMs?: number;
   /** Of the disk, left to the inbox; 32 MiB unless told. */
   readonly reservedBytes?: number;
   /** DuckDB cannot go on (disk full at a checkpoint, damage; a WarehouseCorruptError): every later call fails; end the process. */

@@ -244,12 +244,20 @@ export interface Tidied {
   readonly removedLoads: number;
 }
 
+export interface IngestRequest {
+  /**
+   * Facts that change no invoice (where a file came from, that it was loaded, a duplicate) are left to the next call unless others
+   * came with them: for who needs to know what was heard of an invoice. Left out: everything is taken in.
+   */
+  readonly factsMayWait?: boolean;
+}
+
 export interface Warehouse {
   /**
    * Takes in what the archive has and the ledgers have not, of every kind: the one way in which events and facts get there.
    * Who asks while others do shares their transaction. Idempotent.
    */
-  ingestArchive(): Promise<{ readonly events: number }>;
+  ingestArchive(options?: IngestRequest): Promise<{ readonly events: number }>;
   /** What the details endpoint answered: header fields and status; writes the fact first. */
   recordDetails(details: {
     readonly invoiceId: string;

@@ -1,7 +1,10 @@
 /**
  * Does for many callers at once what costs nearly as much for one: what is asked for while one group is at work goes
- * into the next. Nobody waits for company: who finds nobody at work begins at once.
+ * into the next. Who finds nobody at work begins at once. Only who came while a group was at work may wait a moment longer
+ * for company, where the callers of this group allow it (`restMs`).
  */
+
+import { setTimeout } from 'node:timers/promises';
 
 interface Waiting<T, R> {
   readonly asked: T;
@@ -17,6 +20,8 @@ export interface GroupLimits<T> {
   readonly heaviest?: number;
   /** Whether one of a group can make it fail, so that its halves are tried; else all of it has failed. True unless told. */
   readonly isSplit?: boolean;
+  /** How long after a group the next one is gathered, when somebody waits already; 0 unless told. */
+  readonly restMs?: number;
 }
 
 export class GroupCommit<T, R> {
@@ -28,7 +33,7 @@ export class GroupCommit<T, R> {
   /** @param commit answers each of what was asked, in its order; when it throws, nothing of the group was done */
   constructor(commit: (asked: readonly T[]) => Promise<readonly R[]>, limits: GroupLimits<T> = {}) {
     this.#commit = commit;
-    this.#limits = { most: 200, weigh: () => 0, heaviest: 0, isSplit: true, ...limits };
+    this.#limits = { most: 200, weigh: () => 0, heaviest: 0, isSplit: true, restMs: 0, ...limits };
   }
 
   /** @throws what `commit` throws for this member alone; a failing member does not fail the rest of its group */
@@ -41,8 +46,17 @@ export class GroupCommit<T, R> {
 
   async #work(): Promise<void> {
     this.#isAtWork = true;
-    while (this.#waiting.length > 0) await this.#settle(this.#next());
+    while (this.#waiting.length > 0) {
+      await this.#settle(this.#next());
+      if (this.#isWorthARest()) await setTimeout(this.#limits.restMs);
+    }
     this.#isAtWork = false;
+  }
+
+  /** A full group has nothing to gain. */
+  #isWorthARest(): boolean {
+    const { restMs, most } = this.#limits;
+    return restMs > 0 && this.#waiting.length > 0 && this.#waiting.length < most;
   }
 
   #next(): readonly Waiting<T, R>[] {

@@ -11,6 +11,7 @@ export interface IngestLakeOptions {
   readonly now: Date;
   /** Of this process: who waits for PostgreSQL's lock holds a connection, who waits here does not. */
   readonly locks: KeyedMutex;
+  readonly factsMayWait?: boolean;
   readonly onProgress?: IngestOptions['onProgress'];
   readonly onMissing?: IngestOptions['onMissing'];
 }
@@ -20,6 +21,7 @@ export function ingestLake({
   archive,
   now,
   locks,
+  factsMayWait = false,
   onProgress,
   onMissing,
 }: IngestLakeOptions): Promise<Ingested> {
@@ -29,6 +31,7 @@ export function ingestLake({
       return ingest({
         archive,
         now,
+        factsMayWait,
         database: {
           all: ledgers.all,
           transaction: (work) =>

@@ -11,11 +11,11 @@ import { DamagedFileError } from '../../ops/damaged-file.js';
 import type { Logger } from '../../ops/log.js';
 import type { Database } from '../duckdb/database.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
-import type { Ingested, OnMissing } from '../ledger/ingest.js';
+import type { Ingested } from '../ledger/ingest.js';
 import type { FileLoad, LoadPlaces } from '../load/file-load.js';
 import { BatchingLoader, loadBatch, type OnBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
-import type { NewLoad, Store } from '../store/store.js';
+import type { NewLoad, Store, StoreIngest } from '../store/store.js';
 import type { FileLoadOutcome, Publication, Tidied } from '../warehouse.js';
 import { ingestLake } from './ingest-lake.js';
 import { lakePlaces } from './lake-places.js';
@@ -37,24 +37,25 @@ export interface LakeStoreParts {
   readonly dataPath: string;
   /** Says to a rebuild that nobody writes here any more. */
   readonly leave: () => Promise<void>;
+  /** See `OpenWarehouseOptions`. */
+  readonly gatherMs: number;
 }
 
 export class LakeStore implements Store {
   readonly #parts: LakeStoreParts;
   /** Of this process; between processes PostgreSQL keeps order. */
   readonly #locks = new KeyedMutex();
-  readonly #loader = new BatchingLoader<NewLoad>(
-    {
-      alone: (load) => this.#loadAlone(load),
-      together: (loads) => this.#loadTogether(loads),
-    },
-    (files) => this.#parts.onBatch(files),
-  );
+  readonly #loader: BatchingLoader<NewLoad>;
   readonly #givingAgain: NodeJS.Timeout;
   #sequence = 0;
 
   constructor(parts: LakeStoreParts) {
     this.#parts = parts;
+    const ways = {
+      alone: (load: NewLoad) => this.#loadAlone(load),
+      together: (loads: readonly NewLoad[]) => this.#loadTogether(loads),
+    };
+    this.#loader = new BatchingLoader<NewLoad>(ways, parts);
     this.#givingAgain = setInterval(() => this.#giveCredentials(), GIVE_AGAIN_MS);
     this.#givingAgain.unref();
   }
@@ -67,9 +68,9 @@ export class LakeStore implements Store {
     return this.#parts.ledger;
   }
 
-  async ingest(onMissing: OnMissing): Promise<Ingested> {
+  async ingest(request: StoreIngest): Promise<Ingested> {
     const { ledger, archive, now } = this.#parts;
-    const ingested = await ingestLake({ ledger, archive, now: now(), locks: this.#locks, onMissing });
+    const ingested = await ingestLake({ ledger, archive, now: now(), locks: this.#locks, ...request });
     await this.#noticeOthers();
     return ingested;
   }

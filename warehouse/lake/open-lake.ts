@@ -55,8 +55,8 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
     );
     const publishedPath = warehousePaths(settings).published;
     const { dataPath } = address;
-    const onBatch = measureBatches(options.metrics);
-    const parts = { database, onBatch, ledger, archive, log, now, publishedPath, dataPath, leave };
+    const loading = { onBatch: measureBatches(options.metrics), gatherMs: options.gatherMs ?? 0 };
+    const parts = { database, ledger, archive, log, now, publishedPath, dataPath, leave, ...loading };
     return new LedgerWarehouse(new LakeStore(parts), options);
   } catch (error) {
     await leave?.();

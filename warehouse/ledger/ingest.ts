@@ -37,6 +37,8 @@ export type OnMissing = (loads: readonly LoadFact[]) => void;
 
 export interface IngestOptions extends TakeOptions {
   readonly archive: Archive;
+  /** Leaves facts that change no invoice to the next call, unless others came with them. */
+  readonly factsMayWait?: boolean;
   readonly onProgress?: (done: { readonly events: number; readonly facts: number }) => void;
   readonly onMissing?: OnMissing;
 }
@@ -96,6 +98,7 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
   for await (const batch of batches(told)) {
     const entries = batch.map(({ fact, cursor }) => ({ line: fact, cursor }));
     const lines = batch.map(({ fact }) => fact);
+    if (options.factsMayWait === true && batch.length < BATCH && lines.every(changesNoInvoice)) break;
     const missing = await findMissing(database, lines);
     if (missing.length > 0) {
       await database.all('note-unrepeated', { position: before });
@@ -188,6 +191,11 @@ function takeOne(known: Map<string, number>, fact: Fact): boolean {
   const count = key === null ? 0 : (known.get(key) ?? 0);
   if (key !== null && count > 0) known.set(key, count - 1);
   return count > 0;
+}
+
+/** Where a file came from, that it was loaded, that a delivery came twice: the ledgers have a line of it, no invoice's row does. */
+function changesNoInvoice({ kind }: Fact): boolean {
+  return kind === 'file' || kind === 'load' || kind === 'duplicate' || kind === 'discard';
 }
 
 async function findMissing(database: Ledgers, facts: readonly Fact[]): Promise<readonly LoadFact[]> {

@@ -80,13 +80,19 @@ export interface LoadWays<Load> {
   readonly together: (loads: readonly Load[]) => Promise<readonly (FileLoadOutcome | null)[]>;
 }
 
+export interface BatchOptions {
+  readonly onBatch?: OnBatch;
+  /** See `OpenWarehouseOptions`. */
+  readonly gatherMs?: number;
+}
+
 /** Small files that come while others are loaded are loaded together with the next; who comes alone begins at once. */
 export class BatchingLoader<Load extends Pick<FileLoad, 'file'>> {
   readonly #ways: LoadWays<Load>;
   readonly #batches: GroupCommit<Load, FileLoadOutcome | null>;
   readonly #onBatch: OnBatch;
 
-  constructor(ways: LoadWays<Load>, onBatch: OnBatch = () => undefined) {
+  constructor(ways: LoadWays<Load>, { onBatch = () => undefined, gatherMs = 0 }: BatchOptions = {}) {
     this.#ways = ways;
     this.#onBatch = onBatch;
     this.#batches = new GroupCommit(
@@ -95,7 +101,12 @@ export class BatchingLoader<Load extends Pick<FileLoad, 'file'>> {
         const [first] = loads;
         return first !== undefined && loads.length === 1 ? [await ways.alone(first)] : ways.together(loads);
       },
-      { most: BATCH_FILES, weigh: ({ file }) => file.scan.records, heaviest: BATCH_RECORDS },
+      {
+        most: BATCH_FILES,
+        weigh: ({ file }) => file.scan.records,
+        heaviest: BATCH_RECORDS,
+        restMs: gatherMs,
+      },
     );
   }
 

@@ -12,14 +12,14 @@ import { requireRoom, sizeOf } from '../disk-space.js';
 import { CONNECTIONS, type Database } from '../duckdb/database.js';
 import type { LockFile } from '../duckdb/lock-file.js';
 import { KeyedMutex, ReadWriteLock } from '../duckdb/read-write-lock.js';
-import { type Ingested, ingest, type OnMissing } from '../ledger/ingest.js';
+import { type Ingested, ingest } from '../ledger/ingest.js';
 import type { FileLoad, LoadPlaces } from '../load/file-load.js';
 import { BatchingLoader, loadBatch, type OnBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
 import type { WarehousePaths } from '../paths.js';
 import { publish } from '../publish/publish.js';
 import type { FileLoadOutcome, Publication } from '../warehouse.js';
-import type { NewLoad, Store } from './store.js';
+import type { NewLoad, Store, StoreIngest } from './store.js';
 
 export interface FileStoreParts {
   readonly database: Database;
@@ -31,6 +31,8 @@ export interface FileStoreParts {
   readonly lastLoadId: number;
   /** Of the disk, left to others. */
   readonly reservedBytes: number;
+  /** See `OpenWarehouseOptions`. */
+  readonly gatherMs: number;
 }
 
 /** Locks are taken in the order of these words, `#` before any invoice id; `#0` by who holds none. */
@@ -45,18 +47,17 @@ export class FileStore implements Store {
   /** Shared by all who write, exclusive for a publication. */
   readonly #readWriteLock = new ReadWriteLock();
   readonly #loadInTurn = createSemaphore(CONNECTIONS - 1);
-  readonly #loader = new BatchingLoader<NewLoad>(
-    {
-      alone: (load) => this.#loadAlone(load),
-      together: (loads) => this.#loadTogether(loads),
-    },
-    (files) => this.#parts.onBatch(files),
-  );
+  readonly #loader: BatchingLoader<NewLoad>;
   #lastLoadId: number;
 
   constructor(parts: FileStoreParts) {
     this.#parts = parts;
     this.#lastLoadId = parts.lastLoadId;
+    const ways = {
+      alone: (load: NewLoad) => this.#loadAlone(load),
+      together: (loads: readonly NewLoad[]) => this.#loadTogether(loads),
+    };
+    this.#loader = new BatchingLoader<NewLoad>(ways, parts);
   }
 
   get rows(): Database {
@@ -67,7 +68,7 @@ export class FileStore implements Store {
     return this.#parts.database;
   }
 
-  async ingest(onMissing: OnMissing): Promise<Ingested> {
+  async ingest(request: StoreIngest): Promise<Ingested> {
     const { database, archive, now } = this.#parts;
     await this.#requireRoom();
     return this.#locks.run(INGEST, () =>
@@ -75,7 +76,7 @@ export class FileStore implements Store {
         database,
         archive,
         now: now(),
-        onMissing,
+        ...request,
         lock: (ids, work) => this.#locks.runAll([LEDGER, ...ids], () => this.#readWriteLock.shared(work)),
       }),
     );

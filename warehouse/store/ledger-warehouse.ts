@@ -13,6 +13,7 @@ import { GroupCommit } from '../duckdb/group-commit.js';
 import { ReadWriteLock } from '../duckdb/read-write-lock.js';
 import { checkDecision } from '../ledger/decide.js';
 import { noteAsked, readDue } from '../ledger/due-invoices.js';
+import type { OnMissing } from '../ledger/ingest.js';
 import { readInvoiceLines } from '../ledger/invoice-states.js';
 import { readInvoices, readInvoicesOf, readStandings } from '../ledger/read-invoices.js';
 import { checkFile } from '../load/check-file.js';
@@ -27,6 +28,7 @@ import type {
   DueInvoices,
   DueRequest,
   FileToCheck,
+  IngestRequest,
   InvoiceStanding,
   InvoiceSummary,
   LoadOutcome,
@@ -52,13 +54,7 @@ export class LedgerWarehouse implements Warehouse {
   /** Shared by all who are at work, exclusive for the end. What holds it never takes it again. */
   readonly #open = new ReadWriteLock();
   readonly #listeners: (() => void)[] = [];
-  readonly #ingesting = new GroupCommit(
-    async (asked: readonly null[]) => {
-      const ingested = await this.#ingest();
-      return asked.map(() => ingested);
-    },
-    { isSplit: false },
-  );
+  readonly #ingesting: GroupCommit<IngestRequest, { readonly events: number }>;
   readonly #reading = new GroupCommit((invoiceIds: readonly string[]) =>
     readInvoicesOf(this.#store.ledgers, invoiceIds),
   );
@@ -66,6 +62,15 @@ export class LedgerWarehouse implements Warehouse {
 
   constructor(store: Store, options: OpenWarehouseOptions) {
     this.#store = store;
+    this.#ingesting = new GroupCommit(
+      async (asked) => {
+        const ingested = await this.#ingest({
+          factsMayWait: asked.every((one) => one.factsMayWait === true),
+        });
+        return asked.map(() => ingested);
+      },
+      { isSplit: false, restMs: options.gatherMs ?? 0 },
+    );
     this.#archive = options.archive;
     this.#tolerances = options.settings.csvTolerate ?? [];
     this.#log = options.log;
@@ -77,8 +82,8 @@ export class LedgerWarehouse implements Warehouse {
     });
   }
 
-  ingestArchive(): Promise<{ readonly events: number }> {
-    return this.#ingesting.do(null);
+  ingestArchive(request: IngestRequest = {}): Promise<{ readonly events: number }> {
+    return this.#ingesting.do(request);
   }
 
   async recordDetails(details: {
@@ -210,13 +215,12 @@ export class LedgerWarehouse implements Warehouse {
     return this.#closed;
   }
 
-  async #ingest(): Promise<{ readonly events: number }> {
-    const ingested = await this.#open.shared(() =>
-      this.#store.ingest((missing) => {
-        for (const { invoiceId, loadId } of missing)
-          this.#log.error({ invoiceId, loadId }, 'the archive tells of a load that is not here');
-      }),
-    );
+  async #ingest(request: IngestRequest): Promise<{ readonly events: number }> {
+    const onMissing: OnMissing = (missing) => {
+      for (const { invoiceId, loadId } of missing)
+        this.#log.error({ invoiceId, loadId }, 'the archive tells of a load that is not here');
+    };
+    const ingested = await this.#open.shared(() => this.#store.ingest({ ...request, onMissing }));
     tellOfIngested(ingested, { log: this.#log, onSetAside: this.#onSetAside });
     if (ingested.changes > 0) this.#changed();
     return { events: ingested.events };

@@ -62,8 +62,8 @@ export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<
     });
     const reservedBytes = options.reservedBytes ?? RESERVED_BYTES;
     const { lastLoadId } = caughtUp;
-    const onBatch = measureBatches(options.metrics);
-    const parts = { database, onBatch, archive, now, paths, lock, lastLoadId, reservedBytes };
+    const loading = { onBatch: measureBatches(options.metrics), gatherMs: options.gatherMs ?? 0 };
+    const parts = { database, archive, now, paths, lock, lastLoadId, reservedBytes, ...loading };
     return new LedgerWarehouse(new FileStore(parts), options);
   } catch (error) {
     database?.close();

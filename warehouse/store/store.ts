@@ -4,17 +4,19 @@ import type { Database } from '../duckdb/database.js';
 import type { Ledgers } from '../duckdb/statements.js';
 import type { Ingested, OnMissing } from '../ledger/ingest.js';
 import type { FileLoad } from '../load/file-load.js';
-import type { FileLoadOutcome, Publication, Tidied } from '../warehouse.js';
+import type { FileLoadOutcome, IngestRequest, Publication, Tidied } from '../warehouse.js';
 
 /** A load before it has its number and its share of memory. */
 export type NewLoad = Omit<FileLoad, 'loadId'>;
+
+export type StoreIngest = IngestRequest & { readonly onMissing: OnMissing };
 
 /** Where rows and ledgers lie, and how writers keep out of each other's way there. */
 export interface Store {
   /** Where rows are read, checked and written. */
   readonly rows: Database;
   readonly ledgers: Ledgers;
-  ingest(onMissing: OnMissing): Promise<Ingested>;
+  ingest(request: StoreIngest): Promise<Ingested>;
   /** Around a load from its first look to its fact: nobody else loads the invoice. */
   aroundLoad<T>(
     load: { readonly invoiceId: string; readonly sizeBytes: number },

@@ -76,4 +76,25 @@ describe('GroupCommit', () => {
     await Promise.all([1, 1, 1, 1, 9, 2, 30, 4, 6].map((n) => commit.do(n)));
     expect(groups).toEqual([[1], [1, 1, 1], [9], [2], [30], [4, 6]]);
   });
+
+  test('rests before a group that somebody waits for already, never before who comes alone', async () => {
+    const groups: (readonly number[])[] = [];
+    const commit = new GroupCommit<number, number>(
+      async (asked) => {
+        groups.push(asked);
+        await new Promise((done) => setImmediate(done));
+        return asked;
+      },
+      { restMs: 50 },
+    );
+    const [first, ...others] = [1, 2, 3].map((n) => commit.do(n));
+    await first;
+    const late = commit.do(4);
+    expect(groups).toEqual([[1]]);
+    await Promise.all([...others, late]);
+    expect(groups).toEqual([[1], [2, 3, 4]]);
+    const alone = commit.do(5);
+    expect(groups).toEqual([[1], [2, 3, 4], [5]]);
+    await alone;
+  });
 });

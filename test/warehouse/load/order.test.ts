@@ -244,6 +244,35 @@ describe('ingestArchive', () => {
     await t.close();
   });
 
+  test('leaves facts that change no invoice to the next reading where they may wait, and no others', async () => {
+    const t = await aWarehouse();
+    const event = anEvent('invoice_created');
+    const { eventId } = event;
+    const again = (second: number) =>
+      t.archive.putFact({ kind: 'duplicate', at: `2026-03-01T00:00:0${second}.000Z`, eventId });
+    const told = async () => {
+      const { path } = await t.warehouse.publish();
+      const [row] = await ask(path, 'select duplicates from events');
+      return row?.duplicates;
+    };
+    await t.archive.putEvent(event);
+    await again(1);
+    expect(await t.warehouse.ingestArchive({ factsMayWait: true })).toEqual({ events: 1 });
+    expect(await told()).toBe('0');
+    // One who may wait and one who may not, at the same moment.
+    await Promise.all([t.warehouse.ingestArchive({ factsMayWait: true }), t.warehouse.ingestArchive()]);
+    expect(await told()).toBe('1');
+    await again(2);
+    await t.archive.putFact({
+      ...{ kind: 'details', at: '2026-03-01T00:00:03.000Z', invoiceId: INVOICE },
+      ...{ status: 'voided', header: {} },
+    });
+    await t.warehouse.ingestArchive({ factsMayWait: true });
+    expect(await told()).toBe('2');
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'voided' });
+    await t.close();
+  });
+
   test('keeps a test event in events and out of invoices (spec 6, rule 4)', async () => {
     const t = await aWarehouse();
     await t.archive.putEvent(anEvent('invoice_finalized', { verdict: 'test' }));
