@@ -26,7 +26,8 @@ export function parseOnce(bytes: Uint8Array, options: ParseDeliveryOptions): Par
   if (known !== undefined) return known.parsed;
   const parsed = parseDelivery(body, options);
   if (parsed.kind === 'event' && body.length <= MOST_BYTES) {
-    remembered.push({ body, options, parsed });
+    // A copy: what is compared later must be what was parsed, whoever uses these bytes again meanwhile.
+    remembered.push({ body: Buffer.from(body), options, parsed });
     if (remembered.length > MOST) remembered.shift();
   }
   return parsed;

@@ -38,4 +38,11 @@ describe('parseOnce', () => {
     for (let i = 0; i < 64; i += 1) parseOnce(bytes(), options);
     expect(parseOnce(first, options)).not.toBe(parsed);
   });
+
+  test('is not misled by bytes that are used again for another delivery', () => {
+    const body = bytes();
+    parseOnce(body, options);
+    body.set(Buffer.from(body.toString().replace('INV-1', 'INV-2')));
+    expect(parseOnce(body, options)).toMatchObject({ event: { invoice: { invoiceNumber: 'INV-2' } } });
+  });
 });
