@@ -1,4 +1,4 @@
-/** Takes refused things up again: a delivery goes through the door once more, a file through its invoice's workflow. */
+/** Requeues refused things: a delivery is received again, a file is requested again by its invoice's workflow. */
 
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.js';

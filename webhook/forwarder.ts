@@ -153,7 +153,7 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
       deps.onFatal(error);
       return;
     }
-    log.fatal({ err: error }, 'the disk did not keep what it was given; ending, to start clean');
+    log.fatal({ err: error }, 'the disk failed to store written data; ending, to start clean');
     process.exit(1);
   }
 

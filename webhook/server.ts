@@ -209,7 +209,7 @@ function endAfter(error: FsyncError, deps: WebhookDeps): void {
     deps.onFatal(error);
     return;
   }
-  deps.log.fatal({ err: error }, 'the disk did not keep what it was given; ending, to start clean');
+  deps.log.fatal({ err: error }, 'the disk failed to store written data; ending, to start clean');
   process.exit(1);
 }
 

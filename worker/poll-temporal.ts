@@ -128,7 +128,7 @@ function tellOfPayload(
   if (kind === 'unencrypted') {
     alerts.raise({
       key: 'temporal/unencrypted',
-      title: 'Something in clear text reached Temporal and was not obeyed',
+      title: 'An unencrypted message reached Temporal and was ignored',
       detail: `It was meant for ${whose}. billsync encrypts all it says there, so somebody else can reach Temporal's port: close it to others.`,
     });
     return;
@@ -143,7 +143,7 @@ function tellOfPayload(
 function tellOfForeignEvent(workflowId: string, alerts: Alerts): void {
   alerts.raise({
     key: 'temporal/foreign-event',
-    title: 'An event reached the workflow of another invoice and was not obeyed',
+    title: 'An event reached the workflow of another invoice and was ignored',
     detail: `It was sent to ${workflowId}. Ours go where they belong, so it may be a copy that somebody made in Temporal: close its port to others.`,
   });
 }

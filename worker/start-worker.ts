@@ -100,7 +100,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     if (options.alerts === undefined) closers.push(() => alerts.close());
     const stopListening = onFsyncFailure((error) => {
       health.set('disk', { isHealthy: false, detail: error.message });
-      alerts.raise({ key: 'disk', title: 'The disk did not keep what it was given', detail: error.message });
+      alerts.raise({ key: 'disk', title: 'The disk failed to store written data', detail: error.message });
       // What is being answered just now gets out; everything else is done again by the next start.
       setTimeout(() => options.onFatal?.(error), ENDS_AFTER_MS).unref();
     });

@@ -33,7 +33,8 @@ export async function decideOnAlert(
   }
   const until = action === 'quiet' ? new Date(nowMs + requested.hours * 3_600_000).toISOString() : at;
   await decideOnAlerts(runFolder(settings), [{ ...said, kind: 'quieted', until }]);
-  const detail = action === 'quiet' ? `${key} is quiet until ${until}.` : `${key} is said again.`;
+  const detail =
+    action === 'quiet' ? `${key} is silenced until ${until}.` : `Notices of ${key} are sent again.`;
   return { detail, next: '/alerts' };
 }
 

@@ -52,12 +52,12 @@ async function describeRetry({ invoiceId }: Requested<'retry'>, settings: Settin
   const number = String(invoice.invoice_number ?? id);
   return {
     ...PLAIN,
-    title: `Try invoice ${number} again`,
+    title: `Retry invoice ${number}`,
     consequences: [
       `Invoice ${number} of ${String(invoice.tenant ?? 'an unknown tenant')} is ${String(invoice.state)} now.`,
-      'Its workflow asks the service again and loads what it gets; a file that is loaded already is not counted twice.',
+      'Its workflow asks the service again and loads the file it gets; a file that is already loaded is not counted twice.',
     ],
-    label: 'Try again',
+    label: 'Retry',
     command: 'invoices retry',
     target: [id],
     back: `/invoices/${id}`,
@@ -75,11 +75,11 @@ async function describeRefused(
   if (action === 'requeue') {
     const what =
       kind === 'delivery'
-        ? 'The delivery goes through the door once more and is acted on as if it came now; it leaves quarantine.'
-        : 'The invoice of the file is asked for a new one; the file leaves quarantine when that one is loaded.';
-    return { ...common, title: 'Take it up again', consequences: [reason, what], label: 'Take up' };
+        ? 'The delivery is processed again as if it had just arrived, and leaves quarantine.'
+        : 'A new file is requested for the invoice; this one leaves quarantine when the new file is loaded.';
+    return { ...common, title: 'Requeue it', consequences: [reason, what], label: 'Requeue' };
   }
-  const what = 'It is forgotten for good: what was refused is removed, and an event in it is never acted on.';
+  const what = 'What was refused is deleted, and an event in it is never acted on.';
   return {
     ...common,
     title: 'Discard it',
@@ -94,7 +94,7 @@ function describePublish(): Described {
     ...PLAIN,
     title: 'Publish now',
     consequences: [
-      'Everything that is committed is published now; readers see it at once. Nothing else changes.',
+      'Everything committed so far is published; readers see it immediately. Nothing else changes.',
     ],
     label: 'Publish',
     command: 'snapshot',
@@ -105,9 +105,9 @@ function describeSchedule(action: 'pause' | 'resume', { reconcileEvery }: Settin
   if (action === 'resume') {
     return {
       ...PLAIN,
-      title: 'Let the schedule go on',
-      consequences: [`Reconciliation begins by itself again, every ${reconcileEvery}.`],
-      label: 'Go on',
+      title: 'Resume the schedule',
+      consequences: [`Reconciliation runs automatically again, every ${reconcileEvery}.`],
+      label: 'Resume',
       command: 'schedule resume',
     };
   }
@@ -115,8 +115,8 @@ function describeSchedule(action: 'pause' | 'resume', { reconcileEvery }: Settin
     ...PLAIN,
     title: 'Pause the schedule',
     consequences: [
-      `Reconciliation, every ${reconcileEvery}, does not begin by itself any more; one that runs goes on.`,
-      'Overdue invoices are not asked for and nothing is proved until it is resumed.',
+      `Reconciliation no longer runs every ${reconcileEvery}; a run in progress finishes.`,
+      'Until it is resumed, overdue invoices are not requested and no totals are verified.',
     ],
     label: 'Pause',
     command: 'schedule pause',
@@ -132,7 +132,7 @@ async function describeBackfill({ words }: Requested<'backfill'>, settings: Sett
     ...PLAIN,
     title: `Fetch ${asked}`,
     consequences: [
-      `The service is asked for ${asked}; what is finalized is downloaded and loaded, what is loaded already is not counted twice.`,
+      `The service is asked for ${asked}; files of finalized invoices are downloaded and loaded; a file that is already loaded is not counted twice.`,
       ...named,
       ...(ids.length > named.length ? [`And ${ids.length - named.length} more.`] : []),
     ],
@@ -161,7 +161,7 @@ async function describeAlert(
       title: 'Acknowledge this alert',
       consequences: [
         ...says,
-        'It says that you take care of it: it is not said again while it lasts, and stays on the list until it is over.',
+        'It shows that you are dealing with it: it is not repeated while it lasts, and stays on the list until it is over.',
       ],
       label: 'Acknowledge',
       command: 'alerts acknowledge',
@@ -169,13 +169,13 @@ async function describeAlert(
   }
   const isQuiet = requested.action === 'quiet';
   const becomes = isQuiet
-    ? `It is not said for ${counted(requested.hours, 'hour')}; it stays on the list.`
-    : 'It is said again as any other.';
+    ? `No notice of it is sent for ${counted(requested.hours, 'hour')}; it stays on the list.`
+    : 'Notices of it are sent again.';
   return {
     ...common,
-    title: isQuiet ? 'Keep this alert quiet' : 'End the quiet of this alert',
+    title: isQuiet ? 'Silence this alert' : 'Stop silencing this alert',
     consequences: [...says, becomes],
-    label: isQuiet ? 'Keep it quiet' : 'End the quiet',
+    label: isQuiet ? 'Silence' : 'Stop silencing',
     command: 'alerts quiet',
   };
 }

@@ -26,7 +26,7 @@ export function createOperatorWork(settings: Settings, quarantine: Quarantine): 
           await addressOf(settings, await publishedInvoice(settings, requested.invoiceId)),
         );
         return {
-          detail: 'It is tried again; its page tells how it went.',
+          detail: 'The retry has started; the page of the invoice shows the result.',
           next: `/invoices/${requested.invoiceId}`,
         };
       case 'requeue':
@@ -82,8 +82,8 @@ async function discard(
   const { openArchive } = await import('../../archive/open-archive.js');
   const archive = await openArchive(settings);
   try {
-    if (await discardQuarantined(id, { quarantine, archive, note })) return done(`${id} is forgotten.`);
-    throw new CliError(EXIT.nothingMatched, `${id} is gone already`);
+    if (await discardQuarantined(id, { quarantine, archive, note })) return done(`${id} is discarded.`);
+    throw new CliError(EXIT.nothingMatched, `${id} is already gone`);
   } finally {
     await archive.close();
   }
@@ -102,7 +102,7 @@ function publish(settings: Settings): Promise<Performed> {
 }
 
 /** Also where the worker is away: the request waits for it. */
-export const STILL = 'It was asked for and takes longer than a minute; it goes on by itself.';
+export const STILL = 'It was started and takes longer than a minute; it continues in the background.';
 
 /** null: it takes longer. */
 export async function inTime<T>(asked: Promise<T>): Promise<T | null> {
@@ -119,7 +119,7 @@ function schedule(settings: Settings, change: 'pause' | 'resume', note: string):
     const { pauseSchedule, resumeSchedule } = await import('../../temporal/schedule.js');
     if (change === 'pause') await pauseSchedule(client, settings, note);
     else await resumeSchedule(client, settings);
-    return done(change === 'pause' ? 'The schedule is paused.' : 'The schedule goes on.');
+    return done(change === 'pause' ? 'The schedule is paused.' : 'The schedule is resumed.');
   });
 }
 

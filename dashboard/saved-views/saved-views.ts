@@ -64,7 +64,7 @@ async function read(path: string): Promise<readonly SavedView[]> {
   try {
     return File.parse(JSON.parse(text)).map(checkView);
   } catch (error) {
-    const hint = 'mend it by hand, or remove it and save the views anew';
+    const hint = 'correct the file by hand, or delete it and save the views again';
     throw new DamagedFileError(path, `${path} is not what saved views are kept as.`, { hint, cause: error });
   }
 }

@@ -129,6 +129,6 @@ export const INVOICES = {
     cure: [
       'Write what the alert says instead; `billsync alerts costs` tries the file without telling anybody.',
     ],
-    proof: 'The next look, a minute after a publication at the latest, takes the alert back.',
+    proof: 'The alert clears at the next check, at most a minute after a publication.',
   },
 } as const satisfies Record<string, RunbookEntry>;

@@ -82,7 +82,7 @@ export const SERVICE = {
       'There is no schedule: `billsync schedule apply`, or for a report `billsync report NAME --schedule`.',
     ],
     proof:
-      'The alert is taken back within a minute of the next run that ends well; `billsync schedule trigger` starts one.',
+      'The alert clears within a minute of the next successful run; `billsync schedule trigger` starts one.',
   },
   'temporal/unencrypted': {
     severity: 'critical',

@@ -85,7 +85,7 @@ test('an operator fetches, publishes, imports, pauses, tries again, requeues and
   await page.getByLabel(/^Invoice ids, or numbers/).fill(`${missed.invoiceId}\n`);
   expect(await press('Look them up')).toContain('The service is asked for 1 invoice');
   expect(await press('Fetch')).toMatch(/Backfill [0-9a-f-]{36} fetches 1 invoice\./);
-  await page.getByRole('link', { name: 'How it goes on' }).click();
+  await page.getByRole('link', { name: 'Follow its progress' }).click();
   await eventually(async () => (await text()).includes('1 of 1 done'), 60_000);
   // It looks again by itself until then.
   await go(new URL(page.url()).pathname);
@@ -110,22 +110,22 @@ test('an operator fetches, publishes, imports, pauses, tries again, requeues and
   expect(await press('Pause')).toContain('The schedule is paused.');
   expect(await go('/operator')).toContain('paused: month end');
   await page.getByRole('link', { name: 'Resume', exact: true }).click();
-  expect(await press('Go on')).toContain('The schedule goes on.');
+  expect(await press('Resume')).toContain('The schedule is resumed.');
 
   await go(`/invoices/${missed.invoiceId}`);
   await page.getByRole('link', { name: 'Retry', exact: true }).click();
-  expect(await press('Try again')).toContain('It is tried again');
+  expect(await press('Retry')).toContain('The retry has started');
 
   expect((await deliver(product.webhookUrl, '{')).statusCode).toBe(400);
   await go('/quarantine');
   await page.locator('main a[href^="/quarantine/d-"]').first().click();
   await page.getByRole('link', { name: 'Requeue', exact: true }).click();
-  expect(await press('Take up')).toContain('are still refused');
+  expect(await press('Requeue')).toContain('are still refused');
   await page.goto(`${dashboard}/quarantine`);
   await page.locator('main a[href^="/quarantine/d-"]').first().click();
   await page.getByRole('link', { name: 'Discard', exact: true }).click();
   await page.getByLabel('Why').fill('rubbish');
-  expect(await press('Discard')).toContain('is forgotten.');
+  expect(await press('Discard')).toContain('is discarded.');
 
   const log = await go('/operator/audit');
   for (const what of [

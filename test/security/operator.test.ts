@@ -104,7 +104,7 @@ test('a refused delivery is discarded by its operator, after seeing what it does
   expect(shown).toContain('This cannot be undone.');
   expect(await isThere(id)).toBe(true);
   const answer = await send({ word: await wordFor(id), reason: 'a test of ours' });
-  expect(await answer.text()).toContain(`${id} is forgotten.`);
+  expect(await answer.text()).toContain(`${id} is discarded.`);
   expect(await isThere(id)).toBe(false);
   const [after, before] = await audit.newest(2);
   const what = {
@@ -147,13 +147,13 @@ test('an alert is acknowledged and kept quiet on its page, by name, and both are
     return (await send({ word, reason: 'on it' })).text();
   };
   expect(await decide('acknowledge')).toContain('disk/full is acknowledged.');
-  expect(await decide('quiet&hours=8')).toContain('disk/full is quiet until');
+  expect(await decide('quiet&hours=8')).toContain('disk/full is silenced until');
   expect(await openAlerts(run)).toMatchObject([
     { acknowledged: { by: 'ann', note: 'on it' }, quieted: { by: 'ann', note: 'on it' } },
   ]);
   expect(await listed()).not.toContain(link('acknowledge'));
   expect(await listed()).toContain(link('unquiet'));
-  expect(await decide('unquiet')).toContain('disk/full is said again.');
+  expect(await decide('unquiet')).toContain('Notices of disk/full are sent again.');
   expect(await openAlerts(run)).toMatchObject([{ quieted: null }]);
   const actions = (await audit.newest(6)).filter(({ outcome }) => outcome === 'done');
   expect(actions).toMatchObject([
