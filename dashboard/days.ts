@@ -17,7 +17,7 @@ export interface Preset {
   readonly until: string;
 }
 
-/** Periods that people ask for again and again, in UTC as reports count days. */
+/** Periods that people ask for again and again, in UTC as reports count days; weeks run from Monday to Sunday. */
 export function presetsOf(now: Date): readonly Preset[] {
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
   const quarter = month - (month % 3);
@@ -26,11 +26,16 @@ export function presetsOf(now: Date): readonly Preset[] {
   const months = (label: string, first: number, count: number): Preset => ({
     ...{ label, from: day(first, 1), until: day(first + count, 0) },
   });
+  const today = day(month, now.getUTCDate());
+  const sunday = shifted(today, -(now.getUTCDay() === 0 ? 7 : now.getUTCDay()));
   return [
+    { label: 'Last full week', from: shifted(sunday, -6), until: sunday },
     months('This month', month, 1),
     months('Last month', month - 1, 1),
     months('This quarter', quarter, 3),
     months('Last quarter', quarter - 3, 3),
+    { label: 'Last 90 days', from: shifted(today, -90), until: shifted(today, -1) },
+    { label: 'Year to date', from: day(0, 1), until: today },
     months('This year', 0, 12),
     months('Last 12 months', month - 12, 12),
   ];

@@ -187,15 +187,21 @@ describe('a period', () => {
     );
   });
 
-  test('has presets, whole months and quarters', () => {
+  test('has presets, among them the last week that is over', () => {
+    // A Saturday; the day after, that week is not over yet, and the day after that it is.
     expect(presetsOf(new Date('2026-01-31T23:00:00Z'))).toEqual([
+      { label: 'Last full week', from: '2026-01-19', until: '2026-01-25' },
       { label: 'This month', from: '2026-01-01', until: '2026-01-31' },
       { label: 'Last month', from: '2025-12-01', until: '2025-12-31' },
       { label: 'This quarter', from: '2026-01-01', until: '2026-03-31' },
       { label: 'Last quarter', from: '2025-10-01', until: '2025-12-31' },
+      { label: 'Last 90 days', from: '2025-11-02', until: '2026-01-30' },
+      { label: 'Year to date', from: '2026-01-01', until: '2026-01-31' },
       { label: 'This year', from: '2026-01-01', until: '2026-12-31' },
       { label: 'Last 12 months', from: '2025-01-01', until: '2025-12-31' },
     ]);
+    const weekOn = (day: string) => presetsOf(new Date(`${day}T00:00:00Z`))[0]?.until;
+    expect([weekOn('2026-02-01'), weekOn('2026-02-02')]).toEqual(['2026-01-25', '2026-02-01']);
     expect([dayBefore('2026-03-01'), dayAfter('2024-02-28'), dayAfter('soon')]).toEqual([
       '2026-02-28',
       '2024-02-29',
