@@ -28,7 +28,7 @@ export const MUTANTS = {
   },
   /** A void that was lost after loading is found by asking again, and by nothing else. */
   'never-asks-again': {
-    find: "if (mailbox.isRecheckWanted && this.knowledge.rank !== 'voided') {",
+    find: "if (mailbox.isRecheckWanted && run.knowledge.rank !== 'voided') {",
     replace: 'if (false) {',
   },
   /** A void that an event alone told of is nobody's to undo when nobody asks about it. */
@@ -38,9 +38,10 @@ export const MUTANTS = {
   },
   /** A run that was replayed does something else than it did. */
   'answers-differently-when-replayed': {
-    find: 'if (state === this.shownState) return;',
+    // As the bundler writes a private field.
+    find: 'if (state === _class_private_field_get(this, _shownState)) return;',
     replace:
-      'if (state === this.shownState || globalThis.__TEMPORAL_ACTIVATOR__.info.unsafe.isReplaying) return;',
+      'if (state === _class_private_field_get(this, _shownState) || globalThis.__TEMPORAL_ACTIVATOR__.info.unsafe.isReplaying) return;',
   },
   /** What a person decided is gone with the warehouse. */
   'restore-forgotten': { forgets: 'restored' },

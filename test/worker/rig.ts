@@ -58,9 +58,10 @@ export function changed(body: string, change: (envelope: Envelope) => void): str
 export async function aRig(
   env: Readonly<Record<string, string>> = {},
   pace: Partial<Pace> = {},
+  foreign: Parameters<typeof startForeignService>[0] = {},
 ): Promise<Rig> {
   const dataDir = await mkdtemp(join(tmpdir(), 'billsync-worker-'));
-  const service = await startForeignService();
+  const service = await startForeignService(foreign);
   const settings = loadSettings({
     cwd: dataDir,
     env: {
