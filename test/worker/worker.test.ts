@@ -47,7 +47,7 @@ describe('worker', () => {
     await stranger.workflow.getHandle(workflowId).signal('invoiceEvent', forged);
     await stranger.workflow.getHandle(workflowId).signal('invoiceEvent');
     await connection.close();
-    await eventually(async () => rig.logged().includes('alert raised: Something in clear text'));
+    await eventually(async () => rig.logged().includes('alert raised: An unencrypted message'));
     expect(rig.logged()).toContain(workflowId);
     await rig.service.finalize(invoiceId);
     await rig.forward();
