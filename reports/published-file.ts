@@ -65,6 +65,7 @@ export type SessionStatement =
   | 'repeats-are-noted'
   | 'repeated-lines'
   | 'repeated-lines-noted'
+  | 'asked-repeats'
   | 'repeats-by'
   | 'invoice-currencies'
   | 'invoices-owed'

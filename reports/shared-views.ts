@@ -56,9 +56,10 @@ async function provide(
   shared: Shared,
   asked: Asked & { readonly sql: string },
 ): Promise<void> {
-  if (shared === 'repeated-lines')
-    await file.apply((await readsNotedRepeats(file, asked)) ? 'repeated-lines-noted' : shared);
-  else if (shared === 'followed-prices' && SHARED_BY_REPORTS['monthly-prices'].test(asked.sql))
+  if (shared === 'repeated-lines') {
+    if (!(await readsNotedRepeats(file, asked))) await file.apply(shared);
+    else for (const noted of ['asked-repeats', 'repeated-lines-noted'] as const) await file.apply(noted);
+  } else if (shared === 'followed-prices' && SHARED_BY_REPORTS['monthly-prices'].test(asked.sql))
     await file.apply('followed-prices-kept');
   else if (shared === 'billed-by') await findBilled(file, asked);
   else if (asked.readsNoted && isNoted(shared)) await file.apply(NOTED[shared]);
