@@ -1,5 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { GroupCommit } from '../../../warehouse/duckdb/group-commit.js';
+import { GroupCommit, type GroupLimits } from '../../../warehouse/duckdb/group-commit.js';
+
+/** One that answers what it was asked, and the groups that it made of it. */
+function recorded(limits: GroupLimits<number>) {
+  const groups: (readonly number[])[] = [];
+  const commit = new GroupCommit<number, number>(async (asked) => {
+    groups.push(asked);
+    await new Promise((done) => setImmediate(done));
+    return asked;
+  }, limits);
+  return { groups, commit };
+}
 
 describe('GroupCommit', () => {
   test('does at once what comes alone, and together what comes meanwhile', async () => {
@@ -64,29 +75,13 @@ describe('GroupCommit', () => {
   });
 
   test('makes no group larger or heavier than it should be', async () => {
-    const groups: (readonly number[])[] = [];
-    const commit = new GroupCommit<number, number>(
-      async (asked) => {
-        groups.push(asked);
-        await new Promise((done) => setImmediate(done));
-        return asked;
-      },
-      { most: 3, weigh: (n) => n, heaviest: 10 },
-    );
+    const { groups, commit } = recorded({ most: 3, weigh: (n) => n, heaviest: 10 });
     await Promise.all([1, 1, 1, 1, 9, 2, 30, 4, 6].map((n) => commit.do(n)));
     expect(groups).toEqual([[1], [1, 1, 1], [9], [2], [30], [4, 6]]);
   });
 
   test('rests before a group that somebody waits for already, never before who comes alone', async () => {
-    const groups: (readonly number[])[] = [];
-    const commit = new GroupCommit<number, number>(
-      async (asked) => {
-        groups.push(asked);
-        await new Promise((done) => setImmediate(done));
-        return asked;
-      },
-      { restMs: 50 },
-    );
+    const { groups, commit } = recorded({ restMs: 50 });
     const [first, ...others] = [1, 2, 3].map((n) => commit.do(n));
     await first;
     const late = commit.do(4);
