@@ -9,13 +9,14 @@ import { createSemaphore } from '../ops/semaphore.js';
 import { listReports } from '../reports/catalogue.js';
 import { runCompared } from '../reports/compare/run-compared.js';
 import { ReportFilterError } from '../reports/errors.js';
-import { matchNotes } from '../reports/match-filters.js';
+import { expectMatches } from '../reports/match-filters.js';
 import { daysOf } from '../reports/relative-period.js';
 import { aboutResult } from '../reports/render/about-text.js';
+import { filtersNamed } from '../reports/report-filters.js';
 import type { ReportResult, ReportRow } from '../reports/report-result.js';
 import { openReportSession } from '../reports/report-session.js';
 import { catalogue, definition } from './definitions.js';
-import { explainQuestion, filtersOf, reportQuestion, shipmentsQuestion } from './questions.js';
+import { explainQuestion, reportQuestion, shipmentsQuestion } from './questions.js';
 
 export interface AssistantSettings {
   /** `reports.duckdb`; it is opened anew for each question, so that each is answered from the newest publication. */
@@ -73,7 +74,7 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
           {
             ...{ databasePath: settings.databasePath, timeLimitMs: settings.timeLimitMs },
             ...{ name: asked.report, parameters: asked.parameters },
-            filters: { ...filtersOf(asked), ...days },
+            filters: { ...filtersNamed({ ...asked, asKnownOn: asked.as_known_on }), ...days },
           },
           { compare: asked.compare },
         );
@@ -92,7 +93,7 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
     ({ conditions, columns, sort, after, rows, ...asked }) =>
       answer(async () => {
         const { databasePath, timeLimitMs } = settings;
-        const filters = filtersOf({ ...asked, conditions, columns, sort, rows });
+        const filters = filtersNamed({ ...asked, asKnownOn: asked.as_known_on });
         const session = await openReportSession({ databasePath, timeLimitMs, filters });
         try {
           const found = await session.shipments({ conditions, columns, sort, after, limit: rows });
@@ -152,15 +153,9 @@ function registerDefinitions(server: McpServer): void {
   );
 }
 
-/**
- * What has to be known to trust the rows.
- *
- * @throws ReportFilterError a filter that matched nothing: a misspelt name must not look like a month without shipments
- */
+/** What has to be known to trust the rows. @throws ReportFilterError a filter that matched nothing */
 function headed(result: ReportResult) {
-  const unmatched = result.head.matches.filter(({ matched }) => matched.length === 0);
-  const [first] = unmatched;
-  if (first !== undefined) throw new ReportFilterError(first.filter, matchNotes(unmatched).join(' '));
+  expectMatches(result.head.matches);
   return { about: aboutResult(result) };
 }
 

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { RELATIVE_PERIODS } from '../reports/relative-period.js';
-import { DATE_BASES, REPORT_LEVELS, type ReportFilters } from '../reports/report-filters.js';
+import { DATE_BASES, REPORT_LEVELS } from '../reports/report-filters.js';
 import { SHIPMENT_COLUMNS, USUAL_SORT } from '../reports/shipments/columns.js';
 import { EXACT_CONDITIONS, TYPED_CONDITIONS } from '../reports/shipments/conditions.js';
 
@@ -74,12 +74,3 @@ export const shipmentsQuestion = z.strictObject({
 export const explainQuestion = z.strictObject({
   tracking_number: z.string().min(1).describe('Letter by letter, as the carrier wrote it.'),
 });
-
-/** The filters under the names that reports know. */
-export function filtersOf(
-  asked: z.output<typeof shipmentsQuestion> | z.output<typeof reportQuestion>,
-): ReportFilters {
-  const { from, to, by, partner, tenant, carrier, zone, currency, level, as_known_on: asKnownOn } = asked;
-  const lists = { partners: partner, tenants: tenant, carriers: carrier, zones: zone, currencies: currency };
-  return { from, to, by, ...lists, level, asKnownOn };
-}

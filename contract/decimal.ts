@@ -59,6 +59,13 @@ export function fromTenThousandths(amount: bigint): string {
   return `${amount < 0n ? '-' : ''}${digits.slice(0, -MONEY_SCALE)}.${digits.slice(-MONEY_SCALE)}`;
 }
 
+/** `amount` in `by` parts, rounded once to the nearest whole number, half away from zero. @param by above zero */
+export function dividedHalfAway(amount: bigint, by: bigint): bigint {
+  const size = amount < 0n ? -amount : amount;
+  const rounded = (2n * size + by) / (2n * by);
+  return amount < 0n ? -rounded : rounded;
+}
+
 /** Compares two decimal texts by value at any scale: `1.5` and `1.5000` are equal. Negative, zero or positive. */
 export function compareDecimals(left: string, right: string): -1 | 0 | 1 {
   const [a, b] = aligned(left, right);

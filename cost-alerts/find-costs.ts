@@ -1,11 +1,17 @@
 /** Holds the rules against what is published: each row of a rule's report that meets it is a finding. */
 
 import { createHash } from 'node:crypto';
-import { compareDecimals, fromTenThousandths, toTenThousandths } from '../contract/decimal.js';
+import {
+  compareDecimals,
+  dividedHalfAway,
+  fromTenThousandths,
+  toTenThousandths,
+} from '../contract/decimal.js';
 import { findReport } from '../reports/catalogue.js';
 import { ReportFilterError } from '../reports/errors.js';
-import { daysOf } from '../reports/relative-period.js';
-import type { ReportFilters } from '../reports/report-filters.js';
+import { expectMatches } from '../reports/match-filters.js';
+import { daysOf, lastFullWeek, weeksBefore } from '../reports/relative-period.js';
+import { filtersNamed, type ReportFilters } from '../reports/report-filters.js';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../reports/report-result.js';
 import { runReport } from '../reports/run-report.js';
 import type { CostRule } from './rules.js';
@@ -31,23 +37,24 @@ export interface FindOptions {
 
 /**
  * @returns in the order of the report
- * @throws what `runReport` throws; ReportFilterError for a column that the report has not
+ * @throws what `runReport` throws; ReportFilterError for a column that the report has not, or a filter that matched nothing
  */
 export async function findCosts(rule: CostRule, options: FindOptions): Promise<readonly CostFinding[]> {
   const days = daysOfRule(rule, options.now);
-  const filters = { ...filtersOf(rule), ...days };
+  const filters = { ...filtersNamed(rule.filters), ...days };
   const ask = (of: ReportFilters): Promise<ReportResult> =>
     runReport({
       ...{ databasePath: options.databasePath, timeLimitMs: options.timeLimitMs },
       ...{ name: rule.report, parameters: rule.parameters, filters: of },
     });
   const result = await ask(filters);
+  expectMatches(result.head.matches);
   const keys = await keysOf(result);
   const weeks = rule.trailing;
   const rows =
     weeks === undefined
       ? result.rows
-      : beside(result.rows, (await ask({ ...filters, ...before(days.from, weeks) })).rows, {
+      : beside(result.rows, (await ask({ ...filters, ...weeksBefore(days.from ?? '', weeks) })).rows, {
           rule,
           keys,
           weeks,
@@ -59,38 +66,10 @@ export async function findCosts(rule: CostRule, options: FindOptions): Promise<r
 }
 
 const ADDED = ['average_before', 'difference', 'change_percent'];
-const DAY_MS = 86_400_000;
 
-/** The last whole week runs from Monday to Sunday, UTC. */
 function daysOfRule({ period, trailing }: CostRule, now: Date): Days {
   if (period === undefined && trailing === undefined) return {};
-  if (period !== undefined && period !== 'last-week') return daysOf(period, now);
-  const today = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate());
-  const monday = today - ((now.getUTCDay() + 6) % 7) * DAY_MS;
-  return { from: dayOf(monday - 7 * DAY_MS), to: dayOf(monday) };
-}
-
-function before(from: string | undefined, weeks: number): Days {
-  const end = Date.parse(`${from}T00:00:00Z`);
-  return { from: dayOf(end - weeks * 7 * DAY_MS), to: dayOf(end) };
-}
-
-function dayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
-}
-
-function filtersOf({
-  filters: { partner, tenant, carrier, zone, currency, level, by },
-}: CostRule): ReportFilters {
-  return {
-    partners: partner,
-    tenants: tenant,
-    carriers: carrier,
-    zones: zone,
-    currencies: currency,
-    level,
-    by,
-  };
+  return period === undefined || period === 'last-week' ? lastFullWeek(now) : daysOf(period, now);
 }
 
 /** By what rows are told apart: what the report groups by, else its words and days. Figures change and are none of it. */
@@ -153,22 +132,16 @@ function beside(
     const is = row[rule.of] ?? nothing[rule.of] ?? null;
     if (had === null || is === null)
       return { ...row, average_before: null, difference: null, change_percent: null };
-    const average = divided(toTenThousandths(String(had)), isRatio ? 1n : BigInt(weeks));
+    const average = dividedHalfAway(toTenThousandths(String(had)), isRatio ? 1n : BigInt(weeks));
     const difference = toTenThousandths(String(is)) - average;
     return {
       ...row,
       average_before: fromTenThousandths(average),
       difference: fromTenThousandths(difference),
-      change_percent: average <= 0n ? null : fromTenThousandths(divided(difference * 1_000_000n, average)),
+      change_percent:
+        average <= 0n ? null : fromTenThousandths(dividedHalfAway(difference * 1_000_000n, average)),
     };
   });
-}
-
-/** Half away from zero. */
-function divided(amount: bigint, by: bigint): bigint {
-  const size = amount < 0n ? -amount : amount;
-  const rounded = (2n * size + by) / (2n * by);
-  return amount < 0n ? -rounded : rounded;
 }
 
 /** A cell that is missing meets nothing. */

@@ -1,7 +1,7 @@
 /** The rules by which cost alerts are raised: a file that people write, checked whole before any of it is believed. */
 
 import { readFile } from 'node:fs/promises';
-import { LineCounter, type ParsedNode, parseDocument } from 'yaml';
+import type { ParsedNode } from 'yaml';
 import { z } from 'zod';
 import { BillsyncError, EXIT } from '../contract/errors.js';
 import { systemCode } from '../ops/durable-files.js';
@@ -68,6 +68,8 @@ export async function readCostRules(path: string): Promise<readonly CostRule[] |
     throw error;
   });
   if (text === null) return null;
+  // Most workers have no rules, and start sooner without it.
+  const { LineCounter, parseDocument } = await import('yaml');
   const lines = new LineCounter();
   // Every scalar is text, so that 0.30 stays 0.30.
   const document = parseDocument(text, {

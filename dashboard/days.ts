@@ -1,5 +1,7 @@
 /** Days of the calendar as text; what is no day stays as it is, for the check that refuses it by name. */
 
+import { lastFullWeek } from '../reports/relative-period.js';
+
 /** The day before, `2026-02-28` for `2026-03-01`. */
 export function dayBefore(day: string): string {
   return shifted(day, -1);
@@ -17,7 +19,7 @@ export interface Preset {
   readonly until: string;
 }
 
-/** Periods that people ask for again and again, in UTC as reports count days; weeks run from Monday to Sunday. */
+/** Periods that people ask for again and again, in UTC as reports count days. */
 export function presetsOf(now: Date): readonly Preset[] {
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
   const quarter = month - (month % 3);
@@ -27,9 +29,9 @@ export function presetsOf(now: Date): readonly Preset[] {
     ...{ label, from: day(first, 1), until: day(first + count, 0) },
   });
   const today = day(month, now.getUTCDate());
-  const sunday = shifted(today, -(now.getUTCDay() === 0 ? 7 : now.getUTCDay()));
+  const week = lastFullWeek(now);
   return [
-    { label: 'Last full week', from: shifted(sunday, -6), until: sunday },
+    { label: 'Last full week', from: week.from, until: dayBefore(week.to) },
     months('This month', month, 1),
     months('Last month', month - 1, 1),
     months('This quarter', quarter, 3),

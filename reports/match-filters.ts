@@ -3,6 +3,7 @@
  * currencies however they are written. What nothing was found for matches nothing, and is told with the nearest there is.
  */
 
+import { ReportFilterError } from './errors.js';
 import { nearestNames } from './nearest-names.js';
 import type { PublishedFile, SessionStatement } from './published-file.js';
 import type { AppliedFilters } from './report-filters.js';
@@ -127,6 +128,17 @@ function meant(
   if (filter !== 'tenant' && filter !== 'partner') return folded;
   const exact = by((text) => text === word);
   return exact.length > 0 ? exact : folded;
+}
+
+/**
+ * A misspelt name must not look like a month without shipments.
+ *
+ * @throws ReportFilterError a filter matched nothing; with the nearest that exist
+ */
+export function expectMatches(matches: readonly FilterMatch[]): void {
+  const unmatched = matches.filter(({ matched }) => matched.length === 0);
+  const [first] = unmatched;
+  if (first !== undefined) throw new ReportFilterError(first.filter, matchNotes(unmatched).join(' '));
 }
 
 /** In sentences: what was matched where that is not what was typed, and what was not. */

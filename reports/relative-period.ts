@@ -14,3 +14,18 @@ export function daysOf(period: RelativePeriod, now: Date): { readonly from: stri
   if (period === 'month-to-date' && date > 1) return { from: day(month, 1), to: day(month, date) };
   return { from: day(month - 1, 1), to: day(month, 1) };
 }
+
+/** The last week that is over, Monday to Sunday in UTC; `to` is exclusive. */
+export function lastFullWeek(now: Date): { readonly from: string; readonly to: string } {
+  const daysSinceMonday = (now.getUTCDay() + 6) % 7;
+  const monday = new Date(now.getTime() - daysSinceMonday * DAY_MS).toISOString().slice(0, 10);
+  return weeksBefore(monday, 1);
+}
+
+/** So many weeks that end where `day` begins; `to` is exclusive. */
+export function weeksBefore(day: string, weeks: number): { readonly from: string; readonly to: string } {
+  const end = Date.parse(`${day}T00:00:00Z`);
+  return { from: new Date(end - weeks * 7 * DAY_MS).toISOString().slice(0, 10), to: day };
+}
+
+const DAY_MS = 86_400_000;

@@ -30,6 +30,22 @@ export interface ReportFilters {
   readonly asKnownOn?: string | undefined;
 }
 
+/** As a person names them: one word for each filter, whatever it may have several of. */
+export interface NamedFilters extends Pick<ReportFilters, 'from' | 'to' | 'by' | 'level' | 'asKnownOn'> {
+  readonly partner?: readonly string[] | undefined;
+  readonly tenant?: readonly string[] | undefined;
+  readonly carrier?: readonly string[] | undefined;
+  readonly zone?: readonly string[] | undefined;
+  readonly currency?: readonly string[] | undefined;
+}
+
+/** The same filters as a report takes them, not checked yet. */
+export function filtersNamed(named: NamedFilters): ReportFilters {
+  const { from, to, by, level, asKnownOn, partner, tenant, carrier, zone, currency } = named;
+  const lists = { partners: partner, tenants: tenant, carriers: carrier, zones: zone, currencies: currency };
+  return { from, to, by, level, asKnownOn, ...lists };
+}
+
 /** What was really applied; it stands at the head of every result. null and empty lists mean "all". */
 export interface AppliedFilters {
   readonly from: string | null;

@@ -2,12 +2,11 @@
 
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { openArchive } from '../../archive/open-archive.js';
 import { NotPublishedError } from '../../reports/errors.js';
 import type { Explanation } from '../../warehouse/trace/explain.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
-import { explanationsAsJson, factsOf } from '../explained.js';
+import { explainPublished, explanationsAsJson, factsOf } from '../explained.js';
 import { paint, printable } from '../terminal/terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
 
@@ -23,11 +22,8 @@ export function explainCommand(): Command {
     const { publishedPath } = await import('../published.js');
     const databasePath = publishedPath(settings);
     if (!existsSync(databasePath)) throw new NotPublishedError(databasePath);
-    const { explainTracking, MOST_EXPLAINED } = await import('../../warehouse/trace/explain.js');
-    const archive = await openArchive(settings);
-    const found = await explainTracking({ databasePath, archive, trackingNumber }).finally(() =>
-      archive.close(),
-    );
+    const { MOST_EXPLAINED } = await import('../../warehouse/trace/explain.js');
+    const found = await explainPublished(settings, trackingNumber);
     if (found.length === 0) {
       throw new CliError(
         EXIT.nothingMatched,

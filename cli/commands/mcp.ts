@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { checkEnvironment } from '../environment-check.js';
-import { explanationsAsJson } from '../explained.js';
+import { explainPublished, explanationsAsJson } from '../explained.js';
 import { contextOf, seconds, verb } from '../verb.js';
 import { version } from '../version.js';
 
@@ -16,24 +16,15 @@ export function mcpCommand(): Command {
   return command.action(async (flags: { readonly limit: number }, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);
-    const [{ StdioServerTransport }, { createAssistantServer }, { publishedPath }, { openArchive }, trace] =
-      await Promise.all([
-        import('@modelcontextprotocol/server/stdio'),
-        import('../../assistants/assistant-server.js'),
-        import('../published.js'),
-        import('../../archive/open-archive.js'),
-        import('../../warehouse/trace/explain.js'),
-      ]);
+    const [{ StdioServerTransport }, { createAssistantServer }, { publishedPath }] = await Promise.all([
+      import('@modelcontextprotocol/server/stdio'),
+      import('../../assistants/assistant-server.js'),
+      import('../published.js'),
+    ]);
     const databasePath = publishedPath(settings);
     const server = createAssistantServer({
       ...{ databasePath, version: version(), timeLimitMs: flags.limit * 1000 },
-      explain: async (trackingNumber) => {
-        const archive = await openArchive(settings);
-        const found = await trace
-          .explainTracking({ databasePath, archive, trackingNumber })
-          .finally(() => archive.close());
-        return explanationsAsJson(found);
-      },
+      explain: async (trackingNumber) => explanationsAsJson(await explainPublished(settings, trackingNumber)),
     });
     const closed = new Promise<void>((resolve) => {
       server.server.onclose = resolve;

@@ -5,16 +5,17 @@ import { EXTRA_TABLES, type ExtraTable, listReports, PURPOSES } from '../../repo
 import type { OptionalTables } from '../../reports/optional-tables.js';
 import { daysOf, RELATIVE_PERIODS, type RelativePeriod } from '../../reports/relative-period.js';
 import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.js';
+import { filtersNamed, type NamedFilters } from '../../reports/report-filters.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
 import type { Output } from '../terminal/output.js';
 import { contextOf, seconds, verb, withJson } from '../verb.js';
-import { type FilterFlags, filtersOfFlags, withFilterFlags } from './reports/filter-flags.js';
+import { withFilterFlags } from './reports/filter-flags.js';
 import { printResult } from './reports/print-result.js';
 import { helpOfReport } from './reports/report-help.js';
 import type { ScheduleWord } from './reports/report-schedule.js';
 
-interface ReportFlags extends OptionalTables, FilterFlags {
+interface ReportFlags extends OptionalTables, NamedFilters {
   readonly param?: Readonly<Record<string, string>>;
   readonly compare?: string;
   readonly pivot?: string;
@@ -180,7 +181,7 @@ function asked(flags: ReportFlags, usualFormat: ReportFormat) {
     throw new CliError(EXIT.usage, '--period says which days are meant, so --from and --to cannot');
   }
   return {
-    filters: filtersOfFlags(flags),
+    filters: filtersNamed(flags),
     period: flags.period,
     parameters: flags.param ?? {},
     tables: Object.fromEntries(EXTRA_TABLES.map((name) => [name, flags[name]])),

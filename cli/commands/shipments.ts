@@ -2,15 +2,16 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.js';
+import { filtersNamed, type NamedFilters } from '../../reports/report-filters.js';
 import type { ShipmentsAnswer } from '../../reports/shipments/ask-shipments.js';
 import { USUAL_COLUMNS } from '../../reports/shipments/columns.js';
 import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.js';
 import { checkEnvironment } from '../environment-check.js';
 import { collect, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.js';
-import { type FilterFlags, filtersOfFlags, withFilterFlags } from './reports/filter-flags.js';
+import { withFilterFlags } from './reports/filter-flags.js';
 import { printResult } from './reports/print-result.js';
 
-interface ShipmentFlags extends FilterFlags {
+interface ShipmentFlags extends NamedFilters {
   readonly is?: Readonly<Record<string, readonly string[]>>;
   readonly columns?: readonly string[];
   readonly sort?: string;
@@ -70,7 +71,7 @@ export function shipmentsCommand(): Command {
 async function ask(databasePath: string, flags: ShipmentFlags): Promise<ShipmentsAnswer> {
   const { openReportSession } = await import('../../reports/report-session.js');
   const session = await openReportSession({
-    ...{ databasePath, filters: filtersOfFlags(flags) },
+    ...{ databasePath, filters: filtersNamed(flags) },
     timeLimitMs: (flags.limit ?? 60) * 1000,
   });
   const isFile = flags.output !== undefined || (flags.format !== undefined && flags.format !== 'table');

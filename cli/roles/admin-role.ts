@@ -2,7 +2,6 @@
 
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openArchive } from '../../archive/open-archive.js';
 import type { Settings } from '../../config/settings.js';
 import type { Quarantine } from '../../contract/quarantine.js';
 import type { OperatorOptions } from '../../dashboard/operator/operator-work.js';
@@ -10,9 +9,8 @@ import { startDashboard } from '../../dashboard/server.js';
 import type { TracedShipment } from '../../dashboard/shipments/shipment-page.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import { createScrub } from '../../ops/scrub.js';
-import { explainTracking } from '../../warehouse/trace/explain.js';
 import { auditFolder, auditLogOf } from '../audited-commands.js';
-import { factsOf } from '../explained.js';
+import { explainPublished, factsOf } from '../explained.js';
 import { publishedPath } from '../published.js';
 import type { RoleContext, RunningRole } from './run-role.js';
 
@@ -41,11 +39,8 @@ export async function startAdminRole({
   return { addresses: { dashboard: `${dashboard.url}/` }, close: () => dashboard.close() };
 }
 
-/** Opened for each question: nobody asks often, and a reader holds nothing meanwhile. */
 async function explain(settings: Settings, trackingNumber: string): Promise<readonly TracedShipment[]> {
-  const archive = await openArchive(settings);
-  const request = { databasePath: publishedPath(settings), archive, trackingNumber };
-  const found = await explainTracking(request).finally(() => archive.close());
+  const found = await explainPublished(settings, trackingNumber);
   return found.map((row) => ({ ...row, facts: factsOf(row) }));
 }
 

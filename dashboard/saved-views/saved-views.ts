@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { naming } from '../../config/system-error.js';
 import { DamagedFileError } from '../../ops/damaged-file.js';
 import { replaceDurably, systemCode } from '../../ops/durable-files.js';
+import { createSemaphore } from '../../ops/semaphore.js';
 import { ReportFilterError } from '../../reports/errors.js';
 import { type Query, withQuery } from '../address.js';
 
@@ -31,12 +32,7 @@ const File = z.array(z.strictObject({ name: z.string(), address: z.string() }));
 /** @param path of the file; it is made when the first view is saved */
 export function openSavedViews(path: string): SavedViews {
   /** One after the other, so that two who save at once both find theirs. */
-  let last: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const done = last.then(work, work);
-    last = done.catch(() => undefined);
-    return done;
-  };
+  const inTurn = createSemaphore(1);
   const change = (to: (views: readonly SavedView[]) => readonly SavedView[]): Promise<void> =>
     inTurn(async () => {
       const views = [...to(await read(path))].sort((one, other) => one.name.localeCompare(other.name, 'en'));

@@ -1,6 +1,6 @@
 /** Two answers of one report, of two periods, side by side: what each costs, the difference and its percentage. */
 
-import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.js';
+import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../../contract/decimal.js';
 import type { ReportDefinition } from '../catalogue.js';
 import { ReportFilterError } from '../errors.js';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.js';
@@ -98,10 +98,9 @@ function amountOf(row: ReportRow | undefined): bigint {
 /** What a part, in whole ten-thousandths, is of a whole: two decimals, rounded once, half away from zero; null: of nothing, or of less. */
 export function percentOf(part: bigint, whole: bigint): string | null {
   if (whole <= 0n) return null;
-  const size = part < 0n ? -part : part;
-  const hundredths = (2n * size * 10_000n + whole) / (2n * whole);
-  const digits = String(hundredths).padStart(3, '0');
-  return `${part < 0n && hundredths > 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+  const hundredths = dividedHalfAway(part * 10_000n, whole);
+  const digits = String(hundredths < 0n ? -hundredths : hundredths).padStart(3, '0');
+  return `${hundredths < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
 function byDifference(one: ReportRow, other: ReportRow): number {

@@ -225,6 +225,15 @@ describe('rules that cannot be meant', () => {
     expect(resolved).toEqual(['cost-rules']);
   });
 
+  test('of a tenant that is misspelt are an alert, not a rule that finds nothing', async () => {
+    await write('rules: [{ name: typo, report: tenants, filters: { tenant: [Acmee] } }]');
+    await lookAtCosts(options());
+    expect(raised).toMatchObject([
+      { key: 'cost-rules', detail: expect.stringContaining('rule typo: No tenant is "Acmee"') },
+    ]);
+    expect(raised[0]?.detail).toContain('Acme');
+  });
+
   test('when there is no file, nothing is looked at and nothing is kept', async () => {
     await lookAtCosts(options());
     expect([raised, resolved]).toEqual([[], ['cost-rules']]);

@@ -1,21 +1,8 @@
 /** The filters that every report takes, as flags. */
 
 import { type Command, Option } from 'commander';
-import { DATE_BASES, REPORT_LEVELS, type ReportFilters } from '../../../reports/report-filters.js';
+import { DATE_BASES, REPORT_LEVELS } from '../../../reports/report-filters.js';
 import { collect } from '../../verb.js';
-
-export interface FilterFlags {
-  readonly from?: string;
-  readonly to?: string;
-  readonly by?: string;
-  readonly partner?: readonly string[];
-  readonly tenant?: readonly string[];
-  readonly carrier?: readonly string[];
-  readonly zone?: readonly string[];
-  readonly currency?: readonly string[];
-  readonly level?: string;
-  readonly asKnownOn?: string;
-}
 
 /** @returns the command, with a flag for each filter */
 export function withFilterFlags(command: Command): Command {
@@ -34,20 +21,4 @@ export function withFilterFlags(command: Command): Command {
       ]),
     )
     .option('--as-known-on <instant>', 'answer as of that instant; a date means its end in UTC');
-}
-
-/** What the flags ask for, not checked yet. */
-export function filtersOfFlags(flags: FilterFlags): ReportFilters {
-  return {
-    from: flags.from,
-    to: flags.to,
-    by: flags.by,
-    partners: flags.partner,
-    tenants: flags.tenant,
-    carriers: flags.carrier,
-    zones: flags.zone,
-    currencies: flags.currency,
-    level: flags.level,
-    asKnownOn: flags.asKnownOn,
-  };
 }
