@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import type { Client } from '@temporalio/client';
 import type { Archive } from '../archive/archive.js';
 import type { Settings } from '../config/settings.js';
-import { lockOwner } from '../warehouse/duckdb/lock-file.js';
+import { lockOwner } from '../ops/lock-file.js';
 import { warehousePaths } from '../warehouse/paths.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { CliError, EXIT } from './errors.js';

@@ -115,7 +115,6 @@ const WAREHOUSE_DOORS: readonly string[] = [
   'open-warehouse',
   'rebuild-warehouse',
   'schema-number',
-  'duckdb/lock-file',
   'import/import-file',
   'import/import-files',
   'import/refused-files',

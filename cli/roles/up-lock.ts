@@ -4,11 +4,10 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../config/settings.js';
+import { type LockFile, takeLock } from '../../ops/lock-file.js';
 import type { Logger } from '../../ops/log.js';
 import { isAlive } from '../../ops/process-identity.js';
 import { processesNaming } from '../../temporal/processes.js';
-import { type LockFile, takeLock } from '../../warehouse/duckdb/lock-file.js';
-import { WarehouseLockedError } from '../../warehouse/errors.js';
 import { CliError, EXIT } from '../errors.js';
 import { CHILD_ROLES } from './child-messages.js';
 import { wordsOf } from './child-process.js';
@@ -23,19 +22,16 @@ const KILLED_WITHIN_MS = 5_000;
 export async function takeUpLock({ dataDir }: Pick<Settings, 'dataDir'>): Promise<LockFile> {
   const folder = join(dataDir, 'run');
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  try {
-    return await takeLock(join(folder, 'up.lock'), {
-      ...{ role: 'up', now: new Date(), patienceMs: DYING_WITHIN_MS },
-    });
-  } catch (error) {
-    if (!(error instanceof WarehouseLockedError)) throw error;
-    const who = error.owner === null ? '' : ` (pid ${error.owner.pid})`;
-    throw new CliError(EXIT.locked, `another \`billsync up\` runs for this data folder${who}`, {
-      subject: dataDir,
-      hint: 'stop it first, or give this one another BILLSYNC_DATA_DIR',
-      cause: error,
-    });
-  }
+  return takeLock(join(folder, 'up.lock'), {
+    ...{ role: 'up', now: new Date(), patienceMs: DYING_WITHIN_MS },
+    refusal(_, owner) {
+      const who = owner === null ? '' : ` (pid ${owner.pid})`;
+      return new CliError(EXIT.locked, `another \`billsync up\` runs for this data folder${who}`, {
+        subject: dataDir,
+        hint: 'stop it first, or give this one another BILLSYNC_DATA_DIR',
+      });
+    },
+  });
 }
 
 /** To be called by who holds the lock: whatever runs for the folder belongs to an `up` that is gone. */

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { naming } from '../../config/system-error.js';
 import { DamagedFileError } from '../../ops/damaged-file.js';
 import { replaceDurably, systemCode } from '../../ops/durable-files.js';
+import { takeLock } from '../../ops/lock-file.js';
 import { createSemaphore } from '../../ops/semaphore.js';
 import { ReportFilterError } from '../../reports/errors.js';
 import { type Query, withQuery } from '../address.js';
@@ -18,11 +19,22 @@ export interface SavedView {
 export interface SavedViews {
   /** By name. @throws DamagedFileError the file is none of ours */
   list(): Promise<readonly SavedView[]>;
-  /** A view of the same name is replaced. @throws ReportFilterError a name or an address that cannot be kept */
+  /**
+   * A view of the same name is replaced.
+   *
+   * @throws ReportFilterError a name or an address that cannot be kept
+   * @throws SavedViewsBusyError another dashboard keeps the file
+   */
   save(view: SavedView): Promise<void>;
   remove(name: string): Promise<void>;
 }
 
+/** Another dashboard has the file for so long; nothing was changed. */
+class SavedViewsBusyError extends Error {
+  readonly statusCode = 409;
+}
+
+const PATIENCE_MS = 5_000;
 const LONGEST_NAME = 80;
 const LONGEST_ADDRESS = 8_000;
 const MOST_VIEWS = 200;
@@ -31,12 +43,20 @@ const File = z.array(z.strictObject({ name: z.string(), address: z.string() }));
 
 /** @param path of the file; it is made when the first view is saved */
 export function openSavedViews(path: string): SavedViews {
-  /** One after the other, so that two who save at once both find theirs. */
+  /** One after the other, here and among dashboards over one folder, so that two who save at once both find theirs. */
   const inTurn = createSemaphore(1);
   const change = (to: (views: readonly SavedView[]) => readonly SavedView[]): Promise<void> =>
     inTurn(async () => {
-      const views = [...to(await read(path))].sort((one, other) => one.name.localeCompare(other.name, 'en'));
-      await replaceDurably(path, `${JSON.stringify(views, null, 2)}\n`).catch(naming(path));
+      const lock = await takeLock(`${path}.lock`, {
+        ...{ role: 'dashboard', now: new Date(), patienceMs: PATIENCE_MS },
+        refusal: () => new SavedViewsBusyError('Another dashboard is saving a view: do it again.'),
+      });
+      try {
+        const views = [...to(await read(path))].sort((a, b) => a.name.localeCompare(b.name, 'en'));
+        await replaceDurably(path, `${JSON.stringify(views, null, 2)}\n`).catch(naming(path));
+      } finally {
+        await lock.release();
+      }
     });
   return {
     list: () => read(path),

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { VERBS } from '../../cli/verbs.js';
 import { CSV_HEADERS } from '../../contract/columns.js';
-import { takeLock } from '../../warehouse/duckdb/lock-file.js';
+import { lockWarehouse } from '../../warehouse/duckdb/lock-file.js';
 import { BILLSYNC, billsync, cleanEnvironment } from '../support/processes/billsync.js';
 import { runCommand } from '../support/processes/run-command.js';
 
@@ -193,7 +193,7 @@ describe('billsync', () => {
   test('ends with 8 and names the process that has the warehouse, also when it is a role that does not start', async () => {
     const held = join(folder, 'held');
     mkdirSync(held, { mode: 0o700 });
-    const lock = await takeLock(join(held, 'warehouse.lock'), { role: 'import', now: new Date() });
+    const lock = await lockWarehouse(join(held, 'warehouse.lock'), { role: 'import', now: new Date() });
     const service = {
       BILLSYNC_BASE_URL: 'https://127.0.0.1:9',
       BILLSYNC_AUTH_URL: 'https://127.0.0.1:9',

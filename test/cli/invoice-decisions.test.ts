@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { takeLock } from '../../warehouse/duckdb/lock-file.js';
+import { lockWarehouse } from '../../warehouse/duckdb/lock-file.js';
 import { dashboardOver } from '../dashboard/support.js';
 import { runCommand } from '../support/processes/run-command.js';
 import { aCsv, anEvent, aWarehouse, loadCsv, type TestWarehouse } from '../warehouse/support.js';
@@ -77,7 +77,7 @@ describe('a decision that only a person may take', () => {
   }, 90_000);
 
   test('is said by --dry-run and not taken, also while a command holds the warehouse', async () => {
-    const held = await takeLock(join(t.dataDir, 'warehouse.lock'), { role: 'import', now: new Date() });
+    const held = await lockWarehouse(join(t.dataDir, 'warehouse.lock'), { role: 'import', now: new Date() });
     const dry = await run('restore', NUMBER, '--reason', 'it stands', '--dry-run');
     await held.release();
     expect(dry).toMatchObject({

@@ -1,9 +1,10 @@
 /** What an analyst finds on the pages: the overview's first answers, one currency at a time, columns, pages, saved views, figures as JSON. */
 
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { daysName } from '../../dashboard/days.js';
+import { openSavedViews } from '../../dashboard/saved-views/saved-views.js';
 import type { RunningDashboard } from '../../dashboard/server.js';
 import { listReports } from '../../reports/catalogue.js';
 import { cellLabels } from '../../reports/render/cell-labels.js';
@@ -203,6 +204,16 @@ describe('saved views', () => {
     await post({ action: 'remove', name: 'Other' });
     expect((await json('/views?format=json')).views).toEqual([{ name: 'Month end', address }]);
     await post({ action: 'remove', name: 'Month end' });
+  });
+
+  test('that two dashboards over one folder save at the same moment are all kept', async () => {
+    const path = join(fixture.folder, 'saved-views.json');
+    const saved = ['a', 'b', 'c', 'd'].map((name) => ({ name, address: '/shipments' }));
+    const dashboards = [openSavedViews(path), openSavedViews(path)];
+    await Promise.all(saved.map((view, index) => dashboards[index % 2]?.save(view)));
+    expect(await dashboards[0]?.list()).toEqual(saved);
+    expect((await readdir(fixture.folder)).filter((name) => /lock|tmp/.test(name))).toEqual([]);
+    for (const { name } of saved) await dashboards[1]?.remove(name);
   });
 
   test.each([

@@ -13,7 +13,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Logger } from '../../ops/log.js';
 import { claimDataFolder } from '../data-folder.js';
 import { Database, removeDatabase } from '../duckdb/database.js';
-import { takeLock } from '../duckdb/lock-file.js';
+import { lockWarehouse } from '../duckdb/lock-file.js';
 import { migrate } from '../duckdb/migrate.js';
 import { RebuildLossError, WarehouseLockedError } from '../errors.js';
 import { findLacking, type HeldRecord } from '../ledger/archive-diff.js';
@@ -61,7 +61,7 @@ async function makeDraft<T>(
   const paths = warehousePaths(settings);
   await claimDataFolder(settings.dataDir, settings.environment);
   await mkdir(paths.temporaryFolder, { recursive: true, mode: 0o700 });
-  const lock = await takeLock(paths.lock, { role: 'rebuild', now: now() });
+  const lock = await lockWarehouse(paths.lock, { role: 'rebuild', now: now() });
   try {
     await removeDatabase(paths.rebuilding);
     const isBefore = await isReplacing(options, paths);

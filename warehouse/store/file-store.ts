@@ -7,10 +7,11 @@
  */
 
 import type { Archive } from '../../archive/archive.js';
+import type { LockFile } from '../../ops/lock-file.js';
 import { createSemaphore } from '../../ops/semaphore.js';
 import { requireRoom, sizeOf } from '../disk-space.js';
 import { CONNECTIONS, type Database } from '../duckdb/database.js';
-import type { LockFile } from '../duckdb/lock-file.js';
+
 import { KeyedMutex, ReadWriteLock } from '../duckdb/read-write-lock.js';
 import { type Ingested, ingest } from '../ledger/ingest.js';
 import type { FileLoad, LoadPlaces } from '../load/file-load.js';

@@ -11,7 +11,7 @@ import { isRunning, sweepLeftBehind } from '../../ops/durable-files.js';
 import { claimDataFolder } from '../data-folder.js';
 import { RESERVED_BYTES } from '../disk-space.js';
 import { Database, removeDatabase } from '../duckdb/database.js';
-import { takeLock } from '../duckdb/lock-file.js';
+import { lockWarehouse } from '../duckdb/lock-file.js';
 import { migrate } from '../duckdb/migrate.js';
 import { measureBatches } from '../load/load-batch.js';
 import type { OpenWarehouseOptions } from '../opening.js';
@@ -29,7 +29,7 @@ export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<
   await claimDataFolder(settings.dataDir, settings.environment);
   await mkdir(dirname(paths.database), { recursive: true, mode: 0o700 });
   await mkdir(paths.temporaryFolder, { recursive: true, mode: 0o700 });
-  const lock = await takeLock(paths.lock, {
+  const lock = await lockWarehouse(paths.lock, {
     role: options.role ?? 'worker',
     now: now(),
     patienceMs: options.lockPatienceMs ?? 0,

@@ -4,9 +4,10 @@ import { mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lockOwner, takeLock } from '../../../warehouse/duckdb/lock-file.js';
-import { WarehouseLockedError } from '../../../warehouse/errors.js';
-import { eventually } from '../../support/eventually.js';
+import { lockOwner } from '../../ops/lock-file.js';
+import { lockWarehouse } from '../../warehouse/duckdb/lock-file.js';
+import { WarehouseLockedError } from '../../warehouse/errors.js';
+import { eventually } from '../support/eventually.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -30,10 +31,10 @@ describe('the lock of the warehouse', () => {
     const path = join(folder, 'elsewhere.lock');
     await writeFile(path, JSON.stringify(ofAnotherContainer));
     expect(await lockOwner(path)).toMatchObject({ role: 'worker', namespace: 'elsewhere' });
-    await expect(takeLock(path, { role: 'verify', now })).rejects.toThrow(WarehouseLockedError);
+    await expect(lockWarehouse(path, { role: 'verify', now })).rejects.toThrow(WarehouseLockedError);
     await utimes(path, longAgo, longAgo);
     expect(await lockOwner(path)).toBeNull();
-    const lock = await takeLock(path, { role: 'verify', now });
+    const lock = await lockWarehouse(path, { role: 'verify', now });
     expect(lock.takenOver).toBe(true);
     expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ role: 'verify', pid: process.pid });
     await lock.release();
@@ -41,7 +42,7 @@ describe('the lock of the warehouse', () => {
 
   test('is touched by who holds it, and by nobody once it is given back', async () => {
     const path = join(folder, 'mine.lock');
-    const lock = await takeLock(path, { role: 'worker', now, touchEveryMs: 20 });
+    const lock = await lockWarehouse(path, { role: 'worker', now, touchEveryMs: 20 });
     await utimes(path, longAgo, longAgo);
     await eventually(async () => (await stat(path)).mtimeMs > Date.now() - 30_000);
     await lock.release();
