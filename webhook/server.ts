@@ -5,8 +5,10 @@
  * 30 seconds and one retry and cannot be asked again.
  */
 
+import type { IncomingMessage } from 'node:http';
 import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { createSecureContext } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Settings } from '../config/settings.js';
@@ -20,6 +22,7 @@ import { isOpen } from './authorize.js';
 import { guardConnections } from './connection-guard.js';
 import { createPathGuards, pathnameOf } from './endpoint-authentication.js';
 import { answerBrokenRequest, createServer, LIMITS, type WebhookLimits } from './http-server.js';
+import { readToItsEnd } from './last-word.js';
 import { createReceiver, type ReceiveDeps } from './receive-delivery.js';
 import { createSenderAddresses, type SenderAddresses } from './sender-address.js';
 import {
@@ -63,6 +66,9 @@ const METHODS = ['POST', 'PUT', 'PATCH'] as const;
  * after a whole second; Node's 511 are full after a burst of strangers. The system may allow less.
  */
 const BACKLOG = 4_096;
+
+/** What a refused sender may still send before its connection is closed under it. */
+const LINGER = { bytes: 4 * LIMITS.bodyBytes, ms: 5_000 };
 
 export const WRONG_CREDENTIALS: FailedLoginsWords = {
   alertKey: 'webhook/wrong-credentials',
@@ -242,10 +248,23 @@ function addHealth(app: FastifyInstance, { inbox, health, alerts }: WebhookDeps)
 /** Connections that end with the answer that is under way. */
 const refusedOn = new WeakSet<Socket>();
 
-/** Closing the connection keeps an unread body from being taken for the next request. */
+/**
+ * Refuses: the answer at once, its end when the request has ended. Closing the connection keeps an unread body from being taken
+ * for the next request.
+ */
 function answer(reply: FastifyReply, statusCode: number, body: { readonly status: string }): FastifyReply {
-  refusedOn.add(reply.request.raw.socket);
-  return reply.code(statusCode).header('connection', 'close').send(body);
+  const { raw } = reply.request;
+  refusedOn.add(raw.socket);
+  reply.code(statusCode).header('connection', 'close');
+  if (raw.complete) return reply.send(body);
+  const text = JSON.stringify(body);
+  reply.type('application/json; charset=utf-8').header('content-length', Buffer.byteLength(text));
+  return reply.send(Readable.from(untilRead(text, raw)));
+}
+
+async function* untilRead(text: string, request: IncomingMessage): AsyncGenerator<string> {
+  yield text;
+  await readToItsEnd(request, LINGER);
 }
 
 function bodyOf(request: FastifyRequest): Uint8Array {

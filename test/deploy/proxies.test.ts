@@ -20,7 +20,12 @@ const WORDS = {
     'proxy_next_upstream off;',
     'proxy_set_header X-Forwarded-For $remote_addr;',
   ],
-  Caddyfile: [`max_header_size ${kibibytes}KB`, `read_body ${seconds}s`, 'max_size 1MB', 'keepalive 8s'],
+  Caddyfile: [
+    `max_header_size ${kibibytes}KB`,
+    `read_body ${seconds}s`,
+    `max_size ${(2 * LIMITS.bodyBytes) / 1_024 ** 2}MiB`,
+    'keepalive 8s',
+  ],
   'haproxy.cfg': [
     `req.hdr_val(content-length) gt ${LIMITS.bodyBytes}`,
     `timeout http-request ${seconds}s`,

@@ -241,6 +241,22 @@ describe('limits', () => {
     expect(reply).toMatch(/^HTTP\/1.1 413/);
   });
 
+  test.each([
+    ['too long a body', 'webhooks/billing', basic(), 413],
+    ['wrong credentials', 'webhooks/billing', basic('a', 'wrong'), 401],
+    ['another path', 'elsewhere', basic(), 404],
+  ])(
+    'a sender that is still sending when it is refused (%s) can read why',
+    async (_, path, authorization, status) => {
+      const { port } = await start({ tls: false });
+      const body = 'x'.repeat(1_500_000);
+      const head = `POST /${path} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\ncontent-length: ${body.length}\r\n\r\n`;
+      const { reply, error } = await sendsOn(port, head, body);
+      expect({ error, reply: reply.slice(0, 12) }).toEqual({ error: null, reply: `HTTP/1.1 ${status}` });
+      expect(reply.toLowerCase()).toContain('connection: close');
+    },
+  );
+
   test('headers over the limit are 431', async () => {
     const { port } = await start();
     const head = `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(20_000)}\r\n\r\n`;
@@ -405,3 +421,21 @@ test('a stranger who only opens connections is cut off', async () => {
   await eventually(() => sockets.filter((socket) => socket.destroyed || socket.readableEnded).length >= 3);
   for (const socket of sockets) socket.destroy();
 });
+
+/** A sender that hears its answer only after its whole body, sent while the endpoint may have closed already. */
+function sendsOn(port: number, head: string, body: string): Promise<{ reply: string; error: string | null }> {
+  return new Promise((resolve) => {
+    const socket = connectTcp(port, '127.0.0.1');
+    let reply = '';
+    let error: string | null = null;
+    socket.setEncoding('utf8').once('connect', () => socket.write(head + body.slice(0, 1_000)));
+    socket.once('data', () => socket.end(body.slice(1_000)));
+    socket.on('data', (text: string) => {
+      reply += text;
+    });
+    socket.on('error', (failure: NodeJS.ErrnoException) => {
+      error = failure.code ?? failure.message;
+    });
+    socket.once('close', () => resolve({ reply, error }));
+  });
+}
