@@ -135,7 +135,8 @@ async function stopOne(product: Product, stop: Stop): Promise<Stopped> {
     await product.kill(stop.victim);
     const { length } = product.log(stop.victim);
     product.start(stop.victim).catch(() => undefined); // It does not get ready: that is the case.
-    while (product.log(stop.victim).length === length) await sleep(10);
+    // Children of the one that was killed end a little later, and write to the same log.
+    while (!product.log(stop.victim).slice(length).includes(`"role":"${stop.victim}"`)) await sleep(10);
   } else {
     // A call or two is under way by then.
     await sleep(stop.temporal === 'serves' ? 300 : 4_000);
