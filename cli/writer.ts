@@ -45,21 +45,30 @@ export interface OpenWriter {
 /**
  * For work that no worker does for anybody: the warehouse itself, in a data folder that is there.
  *
+ * @param how.isAlone a lake too lets no other writer in until it is closed
  * @throws WarehouseLockedError (exit 8) another process has it
  */
-export function openWriter(settings: Settings, role: string): Promise<OpenWriter> {
+export function openWriter(
+  settings: Settings,
+  role: string,
+  how: { readonly isAlone?: boolean } = {},
+): Promise<OpenWriter> {
   requireFolder(settings);
-  return open(settings, role);
+  return open(settings, role, how);
 }
 
-async function open(settings: Settings, role: string): Promise<OpenWriter> {
+async function open(
+  settings: Settings,
+  role: string,
+  how: { readonly isAlone?: boolean } = {},
+): Promise<OpenWriter> {
   // Read only now: what has begun goes on beside it.
   const { commandLog } = await import('./ask-temporal.js');
   const { openArchive } = await import('../archive/open-archive.js');
   const { openWarehouse } = await import('../warehouse/open-warehouse.js');
   const archive = await openArchive(settings);
   try {
-    const warehouse = await openWarehouse({ settings, archive, log: commandLog(settings), role });
+    const warehouse = await openWarehouse({ settings, archive, log: commandLog(settings), role, ...how });
     const close = (): Promise<void> => warehouse.close().finally(() => archive.close());
     return { archive, warehouse, close };
   } catch (error) {

@@ -18,6 +18,8 @@ export interface OpenWarehouseOptions {
   readonly now?: () => Date;
   /** Stands in the lock file; a refusal names it. */
   readonly role?: string;
+  /** Of a lake: no other writer beside this one, as a file never has one; later ones wait until it is closed. */
+  readonly isAlone?: boolean;
   /** How long a living owner of the lock is waited for; 0 unless told. */
   readonly lockPatienceMs?: number;
   /** How long loads and events that came while others were written wait for more company; 0 unless told (ADR 36). */

@@ -49,7 +49,9 @@ export function purgeCommand(): Command {
     if (flags.dryRun !== true && reason === '') {
       throw new CliError(EXIT.usage, 'a purge has to say why', { hint: 'add --reason "…", or --dry-run' });
     }
-    const { archive, warehouse, close } = await openWriter(settings, 'purge');
+    const isDryRun = flags.dryRun === true;
+    // What nobody counts when the plan is made must not come to count before it is gone.
+    const { archive, warehouse, close } = await openWriter(settings, 'purge', { isAlone: !isDryRun });
     try {
       const { planPurge } = await import('../retention/plan-purge.js');
       const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
@@ -57,7 +59,6 @@ export function purgeCommand(): Command {
         ...{ archive, warehouse, quarantine, before: flags.before, dataDir: settings.dataDir },
         classes: flags.only ?? new Set(PURGE_CLASSES),
       });
-      const isDryRun = flags.dryRun === true;
       if (isDryRun) return tell(output, plan, isDryRun);
       tellRows(output, plan);
       await confirm(`Remove ${summary(plan)}?`, flags);

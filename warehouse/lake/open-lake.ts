@@ -48,8 +48,7 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
   });
   let leave: (() => Promise<void>) | null = null;
   try {
-    leave = await ledger.presence('shared');
-    if (leave === null) throw new WarehouseLockedError(address.address.shown, null);
+    leave = await enterLake(ledger, address.address.shown, options.isAlone === true ? 'alone' : 'shared');
     const { database } = await ledger.alone('opening', () =>
       prepareLake({ options, ledger, place: { ...address, generation }, now }),
     );
@@ -63,6 +62,17 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
     await ledger.close();
     throw error;
   }
+}
+
+/** @throws WarehouseLockedError it is to be had alone, and others are there */
+export async function enterLake(
+  ledger: Ledger,
+  shown: string,
+  how: 'shared' | 'alone',
+): Promise<() => Promise<void>> {
+  const leave = await ledger.presence(how);
+  if (leave === null) throw new WarehouseLockedError(shown, null, (await ledger.others()) || undefined);
+  return leave;
 }
 
 /** @throws Error when the settings name no lake */

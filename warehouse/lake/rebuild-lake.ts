@@ -6,14 +6,14 @@
  */
 
 import { claimDataFolder } from '../data-folder.js';
-import { RebuildLossError, WarehouseLockedError } from '../errors.js';
+import { RebuildLossError } from '../errors.js';
 import { countsOf, type HeldRecord, lackingFrom, readHeldRecords } from '../ledger/archive-diff.js';
 import type { Made, RebuildOptions, Rebuilt } from '../opening.js';
 import { findLosses } from '../recover/missing-from-rebuild.js';
 import { generationPath } from './attach-lake.js';
 import { currentGeneration, dropGenerations, moveTo } from './generation.js';
 import { Ledger } from './ledger.js';
-import { lakeAddress, openLake, prepareLake, tellArchive } from './open-lake.js';
+import { enterLake, lakeAddress, openLake, prepareLake, tellArchive } from './open-lake.js';
 import { removeFiles } from './remove-files.js';
 
 /** @throws WarehouseLockedError a writer has the lake open, stop it first; RebuildLossError it would hold less */
@@ -68,10 +68,7 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
     await removeFiles(generationPath({ dataPath, generation: next }));
   };
   try {
-    leave = await counted.presence('alone');
-    if (leave === null) {
-      throw new WarehouseLockedError(address.shown, null, (await counted.others()) || undefined);
-    }
+    leave = await enterLake(counted, address.shown, 'alone');
     await dropNext();
     const before = await readBefore(counted, options);
     const { database, events, loadsRepeated, losses, purged } = await prepareLake({

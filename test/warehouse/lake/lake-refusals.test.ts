@@ -9,6 +9,7 @@ import { openWarehouse } from '../../../warehouse/open-warehouse.js';
 import type { SetAside } from '../../../warehouse/opening.js';
 import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
 import { anArchivedEvent, anEvent } from '../../archive/an-event.js';
+import { runCommand } from '../../support/processes/run-command.js';
 import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.js';
 import { askLake, type LakeServer, type LakeTestSettings, startLakeServer } from './support.js';
 
@@ -37,6 +38,19 @@ test('a rebuild that finds a writer names its host and process, and since when',
   expect(refused.exitCode).toBe(EXIT.locked);
   expect(refused.what).toContain(`billsync worker ${hostname().slice(0, 30)} pid ${process.pid}`);
   expect(refused.what).toMatch(/from 127\.0\.0\.1, since \d{4}-\d\d-\d\dT[\d:]+Z, PostgreSQL's process \d+/);
+});
+
+test('a purge that finds a writer names it and removes nothing; a dry run goes beside it', async () => {
+  const env = {
+    BILLSYNC_DATA_DIR: settings.dataDir,
+    BILLSYNC_WAREHOUSE: `ducklake:${settings.warehouse.catalog}`,
+    BILLSYNC_LAKE_DATA: settings.warehouse.dataPath,
+  };
+  const purge = (...flags: string[]) => runCommand(['purge', '--before', '2019-01-01', ...flags], { env });
+  const refused = await purge('--reason', 'seven years', '--yes');
+  expect(refused).toMatchObject({ exitCode: EXIT.locked, stdout: '' });
+  expect(refused.stderr).toContain(`billsync worker ${hostname().slice(0, 30)} pid ${process.pid}`);
+  expect(await purge('--dry-run')).toMatchObject({ exitCode: EXIT.done });
 });
 
 test('another folder than the one the files lie in is a setting that is wrong', async () => {
@@ -139,8 +153,28 @@ test('a file that is damaged or gone is told with its invoice; the others are pr
   ]);
 });
 
-function open(wanted: LakeTestSettings) {
-  return openWarehouse({ settings: wanted, archive: t.archive, log: silent });
+test('while one has the lake alone, a writer that comes waits until it has left', async () => {
+  await t.warehouse.close();
+  const alone = await open(settings, { isAlone: true });
+  let isOpen = false;
+  const second = open(settings).then((warehouse) => {
+    isOpen = true;
+    return warehouse;
+  });
+  await vi.waitFor(
+    async () => {
+      const waiting = "select pid from pg_locks where locktype = 'advisory' and not granted";
+      expect(await server.query(settings, waiting)).toHaveLength(1);
+    },
+    { timeout: 60_000, interval: 100 },
+  );
+  expect(isOpen).toBe(false);
+  await alone.close();
+  await (await second).close();
+});
+
+function open(wanted: LakeTestSettings, how: { readonly isAlone?: boolean } = {}) {
+  return openWarehouse({ settings: wanted, archive: t.archive, log: silent, ...how });
 }
 
 function rebuild(wanted: LakeTestSettings) {
