@@ -1,10 +1,8 @@
 /** The rules by which cost alerts are raised: a file that people write, checked whole before any of it is believed. */
 
-import { readFile } from 'node:fs/promises';
-import type { ParsedNode } from 'yaml';
 import { z } from 'zod';
 import { BillsyncError, EXIT } from '../contract/errors.js';
-import { systemCode } from '../ops/durable-files.js';
+import { readCheckedYaml } from '../ops/checked-yaml.js';
 import { bindParameters } from '../reports/bind-parameters.js';
 import { findReport } from '../reports/catalogue.js';
 import { RELATIVE_PERIODS } from '../reports/relative-period.js';
@@ -58,53 +56,23 @@ export class CostRulesError extends BillsyncError {
   override readonly exitCode = EXIT.usage;
 }
 
+const HINT = 'docs/how-to/cost-alerts.md shows what a rule may say; `billsync alerts costs` tries the file';
+
 /**
  * @returns null when there is no such file
  * @throws CostRulesError naming the line, the rule and what to write instead
  */
 export async function readCostRules(path: string): Promise<readonly CostRule[] | null> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT') return null;
-    throw error;
-  });
-  if (text === null) return null;
-  // Most workers have no rules, and start sooner without it.
-  const { LineCounter, parseDocument } = await import('yaml');
-  const lines = new LineCounter();
-  // Every scalar is text, so that 0.30 stays 0.30.
-  const document = parseDocument(text, {
-    schema: 'failsafe',
-    prettyErrors: false,
-    logLevel: 'silent',
-    lineCounter: lines,
-  });
-  const lineAt = (offset: number): number => lines.linePos(offset).line;
-  const fail = (line: number, what: string): never => {
-    throw new CostRulesError(`${path}, line ${line}: ${what}`, {
-      hint: 'docs/how-to/cost-alerts.md shows what a rule may say; `billsync alerts costs` tries the file',
-    });
-  };
-  const [syntax] = document.errors;
-  if (syntax !== undefined) return fail(lineAt(syntax.pos[0]), `this is no YAML (${syntax.code})`);
-  const lineOf = (where: readonly PropertyKey[]): number => {
-    for (let depth = where.length; depth >= 0; depth -= 1) {
-      const node = document.getIn(where.slice(0, depth), true) as ParsedNode | undefined;
-      if (node?.range) return lineAt(node.range[0]);
-    }
-    return 1;
-  };
-  const parsed = Rules.safeParse(document.toJS() ?? {});
-  if (!parsed.success) {
-    const [{ path: where, message } = { path: [], message: '' }] = parsed.error.issues;
-    return fail(lineOf(where), `${where.slice(2).join('.') || 'rules'}: ${message}`);
-  }
+  const read = await readCheckedYaml(path, Rules, (problem) => new CostRulesError(problem, { hint: HINT }));
+  if (read === null) return null;
+  const { rules } = read.value;
   const seen = new Set<string>();
-  for (const [index, rule] of parsed.data.rules.entries()) {
+  for (const [index, rule] of rules.entries()) {
     const wrong = seen.has(rule.name) ? 'another rule has this name' : await problemOf(rule);
-    if (wrong !== null) return fail(lineOf(['rules', index]), `rule ${rule.name}: ${wrong}`);
+    if (wrong !== null) read.refuse(['rules', index], `rule ${rule.name}: ${wrong}`);
     seen.add(rule.name);
   }
-  return parsed.data.rules;
+  return rules;
 }
 
 /** What the form cannot tell: whether the report takes it. */

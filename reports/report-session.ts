@@ -22,10 +22,11 @@ export type { Counted } from './prepare-session.js';
 
 export interface ReportSession {
   /**
+   * @param asked a report's name, or a question of another part that is written as reports are
    * @throws ReportNotFoundError, ReportFilterError: what was asked cannot be answered
    * @throws ReportInterruptedError: the time limit ran out
    */
-  run(name: string, parameters?: Readonly<Record<string, string>>): Promise<ReportResult>;
+  run(asked: string | ReportDefinition, parameters?: Readonly<Record<string, string>>): Promise<ReportResult>;
   /**
    * The lines themselves, a page of them with the totals of all.
    *
@@ -70,10 +71,13 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     return preparing;
   };
 
-  async function answer(name: string, parameters: Readonly<Record<string, string>>): Promise<ReportResult> {
+  async function answer(
+    report: ReportDefinition,
+    name: string,
+    parameters: Readonly<Record<string, string>>,
+  ): Promise<ReportResult> {
     const session = await prepared();
     const { counts, asOf, publication, matches } = session;
-    const report = await findReport(name);
     const comparesLevels = /\bfiltered_shipments\b/.test(report.sql);
     const level = comparesLevels ? 'all' : session.level;
     const values = bindParameters(report, { ...report.formerly[name], ...parameters });
@@ -120,11 +124,12 @@ export async function openReportSession(request: SessionRequest): Promise<Report
   }
 
   return {
-    async run(name, parameters = {}) {
+    async run(asked, parameters = {}) {
       // Refusals come before any work, so that a misspelt name is not answered with a time-out.
-      const report = await findReport(name);
+      const report = typeof asked === 'string' ? await findReport(asked) : asked;
+      const name = typeof asked === 'string' ? asked : report.name;
       bindParameters(report, { ...report.formerly[name], ...parameters });
-      return interruptible({ file, name, timeLimitMs, deadline }, () => answer(name, parameters));
+      return interruptible({ file, name, timeLimitMs, deadline }, () => answer(report, name, parameters));
     },
     shipments: (asked) => {
       const limit = { file, name: 'of shipments', timeLimitMs, deadline };

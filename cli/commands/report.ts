@@ -1,6 +1,6 @@
 /** `billsync report`: one question answered from the published file, in the form that is needed. */
 
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { EXTRA_TABLES, type ExtraTable, listReports, PURPOSES } from '../../reports/catalogue.js';
 import type { OptionalTables } from '../../reports/optional-tables.js';
 import { daysOf, RELATIVE_PERIODS, type RelativePeriod } from '../../reports/relative-period.js';
@@ -10,7 +10,7 @@ import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
 import type { Output } from '../terminal/output.js';
 import { contextOf, seconds, verb, withJson } from '../verb.js';
-import { withFilterFlags } from './reports/filter-flags.js';
+import { collectParameter, withFilterFlags } from './reports/filter-flags.js';
 import { printResult } from './reports/print-result.js';
 import { helpOfReport } from './reports/report-help.js';
 import type { ScheduleWord } from './reports/report-schedule.js';
@@ -187,13 +187,4 @@ function asked(flags: ReportFlags, usualFormat: ReportFormat) {
     tables: Object.fromEntries(EXTRA_TABLES.map((name) => [name, flags[name]])),
     format: flags.format ?? usualFormat,
   };
-}
-
-function collectParameter(
-  text: string,
-  before: Readonly<Record<string, string>> | undefined,
-): Readonly<Record<string, string>> {
-  const equals = text.indexOf('=');
-  if (equals < 1) throw new InvalidArgumentError('It must be NAME=VALUE.');
-  return { ...before, [text.slice(0, equals)]: text.slice(equals + 1) };
 }

@@ -2,7 +2,7 @@
 
 import type { ReportCell, ReportColumn, ReportResult } from '../report-result.js';
 
-export function renderCsv(result: ReportResult): string {
+export function renderCsv(result: Pick<ReportResult, 'columns' | 'rows'>): string {
   const lines = [result.columns.map((column) => quoted(column.name))];
   for (const row of result.rows) {
     lines.push(result.columns.map((column) => cellText(row[column.name] ?? null, column)));

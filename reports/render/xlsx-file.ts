@@ -7,7 +7,17 @@ import { cellLabel, columnLabel, headLines } from './labels.js';
 /** Excel keeps 15 significant digits; a decimal with more is written as text, so that none is lost. */
 const EXCEL_DIGITS = 15;
 
-export async function renderXlsx(result: ReportResult): Promise<Uint8Array> {
+type Rows = Pick<ReportResult, 'columns' | 'rows'>;
+
+export function renderXlsx(result: ReportResult): Promise<Uint8Array> {
+  return renderWorkbook(result, { sheet: 'Report', about: aboutReport(result) });
+}
+
+/** Rows on a sheet of that name, and a sheet "About" of labels and texts beside it. */
+export async function renderWorkbook(
+  result: Rows,
+  { sheet, about }: { readonly sheet: string; readonly about: readonly (readonly [string, string])[] },
+): Promise<Uint8Array> {
   const header: Row = result.columns.map((column) => ({
     value: columnLabel(column),
     fontWeight: 'bold',
@@ -20,16 +30,16 @@ export async function renderXlsx(result: ReportResult): Promise<Uint8Array> {
   return writeXlsxFile([
     {
       data: [header, ...rows],
-      sheet: 'Report',
+      sheet,
       columns: result.columns.map((column) => ({ width: widthOf(result, column) })),
       stickyRowsCount: 1,
     },
-    { data: aboutSheet(result), sheet: 'About', columns: [{ width: 16 }, { width: 110 }] },
+    { data: aboutSheet(about), sheet: 'About', columns: [{ width: 16 }, { width: 110 }] },
   ]).toBuffer();
 }
 
-function aboutSheet(result: ReportResult): SheetData {
-  const lines: [string, string][] = [
+function aboutReport(result: ReportResult): [string, string][] {
+  return [
     ['Report', result.title],
     ['One row per', result.grain],
     ...headLines(result.head),
@@ -37,6 +47,9 @@ function aboutSheet(result: ReportResult): SheetData {
     ['Cannot say', result.cannotSay],
     ...result.head.notes.map((note): [string, string] => ['Note', note]),
   ];
+}
+
+function aboutSheet(lines: readonly (readonly [string, string])[]): SheetData {
   return lines.map(([label, value]) => [
     { value: label, fontWeight: 'bold', alignVertical: 'top' },
     { value, type: String, wrap: true },
@@ -61,7 +74,7 @@ function cellOf(cell: ReportCell, column: ReportColumn): Cell {
   return { value: String(cell), type: String, ...align };
 }
 
-function widthOf(result: ReportResult, column: ReportColumn): number {
+function widthOf(result: Rows, column: ReportColumn): number {
   const longest = result.rows.reduce(
     (most, row) => Math.max(most, cellLabel(row[column.name] ?? null, column).length),
     10,

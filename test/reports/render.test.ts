@@ -17,6 +17,7 @@ import {
   reportsFixture,
 } from '../support/reports/reports-fixture.js';
 import { seededInvoices } from '../support/reports/seeded-invoices.js';
+import { cellsOf, unzipped } from '../support/tools/read-workbook.js';
 
 let fixture: ReportsFixture;
 let tenants: ReportResult;
@@ -200,7 +201,7 @@ describe('xlsx', () => {
         .subarray(0, 2)
         .toString(),
     ).toBe('PK');
-    const sheet = await unzipped(bytes as Uint8Array, 'xl/worksheets/sheet1.xml');
+    const sheet = unzipped(bytes as Uint8Array, 'xl/worksheets/sheet1.xml');
     expect(sheet).toContain('<v>-1.5</v>');
     expect(sheet).not.toContain('12345678901234.5678</v>');
     expect(sheet).not.toContain('<f>');
@@ -208,10 +209,9 @@ describe('xlsx', () => {
 
   test('says on its second sheet what the numbers rest on', async () => {
     const { body: bytes } = await renderReport(tenants, 'xlsx');
-    const texts = await unzipped(bytes as Uint8Array, 'xl/sharedStrings.xml').catch(() => '');
-    const sheet = await unzipped(bytes as Uint8Array, 'xl/worksheets/sheet2.xml');
+    const texts = cellsOf(bytes as Uint8Array, 2).flat();
     for (const label of ['Period', 'Filters', 'Level', 'As of', 'Time zone', 'Rows', 'Proved']) {
-      expect(texts + sheet).toContain(`>${label}<`);
+      expect(texts).toContain(label);
     }
   });
 });
@@ -236,18 +236,3 @@ test('every report takes every form', async () => {
     }
   }
 });
-
-/** Reads one deflated entry of a ZIP by its central directory, so that the test needs no library of its own. */
-async function unzipped(bytes: Uint8Array, name: string): Promise<string> {
-  const { inflateRawSync } = await import('node:zlib');
-  const zip = Buffer.from(bytes);
-  for (let at = zip.indexOf('PK\u0001\u0002'); at >= 0; at = zip.indexOf('PK\u0001\u0002', at + 4)) {
-    const nameLength = zip.readUInt16LE(at + 28);
-    if (zip.subarray(at + 46, at + 46 + nameLength).toString() !== name) continue;
-    const local = zip.readUInt32LE(at + 42);
-    const start = local + 30 + zip.readUInt16LE(local + 26) + zip.readUInt16LE(local + 28);
-    const data = zip.subarray(start, start + zip.readUInt32LE(at + 20));
-    return zip.readUInt16LE(at + 10) === 0 ? data.toString() : inflateRawSync(data).toString();
-  }
-  throw new Error(`There is no ${name} in the workbook.`);
-}

@@ -1,6 +1,6 @@
 /** The filters that every report takes, as flags. */
 
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DATE_BASES, REPORT_LEVELS } from '../../../reports/report-filters.js';
 import { collect } from '../../verb.js';
 
@@ -21,4 +21,14 @@ export function withFilterFlags(command: Command): Command {
       ]),
     )
     .option('--as-known-on <instant>', 'answer as of that instant; a date means its end in UTC');
+}
+
+/** For `--param NAME=VALUE`, repeated. */
+export function collectParameter(
+  text: string,
+  before: Readonly<Record<string, string>> | undefined,
+): Readonly<Record<string, string>> {
+  const equals = text.indexOf('=');
+  if (equals < 1) throw new InvalidArgumentError('It must be NAME=VALUE.');
+  return { ...before, [text.slice(0, equals)]: text.slice(equals + 1) };
 }
