@@ -15,6 +15,7 @@ export const AUDITED: ReadonlySet<string> = new Set([
   ...['invoices retry', 'invoices restore', 'invoices use-version'],
   ...['quarantine requeue', 'quarantine discard'],
   ...['backfill', 'import', 'rebuild', 'events replay'],
+  ...['disputes open', 'disputes state', 'disputes note'],
   ...['purge', 'hold add', 'hold lift', 'alerts acknowledge', 'alerts quiet'],
   ...['schedule apply', 'schedule pause', 'schedule resume', 'schedule trigger'],
 ]);

@@ -88,6 +88,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/shipments.js')).shipmentsCommand(),
   },
   {
+    name: 'disputes',
+    summary: 'claim back what was billed wrongly, and follow what carriers credit',
+    section: 'Look',
+    load: async () => (await import('./commands/disputes.js')).disputesCommand(),
+  },
+  {
     name: 'invoices',
     summary: 'list, show or retry invoices',
     section: 'Look',

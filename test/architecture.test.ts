@@ -72,6 +72,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   dashboard: ['contract', 'config', 'ops', 'reports'],
   assistants: ['contract', 'ops', 'reports'],
   'cost-alerts': ['contract', 'ops', 'reports'],
+  disputes: ['contract', 'config', 'ops', 'reports', 'type:dashboard'],
   sandbox: [],
   conformance: [],
   deploy: [],

@@ -2,6 +2,7 @@
 
 import type { ReportCell, ReportColumn, ReportResult } from '../report-result.js';
 
+/** Of any rows with their columns; the header has the columns' names, not their labels. */
 export function renderCsv(result: Pick<ReportResult, 'columns' | 'rows'>): string {
   const lines = [result.columns.map((column) => quoted(column.name))];
   for (const row of result.rows) {

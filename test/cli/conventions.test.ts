@@ -34,6 +34,7 @@ const WRITES_NOTHING = new Set([
   ],
   ...['quarantine list', 'quarantine show', 'schedule show', 'verify', 'upgrade', 'completion'],
   ...['audit list', 'audit verify', 'hold list'],
+  ...['disputes list', 'disputes show', 'disputes find'],
 ]);
 
 describe('billsync', () => {

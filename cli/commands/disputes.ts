@@ -1,0 +1,207 @@
+/** `billsync disputes`: what is asked back of carriers, from the finding to the credit. */
+
+import { userInfo } from 'node:os';
+import { type Command, Option } from 'commander';
+import { CLAIM_STATES, type ClaimState, checkNext, NEXT_STATES } from '../../disputes/claim.js';
+import { claimJson, totalsJson, wholeClaimJson } from '../../disputes/claim-json.js';
+import type { Disputes } from '../../disputes/disputes.js';
+import type { StandingClaim } from '../../disputes/standing.js';
+import { NOTHING, totalsOf } from '../../disputes/totals.js';
+import { CLAIM_FORMATS, type ClaimFormat } from '../../disputes/workbook.js';
+import { noteOutcome } from '../audited-commands.js';
+import { CliError, EXIT } from '../errors.js';
+import { counted, type Output } from '../terminal/output.js';
+import { printable } from '../terminal/terminal-text.js';
+import { group, positiveInteger, verb, withJson } from '../verb.js';
+import { writeWhole } from '../write-whole.js';
+import { CLAIM_COLUMNS, claimText, totalText } from './disputes/claim-text.js';
+import { disputesOf } from './disputes/disputes-of.js';
+import { findCommand, openCommand } from './disputes/find-and-open.js';
+
+export function disputesCommand(): Command {
+  return group('disputes', 'Claims against carriers: what was billed wrongly, asked back and credited.', [
+    listCommand(),
+    showCommand(),
+    findCommand(),
+    openCommand(),
+    stateCommand(),
+    noteCommand(),
+    exportCommand(),
+  ]);
+}
+
+interface ChooseFlags {
+  readonly state?: ClaimState;
+  readonly carrier?: string;
+}
+
+function listCommand(): Command {
+  const command = verb(
+    'list',
+    'Lists the claims, newest first, with what was credited since and the days that are left. Exit code 1 when one is overdue.',
+    'billsync disputes list --state sent --carrier ups',
+  );
+  withJson(withChoice(command), { ndjson: true });
+  return command.action(async (flags: ChooseFlags, command: Command) => {
+    const { disputes, output } = await disputesOf(command);
+    const claims = chosen(await listed(disputes, output), flags);
+    output.rows(claims.map(claimJson), CLAIM_COLUMNS, {
+      empty: 'There is no such claim.',
+    });
+    if (output.form === 'table')
+      for (const total of totalsOf(claims)) output.note(totalText(totalsJson(total)));
+    if (claims.some(({ isOverdue }) => isOverdue)) process.exitCode = EXIT.checkFailed;
+  });
+}
+
+function showCommand(): Command {
+  const command = verb(
+    'show <id>',
+    'Shows a claim: its amounts, the credits of its number, and who changed what.',
+    'billsync disputes show D-17',
+  );
+  return withJson(command).action(async (id: string, _flags: unknown, command: Command) => {
+    const { disputes, output } = await disputesOf(command);
+    const [claim] = named(await listed(disputes, output), [id]);
+    if (claim !== undefined) output.thing(wholeClaimJson(claim), () => claimText(claim));
+  });
+}
+
+interface ChangeFlags {
+  readonly note: string;
+  readonly version?: number;
+  readonly dryRun?: boolean;
+}
+
+function stateCommand(): Command {
+  const command = verb(
+    'state <state> <id...>',
+    `Changes the state of claims, of all of them or none: ${transitions()}.`,
+    'billsync disputes state sent D-17 D-18\n' +
+      'billsync disputes state rejected D-17 --version 2 --note "they say it was weighed"',
+  );
+  return withChange(command).action(
+    async (state: string, ids: readonly string[], flags: ChangeFlags, command: Command) => {
+      const known = CLAIM_STATES.find((each) => each === state);
+      if (known === undefined)
+        throw new CliError(EXIT.usage, `there is no state ${printable(state)}`, {
+          hint: `take ${CLAIM_STATES.join(', ')}`,
+        });
+      await change(command, { ids, flags, state: known });
+    },
+  );
+}
+
+function transitions(): string {
+  return CLAIM_STATES.map((state) => `${state} to ${NEXT_STATES[state].join(' or ')}`).join(', ');
+}
+
+function noteCommand(): Command {
+  const command = verb(
+    'note <id...>',
+    'Adds a note to claims.',
+    'billsync disputes note D-17 --note "asked again, case 4711"',
+  );
+  return withChange(command).action((ids: readonly string[], flags: ChangeFlags, command: Command) =>
+    change(command, { ids, flags, state: null }),
+  );
+}
+
+async function change(
+  command: Command,
+  {
+    ids,
+    flags,
+    state,
+  }: { readonly ids: readonly string[]; readonly flags: ChangeFlags; readonly state: ClaimState | null },
+): Promise<void> {
+  const { disputes, output } = await disputesOf(command);
+  if (flags.version !== undefined && ids.length > 1)
+    throw new CliError(EXIT.usage, '--version is of one claim');
+  const claims = named(await listed(disputes, output), [...new Set(ids)]);
+  const version = flags.version ?? null;
+  const asked = { claims: claims.map(({ id }) => ({ id, version })), state, note: flags.note };
+  for (const claim of claims) if (state !== null) checkNext(claim, state);
+  if (flags.dryRun === true)
+    return output.note(`Would change ${claims.map(({ id, state: now }) => `${id} (${now})`).join(', ')}.`);
+  const changed = await disputes.change({ ...asked, by: userInfo().username });
+  const says = changed.map(({ id, version, state: now }) => `${id} is ${now}, version ${version}`).join('; ');
+  noteOutcome(`${says}.`);
+  output.note(`${says}.`);
+}
+
+interface ExportFlags extends ChooseFlags {
+  readonly output: string;
+  readonly format?: ClaimFormat;
+  readonly dryRun?: boolean;
+}
+
+function exportCommand(): Command {
+  const command = verb(
+    'export [id...]',
+    'Writes claims of one carrier as a workbook to send: those that are named, or those that are chosen. Changes no state.',
+    'billsync disputes export --carrier ups --output ups-claims.xlsx',
+  );
+  withChoice(command)
+    .requiredOption('--output <file>', 'write there')
+    .option('--dry-run', 'say what would be written')
+    .addOption(
+      new Option('--format <format>', 'the form; as the name of the file ends, else xlsx').choices([
+        ...CLAIM_FORMATS,
+      ]),
+    );
+  return command.action(async (ids: readonly string[], flags: ExportFlags, command: Command) => {
+    const { disputes, output } = await disputesOf(command);
+    const { claimFile } = await import('../../disputes/workbook.js');
+    const all = await listed(disputes, output);
+    const claims = ids.length > 0 ? named(all, ids) : chosen(all, { state: 'open', ...flags });
+    const format = flags.format ?? (flags.output.endsWith('.csv') ? 'csv' : 'xlsx');
+    const file = await claimFile([...claims].reverse(), format, new Date());
+    if (flags.dryRun !== true) await writeWhole(flags.output, file.body);
+    const done = flags.dryRun === true ? 'Would write' : 'Wrote';
+    output.note(`${done} ${flags.output}: ${counted(file.claims, 'claim')}.`);
+    if (file.leftOut > 0)
+      output.warn(`${counted(file.leftOut, 'claim')} left out, which ask for nothing any more.`);
+    const open = claims.filter(({ state, outstanding }) => state === 'open' && outstanding !== NOTHING);
+    if (open.length > 0)
+      output.note(`When it is sent: billsync disputes state sent ${open.map(({ id }) => id).join(' ')}`);
+  });
+}
+
+function withChoice(command: Command): Command {
+  return command
+    .addOption(new Option('--state <state>', 'only those in this state').choices([...CLAIM_STATES]))
+    .option('--carrier <name>', 'only those against this carrier, in any case');
+}
+
+function withChange(command: Command): Command {
+  return command
+    .option('--note <text>', 'why, or what was heard', '')
+    .option('--version <number>', 'only if it is still this version of the claim', positiveInteger)
+    .option('--dry-run', 'say what would be changed');
+}
+
+async function listed(disputes: Disputes, output: Output): Promise<readonly StandingClaim[]> {
+  const { claims, problems } = await disputes.list();
+  for (const problem of problems) output.warn(problem);
+  return claims;
+}
+
+function chosen(claims: readonly StandingClaim[], { state, carrier }: ChooseFlags): readonly StandingClaim[] {
+  return claims.filter(
+    (claim) =>
+      (state === undefined || claim.state === state) &&
+      (carrier === undefined || claim.carrier.toLowerCase() === carrier.toLowerCase()),
+  );
+}
+
+/** @throws CliError (exit 3) one of them is not there */
+function named(claims: readonly StandingClaim[], ids: readonly string[]): readonly StandingClaim[] {
+  return ids.map((id) => {
+    const claim = claims.find((each) => each.id === id.toUpperCase());
+    if (claim !== undefined) return claim;
+    throw new CliError(EXIT.nothingMatched, `there is no claim ${printable(id)}`, {
+      hint: '`billsync disputes list` shows them',
+    });
+  });
+}

@@ -1,0 +1,121 @@
+/** A claim: one billed line that a carrier is asked to credit, wholly or in part, and what people decided about it. */
+
+import { BillsyncError, EXIT } from '../contract/errors.js';
+
+/** What is known of the line when it is claimed, and never changed after. */
+export interface ClaimedLine {
+  /** Report that found it; `shipments` when a person named the line. */
+  readonly finding: string;
+  readonly partnerId: string | null;
+  readonly invoiceLevel: string;
+  readonly invoiceId: string;
+  readonly invoiceNumber: string | null;
+  /** Of the invoice's file. */
+  readonly rowNumber: number;
+  readonly tenant: string | null;
+  readonly carrier: string;
+  readonly trackingNumber: string;
+  readonly currencyCode: string;
+  /** Dates are `YYYY-MM-DD`. */
+  readonly shipDate: string | null;
+  readonly carrierInvoiceDate: string | null;
+  readonly invoiceDate: string | null;
+  /** Decimal text, four decimals, like all amounts. */
+  readonly billed: string;
+  /** What it should have cost. */
+  readonly expected: string;
+  /** `billed` less `expected`, less what was credited before; above zero. */
+  readonly claimed: string;
+  readonly reason: string;
+  /** What the number had been credited, in all, when it was claimed (positive): none of it answers this claim. */
+  readonly creditedBefore: string;
+}
+
+export const CLAIM_STATES = ['open', 'sent', 'credited', 'rejected', 'closed'] as const;
+export type ClaimState = (typeof CLAIM_STATES)[number];
+
+/** To which states a claim may go. */
+export const NEXT_STATES: Readonly<Record<ClaimState, readonly ClaimState[]>> = {
+  open: ['sent', 'closed'],
+  sent: ['credited', 'rejected', 'closed'],
+  credited: ['sent', 'closed'],
+  rejected: ['sent', 'closed'],
+  closed: ['open'],
+};
+
+/** Who did what to a claim. */
+export interface ClaimChange {
+  /** From 1, the opening; each change is one more. */
+  readonly version: number;
+  /** ISO 8601 UTC. */
+  readonly at: string;
+  readonly by: string;
+  /** null: as it was. */
+  readonly state: ClaimState | null;
+  /** '' when nothing was said. */
+  readonly note: string;
+}
+
+export interface Claim extends ClaimedLine {
+  /** Our reference, `D-17`. */
+  readonly id: string;
+  readonly state: ClaimState;
+  readonly version: number;
+  /** The newest note; '' for none. */
+  readonly note: string;
+  /** Oldest first; the first is the opening. */
+  readonly history: readonly ClaimChange[];
+}
+
+/** Nothing was changed: a claim is not what the person saw, or does not take what was asked. */
+export class ClaimChangedError extends BillsyncError {
+  readonly code = 'claim-changed';
+  override readonly exitCode = EXIT.checkFailed;
+}
+
+/** The change makes no sense for the claim as it is. */
+export class ClaimRefusedError extends BillsyncError {
+  readonly code = 'claim-refused';
+  override readonly exitCode = EXIT.usage;
+}
+
+/** What tells claimed lines apart. */
+export function lineKey({ invoiceId, rowNumber }: Pick<ClaimedLine, 'invoiceId' | 'rowNumber'>): string {
+  return `${invoiceId}:${rowNumber}`;
+}
+
+/** Of one key the credits are one sum: lines of both levels of invoices show the same credit. */
+export function numberKey(line: NumberOf): string {
+  return JSON.stringify([
+    ...[
+      line.partnerId,
+      line.invoiceLevel,
+      line.carrier.toLowerCase(),
+      line.trackingNumber,
+      line.currencyCode,
+    ],
+  ]);
+}
+
+export type NumberOf = Pick<
+  ClaimedLine,
+  'partnerId' | 'invoiceLevel' | 'carrier' | 'trackingNumber' | 'currencyCode'
+>;
+
+/** Closed before it was ever sent: nobody was asked for anything. */
+export function isWithdrawn({ state, history }: Pick<Claim, 'state' | 'history'>): boolean {
+  return state === 'closed' && !history.some((change) => change.state === 'sent');
+}
+
+/** No second claim may stand on the line of such a one. */
+export function isAlive({ state }: Pick<Claim, 'state'>): boolean {
+  return state !== 'rejected' && state !== 'closed';
+}
+
+/** @throws ClaimRefusedError a claim in its state does not take that state */
+export function checkNext({ id, state }: Pick<Claim, 'id' | 'state'>, wanted: ClaimState): void {
+  if (NEXT_STATES[state].includes(wanted)) return;
+  throw new ClaimRefusedError(`Claim ${id} is ${state}, so it cannot become ${wanted}`, {
+    hint: `from ${state} it can become ${NEXT_STATES[state].join(' or ')}`,
+  });
+}

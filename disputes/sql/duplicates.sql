@@ -1,0 +1,58 @@
+-- title: Which charges of these numbers are beyond the rightful one?
+-- purpose: Audit, 1
+-- grain: line
+-- source: rates, weights
+-- params: $rows text: JSON, carrier, tracking_number and currency_code of each row of "duplicates"
+-- means: as "duplicates" reads them: each credit cancels one charge of exactly its amount; of the charges that remain the
+--   largest (of equal ones the first invoiced) is the right one, and the others are claimed, less the credits that
+--   cancelled nothing. What is claimed of a number is its money_at_risk.
+-- order: currency; tracking_number; invoice_id; row_number
+-- cannot say: whether a second, different charge is an adjustment.
+with lines as (
+    select
+        s.*,
+        row_number() over (
+            partition by s.carrier, s.tracking_number, s.currency_code, s.billing_cost order by s.invoice_id, s.row_number
+        ) as place
+    from selected_shipments as s
+    semi join (
+        select unnest(
+            from_json($rows, '[{"carrier": "VARCHAR", "tracking_number": "VARCHAR", "currency_code": "VARCHAR"}]'),
+            recursive := true
+        )
+    ) as w
+        on w.carrier = s.carrier and w.tracking_number = s.tracking_number and w.currency_code = s.currency_code
+    where s.billing_cost <> 0
+),
+counts as (
+    select carrier, tracking_number, currency_code, billing_cost, count(*) as n from lines group by all
+),
+remaining as (
+    select l.*
+    from lines as l
+    left join counts as o
+        on o.carrier = l.carrier and o.tracking_number = l.tracking_number and o.currency_code = l.currency_code
+        and o.billing_cost = -l.billing_cost
+    where coalesce(l.place > o.n, true)
+),
+placed as (
+    select
+        *,
+        coalesce(sum(-billing_cost) filter (where billing_cost < 0) over number, 0) as credited,
+        row_number() over (number order by billing_cost desc, invoice_generation_date, invoice_id, row_number) as rank,
+        sum(billing_cost) over (
+            number order by billing_cost desc, invoice_generation_date, invoice_id, row_number
+        ) - max(billing_cost) over number as up_to
+    from remaining
+    window number as (partition by carrier, tracking_number, currency_code)
+)
+select
+    carrier,
+    tracking_number,
+    currency_code,
+    invoice_id,
+    row_number,
+    cast(greatest(0, least(billing_cost, up_to - credited)) as decimal(18, 4)) as claimed
+from placed
+where rank > 1 and billing_cost > 0
+order by currency_code, tracking_number, invoice_id, row_number

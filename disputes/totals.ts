@@ -1,0 +1,36 @@
+/** Sums of claims, exact, by currency; partners are never added up. */
+
+import { addDecimals, fromTenThousandths, toTenThousandths } from '../contract/decimal.js';
+import { groupedBy } from './grouped-by.js';
+import type { StandingClaim } from './standing.js';
+
+export const NOTHING = '0.0000';
+
+type Summed = Pick<StandingClaim, 'partnerId' | 'currencyCode' | 'outstanding' | 'recovered'>;
+
+/** Sums by currency, of each partner by itself. */
+export interface ClaimTotals {
+  readonly partnerId: string | null;
+  readonly currencyCode: string;
+  readonly claims: number;
+  readonly claimed: string;
+  readonly recovered: string;
+}
+
+/** In the order in which partners and currencies come up; `claimed` is what is claimed now. */
+export function totalsOf(claims: readonly Summed[]): readonly ClaimTotals[] {
+  const groups = groupedBy(claims, ({ partnerId, currencyCode }) =>
+    JSON.stringify([partnerId, currencyCode]),
+  );
+  return [...groups.values()].map((group) => ({
+    partnerId: group[0]?.partnerId ?? null,
+    currencyCode: group[0]?.currencyCode ?? '',
+    claims: group.length,
+    claimed: withFour(addDecimals(...group.map(({ outstanding }) => outstanding))),
+    recovered: withFour(addDecimals(...group.map(({ recovered }) => recovered))),
+  }));
+}
+
+export function withFour(decimal: string): string {
+  return fromTenThousandths(toTenThousandths(decimal));
+}

@@ -1,0 +1,68 @@
+/** How long each carrier takes claims: a file that people write, checked whole before any of it is believed. */
+
+import { z } from 'zod';
+import { BillsyncError, EXIT } from '../contract/errors.js';
+import { readCheckedYaml } from '../ops/checked-yaml.js';
+import type { ClaimedLine } from './claim.js';
+
+const FROM = ['carrier-invoice-date', 'invoice-date', 'ship-date'] as const;
+
+const Windows = z.strictObject({
+  windows: z.array(
+    z.strictObject({
+      /** In any case; `*` for all that are not named. */
+      carrier: z.string().transform((name) => name.toLowerCase()),
+      days: z
+        .string()
+        .regex(/^[1-9]\d{0,3}$/, 'a number of days, 1 to 9999')
+        .transform(Number),
+      from: z.enum(FROM).default('carrier-invoice-date'),
+    }),
+  ),
+});
+
+export type ClaimWindow = z.output<typeof Windows>['windows'][number];
+
+/** The file is there and says something that cannot be meant. */
+export class ClaimWindowsError extends BillsyncError {
+  readonly code = 'claim-windows-invalid';
+  override readonly exitCode = EXIT.usage;
+}
+
+/** @returns none when there is no such file @throws ClaimWindowsError naming the line and what to write instead */
+export async function readClaimWindows(path: string): Promise<readonly ClaimWindow[]> {
+  const hint = 'docs/how-to/disputes.md shows what it may say';
+  const read = await readCheckedYaml(path, Windows, (problem) => new ClaimWindowsError(problem, { hint }));
+  if (read === null) return [];
+  const { windows } = read.value;
+  for (const [index, { carrier }] of windows.entries())
+    if (windows.findIndex((other) => other.carrier === carrier) < index)
+      read.refuse(['windows', index], `another line is of the carrier ${carrier}`);
+  return windows;
+}
+
+export interface Deadline {
+  /** The last day on which the carrier takes the claim, `YYYY-MM-DD`. */
+  readonly closesOn: string;
+  /** 0 on that day, below zero after it. */
+  readonly daysLeft: number;
+}
+
+/** null: nobody said how long that carrier takes claims. Days are those of UTC. */
+export function deadlineOf(
+  line: Pick<ClaimedLine, 'carrier' | 'carrierInvoiceDate' | 'invoiceDate' | 'shipDate'>,
+  windows: readonly ClaimWindow[],
+  now: Date,
+): Deadline | null {
+  const named = windows.find(({ carrier }) => carrier === line.carrier.toLowerCase());
+  const window = named ?? windows.find(({ carrier }) => carrier === '*');
+  if (window === undefined) return null;
+  const dates = { 'carrier-invoice-date': line.carrierInvoiceDate, 'ship-date': line.shipDate };
+  const begins = (window.from === 'invoice-date' ? null : dates[window.from]) ?? line.invoiceDate;
+  if (begins === null) return null;
+  const closes = Date.parse(`${begins}T00:00:00Z`) + window.days * DAY_MS;
+  const today = Date.parse(`${now.toISOString().slice(0, 10)}T00:00:00Z`);
+  return { closesOn: new Date(closes).toISOString().slice(0, 10), daysLeft: (closes - today) / DAY_MS };
+}
+
+const DAY_MS = 86_400_000;

@@ -1,0 +1,410 @@
+/** Claims over published files: what is found equals the reports, what is recovered equals the credits, and what people do. */
+
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { addDecimals } from '../../contract/decimal.js';
+import { type Disputes, disputePaths, openDisputes } from '../../disputes/disputes.js';
+import { type FindingName, rowKey } from '../../disputes/finding-kinds.js';
+import { type FindRequest, findLines } from '../../disputes/findings.js';
+import { totalsOf, withFour } from '../../disputes/totals.js';
+import type { ReportRow } from '../../reports/report-result.js';
+import { runReport } from '../../reports/run-report.js';
+import { monthsInvoices } from '../support/reports/months-invoices.js';
+import {
+  anInvoice,
+  aShipment,
+  type FixtureInvoice,
+  type ReportsFixture,
+  reportsFixture,
+} from '../support/reports/reports-fixture.js';
+
+const NOW = new Date('2026-07-15T12:00:00Z');
+const MONTHS = monthsInvoices({ now: NOW, months: 6, shipments: 40 });
+
+const fixtures: ReportsFixture[] = [];
+async function published(invoices: readonly FixtureInvoice[]): Promise<ReportsFixture> {
+  const fixture = await reportsFixture(invoices);
+  fixtures.push(fixture);
+  return fixture;
+}
+let months: ReportsFixture;
+let folder: string;
+beforeAll(async () => {
+  months = await published(MONTHS);
+});
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billsync-disputes-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+afterAll(async () => {
+  for (const fixture of fixtures) await fixture.remove();
+});
+
+const everything = { rows: null, trackingNumbers: null };
+const found = (fixture: ReportsFixture, finding: FindingName, more: Partial<FindRequest> = {}) =>
+  findLines({ databasePath: fixture.path, finding, ...everything, ...more });
+const disputesOf = (fixture: ReportsFixture): Disputes =>
+  openDisputes({ dataDir: folder, databasePath: fixture.path, now: () => NOW });
+const sum = (amounts: readonly string[]): string => withFour(addDecimals(...amounts));
+const rowsOf = async (fixture: ReportsFixture, name: string, tables = {}): Promise<readonly ReportRow[]> =>
+  (await runReport({ databasePath: fixture.path, name, tables })).rows;
+/** Claimed by what tells the report's rows apart. */
+const byRow = (
+  lines: Awaited<ReturnType<typeof found>>,
+  keyOf: (line: (typeof lines)[number]) => readonly (string | number | null)[],
+) => {
+  const sums: Record<string, string> = {};
+  for (const line of lines) {
+    const key = JSON.stringify(keyOf(line));
+    sums[key] = sum([sums[key] ?? '0', line.claimed]);
+  }
+  return sums;
+};
+const amountsOf = (rows: readonly ReportRow[], keys: readonly string[], amount: string) =>
+  Object.fromEntries(
+    rows
+      .filter((row) => Number(row[amount]) > 0)
+      .map((row) => [JSON.stringify(keys.map((key) => row[key])), String(row[amount])]),
+  );
+
+describe('what can be claimed of months with findings planted', () => {
+  test('of duplicates is the money at risk, number by number', async () => {
+    const rows = await rowsOf(months, 'duplicates');
+    const lines = await found(months, 'duplicates');
+    expect(rows.length).toBeGreaterThan(10);
+    expect(byRow(lines, (line) => [line.carrier, line.trackingNumber, line.currencyCode])).toEqual(
+      amountsOf(rows, ['carrier', 'tracking_number', 'currency_code'], 'money_at_risk'),
+    );
+    // What the generator bills twice is the third line of the month before, and a package's second charge of 8.50.
+    const loaded = MONTHS.filter(({ state }) => state === 'loaded').flatMap(({ shipments }) => shipments);
+    const charges = new Map<string, number>();
+    for (const { tracking, cost } of loaded)
+      if (Number(cost) > 0) charges.set(tracking, (charges.get(tracking) ?? 0) + 1);
+    const planted = [...charges].filter(([, count]) => count > 1).map(([tracking]) => tracking);
+    expect(new Set(lines.map(({ trackingNumber }) => trackingNumber))).toEqual(new Set(planted));
+  });
+
+  test('of outliers is the difference, line by line, and the planted sixfold prices are among them', async () => {
+    const lines = await found(months, 'outliers');
+    expect(byRow(lines, (line) => [line.invoiceId, line.rowNumber])).toEqual(
+      amountsOf(await rowsOf(months, 'outliers'), ['invoice_id', 'row_number'], 'difference'),
+    );
+    const keys = new Set(lines.map(({ invoiceId, rowNumber }) => `${invoiceId}:${rowNumber}`));
+    const sixfold = MONTHS.filter(({ state }) => state === 'loaded').map(({ id }) => `${id}:2`);
+    expect(sixfold.filter((key) => keys.has(key)).length).toBeGreaterThan(sixfold.length / 2);
+  });
+
+  test('of late lines is what they cost', async () => {
+    const lines = await found(months, 'late-billed');
+    expect(byRow(lines, (line) => [line.invoiceId, line.rowNumber])).toEqual(
+      amountsOf(await rowsOf(months, 'late-billed'), ['invoice_id', 'row_number'], 'billing_cost'),
+    );
+    expect(lines.length).toBeGreaterThan(3);
+  });
+
+  test('of rates is the overcharge, by carrier and service', async () => {
+    const rates = join(folder, 'rates.csv');
+    await writeFile(
+      rates,
+      'carrier,service_level,zone,from_lb,to_lb,currency_code,rate,valid_from\n' +
+        'ups,ground,,,,USD,9,\nups,ground,5,,,USD,10.1234,2026-04-01\n,,,,,EUR,11,\n,two_day,,2,,USD,20,\n',
+    );
+    const lines = await found(months, 'rate-variance', { tables: { rates } });
+    const service = (line: (typeof lines)[number]): string => {
+      const invoice = MONTHS.find(({ id }) => id === line.invoiceId) as FixtureInvoice;
+      return invoice.shipments[line.rowNumber - 1]?.service ?? '';
+    };
+    expect(byRow(lines, (line) => [line.carrier, service(line), line.currencyCode])).toEqual(
+      amountsOf(
+        await rowsOf(months, 'rate-variance', { rates }),
+        ['carrier', 'service_level', 'currency_code'],
+        'overcharged_cost',
+      ),
+    );
+    expect(lines.length).toBeGreaterThan(50);
+  });
+
+  test('of a price change are the lines above the price before, of the chosen rows alone', async () => {
+    const rows = await rowsOf(months, 'price-changes');
+    const [row] = rows;
+    expect(row?.verdict).toBe('general increase');
+    const all = await found(months, 'price-changes');
+    const some = await found(months, 'price-changes', {
+      rows: new Set([rowKey('price-changes', row ?? {}) ?? '']),
+    });
+    expect(some.length).toBeGreaterThan(0);
+    expect(some.length).toBeLessThan(all.length);
+    expect(new Set(some.map(({ shipDate }) => shipDate?.slice(0, 7)))).toEqual(new Set([row?.month]));
+    // Prices rise by 5.9 %: what is claimed of a line at its price is what it rose by, to the cent.
+    for (const { billed, expected } of some.filter(({ billed }) => Number(billed) < 40))
+      expect(Number(billed) / Number(expected)).toBeCloseTo(1.059, 2);
+  });
+
+  test('of a price change is what the worked example says', async () => {
+    const on = (day: string, zone: string, cost: string) => aShipment({ shipDate: day, zone, cost });
+    const prices = [
+      ...[on('2026-01-10', '2', '10'), on('2026-01-10', '5', '20'), on('2026-01-10', '8', '30')],
+      ...[on('2026-02-10', '2', '10.5'), on('2026-02-10', '5', '21'), on('2026-02-10', '8', '31')],
+    ];
+    const fixture = await published([anInvoice(prices)]);
+    const lines = await found(fixture, 'price-changes', { parameters: { min_shipments: '1' } });
+    expect(lines.map(({ expected, claimed }) => [expected, claimed]).sort()).toEqual([
+      ['10.0000', '0.5000'],
+      ['20.0000', '1.0000'],
+      ['30.0000', '1.0000'],
+    ]);
+  });
+
+  test('of a re-bill is what a number costs more than on the voided invoice, off its largest lines', async () => {
+    const one = (tracking: string, cost: string) => aShipment({ tracking, cost });
+    const voided = anInvoice([one('A', '50'), one('B', '40'), one('C', '9')], {
+      ...{ state: 'voided', voidedAt: '2026-03-12T08:00:00Z' },
+    });
+    const again = anInvoice([
+      one('A', '40'),
+      one('A', '30.0001'),
+      one('B', '38'),
+      one('C', '30'),
+      one('C', '-5'),
+    ]);
+    const lines = await found(await published([voided, again]), 'rebills');
+    expect(lines.map(({ trackingNumber, billed, claimed }) => [trackingNumber, billed, claimed])).toEqual([
+      ['A', '40.0000', '20.0001'],
+      ['C', '30.0000', '16.0000'],
+    ]);
+  });
+});
+
+const charge = (tracking: string, cost: string, more: object = {}) => aShipment({ tracking, cost, ...more });
+/** A and B are charged twice on one invoice; C far too much, by nobody's report. */
+const billed = anInvoice([
+  ...[charge('A', '12.5'), charge('A', '12.5'), charge('B', '7.0001'), charge('B', '7.0001')],
+  charge('C', '90'),
+]);
+const credits = (...shipments: ReturnType<typeof charge>[]) =>
+  anInvoice(shipments, { date: '2026-05-10', loadedAt: '2026-05-10T12:00:00Z' });
+
+describe('claims', () => {
+  let before: ReportsFixture;
+  beforeAll(async () => {
+    before = await published([billed]);
+  });
+  const openAll = async (
+    disputes: Disputes,
+    finding: FindingName = 'duplicates',
+    trackingNumbers: string[] | null = null,
+  ) => disputes.open(await disputes.find({ finding, rows: null, trackingNumbers }), { note: '', by: 'anna' });
+  const listed = async (fixture: ReportsFixture) => [...(await disputesOf(fixture).list()).claims].reverse();
+  const sent = { state: 'sent', note: '', by: 'anna' } as const;
+
+  test('keep what was billed, expected and claimed, and change no byte of what is published', async () => {
+    const bytes = await readFile(before.path);
+    const claims = await openAll(disputesOf(before));
+    expect(
+      claims.map(({ id, trackingNumber, claimed, state, version }) => [
+        id,
+        trackingNumber,
+        claimed,
+        state,
+        version,
+      ]),
+    ).toEqual([
+      ['D-1', 'A', '12.5000', 'open', 1],
+      ['D-2', 'B', '7.0001', 'open', 1],
+    ]);
+    expect(await readFile(before.path)).toEqual(bytes);
+  });
+
+  test('are not opened a second time for one line, nor when two open at once', async () => {
+    const [anna, ben] = [disputesOf(before), disputesOf(before)];
+    const seen = await anna.find({ finding: 'duplicates', ...everything });
+    const said = { note: '', by: 'anna' };
+    const both = await Promise.allSettled([anna.open(seen, said), ben.open(seen, { ...said, by: 'ben' })]);
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(both.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: expect.objectContaining({
+        code: 'claim-changed',
+        message: expect.stringContaining('was claimed meanwhile, as D-1'),
+      }),
+    });
+    const again = await anna.find({ finding: 'duplicates', ...everything });
+    expect(again.map(({ hindrance }) => hindrance)).toEqual([
+      'it is claimed already, as D-1',
+      'it is claimed already, as D-2',
+    ]);
+    await expect(anna.open(again, said)).rejects.toThrow('nothing to be claimed');
+  });
+
+  test('of different lines get different numbers when two open at once', async () => {
+    const [anna, ben] = [disputesOf(before), disputesOf(before)];
+    await Promise.all([openAll(anna, 'shipments', ['A']), openAll(ben, 'shipments', ['C'])]);
+    const claims = await listed(before);
+    expect(claims.map(({ id }) => id)).toEqual(['D-1', 'D-2', 'D-3']);
+  });
+
+  test('change as is sensible: the second of two people is told who changed what', async () => {
+    const disputes = disputesOf(before);
+    await openAll(disputes);
+    const ids = [{ id: 'D-1', version: 1 }];
+    await disputes.change({ ...sent, claims: ids });
+    await expect(disputes.change({ ...sent, state: 'closed', claims: ids, by: 'ben' })).rejects.toMatchObject(
+      {
+        code: 'claim-changed',
+        message: expect.stringMatching(/D-1 has changed: anna made it version 2 \(sent\)/),
+      },
+    );
+    await expect(
+      disputes.change({ ...sent, state: 'open', claims: [{ id: 'D-1', version: 2 }] }),
+    ).rejects.toMatchObject({
+      code: 'claim-refused',
+      hint: 'from sent it can become credited or rejected or closed',
+    });
+    await expect(disputes.change({ ...sent, claims: [{ id: 'D-9', version: null }] })).rejects.toThrow(
+      'no claim D-9',
+    );
+    await expect(disputes.change({ ...sent, state: null, claims: ids })).rejects.toThrow('has changed');
+    await disputes.change({
+      ...sent,
+      state: null,
+      note: ' called them ',
+      claims: [{ id: 'D-1', version: null }],
+    });
+    const [claim] = await listed(before);
+    expect(claim).toMatchObject({ state: 'sent', note: 'called them', version: 3 });
+    expect(claim?.history.map(({ by, state, note }) => [by, state, note])).toEqual([
+      ['anna', 'open', ''],
+      ['anna', 'sent', ''],
+      ['anna', null, 'called them'],
+    ]);
+  });
+
+  test('are answered by credits that come later, exactly, each once', async () => {
+    await openAll(disputesOf(before), 'shipments', ['A']);
+    await openAll(disputesOf(before), 'shipments', ['C']);
+    // Of other carriers, currencies and numbers nothing counts.
+    const foreign = [
+      charge('A', '-1', { carrier: 'fedex' }),
+      charge('A', '-2', { currency: 'EUR' }),
+      charge('Z', '-3'),
+    ];
+    const after = await published([billed, credits(charge('A', '-20.0001'), charge('C', '-90'), ...foreign)]);
+    const claims = await listed(after);
+    expect(
+      claims.map(({ trackingNumber, claimed, recovered }) => [trackingNumber, claimed, recovered]),
+    ).toEqual([
+      ['A', '12.5000', '12.5000'],
+      ['A', '12.5000', '7.5001'],
+      ['C', '90.0000', '90.0000'],
+    ]);
+    expect(claims[2]?.concerns).toEqual(['It is credited in full.']);
+    expect(totalsOf(claims)).toMatchObject([
+      { currencyCode: 'USD', claims: 3, claimed: '115.0000', recovered: '110.0001' },
+    ]);
+  });
+
+  test('are not answered by what had been credited before, which is taken off', async () => {
+    const credited = await published([billed, credits(charge('C', '-30'))]);
+    const [line] = await disputesOf(credited).find({
+      finding: 'shipments',
+      rows: null,
+      trackingNumbers: ['C'],
+    });
+    expect(line).toMatchObject({
+      billed: '90.0000',
+      claimed: '60.0000',
+      creditedBefore: '30.0000',
+      hindrance: null,
+    });
+    await openAll(disputesOf(credited), 'shipments', ['C']);
+    expect((await listed(credited))[0]?.recovered).toBe('0.0000');
+    const later = await published([billed, credits(charge('C', '-30'), charge('C', '-60'))]);
+    expect((await listed(later))[0]?.recovered).toBe('60.0000');
+    await disputesOf(later).change({ ...sent, state: 'closed', claims: [{ id: 'D-1', version: 1 }] });
+    const none = await disputesOf(later).find({ finding: 'shipments', rows: null, trackingNumbers: ['C'] });
+    expect(none[0]?.hindrance).toBe('it was credited already');
+  });
+
+  test('of an invoice that was voided say so, claim nothing and cannot be sent', async () => {
+    await openAll(disputesOf(before));
+    const voided = await published([
+      { ...billed, state: 'voided', voidedAt: '2026-04-02T08:00:00Z' },
+      credits(charge('A', '-12.5')),
+    ]);
+    const claims = await listed(voided);
+    expect(claims.map(({ outstanding, recovered, voidedAt }) => [outstanding, recovered, voidedAt])).toEqual(
+      Array(2).fill(['0.0000', '0.0000', '2026-04-02T08:00:00Z']),
+    );
+    expect(claims[0]?.concerns[0]).toContain('was voided on 2026-04-02: nothing is claimed any more');
+    const change = (state: 'sent' | 'closed') =>
+      disputesOf(voided).change({ ...sent, state, claims: [{ id: 'D-1', version: null }] });
+    await expect(change('sent')).rejects.toThrow('its invoice was voided on 2026-04-02');
+    await change('closed');
+    const gone = await listed(await published([credits(charge('Z', '-1'))]));
+    expect(gone[0]?.concerns).toEqual(['Its invoice is not in what is published now.']);
+    const repriced = { ...billed, shipments: [charge('A', '11'), ...billed.shipments.slice(2)] };
+    expect((await listed(await published([repriced])))[0]?.concerns[0]).toContain(
+      'no longer has a line of 12.5000',
+    );
+  });
+
+  test('that were withdrawn before they were sent claim nothing, and their line can be claimed anew', async () => {
+    const disputes = disputesOf(before);
+    await openAll(disputes);
+    await disputes.change({ ...sent, state: 'closed', claims: [{ id: 'D-1', version: 1 }] });
+    expect((await listed(before))[0]?.outstanding).toBe('0.0000');
+    const [again] = await openAll(disputes, 'duplicates', ['A']);
+    expect(again?.id).toBe('D-3');
+    await expect(
+      disputes.change({ ...sent, state: 'open', claims: [{ id: 'D-1', version: 2 }] }),
+    ).rejects.toThrow('D-1');
+    const after = await published([billed, credits(charge('A', '-12.5'))]);
+    expect((await listed(after)).map(({ id, recovered }) => [id, recovered])).toEqual([
+      ['D-1', '0.0000'],
+      ['D-2', '0.0000'],
+      ['D-3', '12.5000'],
+    ]);
+  });
+
+  test('tell the days that are left, and what is overdue', async () => {
+    await openAll(disputesOf(before));
+    await writeFile(disputePaths(folder).windowsPath, 'windows: [{ carrier: ups, days: 130 }]');
+    expect((await listed(before))[0]).toMatchObject({
+      deadline: { closesOn: '2026-07-14', daysLeft: -1 },
+      isOverdue: true,
+    });
+    await disputesOf(before).change({ ...sent, claims: [{ id: 'D-1', version: 1 }] });
+    expect((await listed(before))[0]).toMatchObject({ isOverdue: false, concerns: [] });
+  });
+});
+
+test('months with findings planted, played through: every cent that is credited is recovered, and no other', async () => {
+  const opened = ['duplicates', 'outliers', 'late-billed'] as const;
+  for (const finding of opened) {
+    const disputes = disputesOf(months);
+    await disputes.open(await disputes.find({ finding, ...everything }), { note: '', by: 'anna' });
+  }
+  const claims = [...(await disputesOf(months).list()).claims].reverse();
+  expect(claims.length).toBeGreaterThan(60);
+  expect(claims.every(({ recovered }) => recovered === '0.0000')).toBe(true);
+  // Every second one is credited in full, every third in part; besides, numbers that nobody claimed.
+  const answered = claims.flatMap((claim, index) => {
+    const share = index % 2 === 0 ? claim.claimed : index % 3 === 0 ? '0.0001' : null;
+    return share === null ? [] : [{ ...claim, share }];
+  });
+  const late = answered.map(({ trackingNumber, carrier, currencyCode: currency, tenant, share }) =>
+    aShipment({ tracking: trackingNumber, cost: `-${share}`, carrier, currency, tenant: tenant ?? '' }),
+  );
+  const after = await published([
+    ...MONTHS,
+    ...late.map((shipment) => anInvoice([shipment, charge(`N${shipment.tracking}`, '-5')])),
+  ]);
+  const now = [...(await disputesOf(after).list()).claims];
+  for (const { currencyCode, recovered } of totalsOf(now))
+    expect([currencyCode, recovered]).toEqual([
+      currencyCode,
+      sum(answered.filter((claim) => claim.currencyCode === currencyCode).map(({ share }) => share)),
+    ]);
+  expect(totalsOf(now).length).toBeGreaterThan(1);
+});
