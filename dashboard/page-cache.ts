@@ -14,6 +14,8 @@ export interface PageCache {
   page<T>(address: string, make: () => Promise<T>): Promise<Shown<T>>;
   /** The same, of the file that is published now and of no former one: for what pages are made of. */
   present<T>(name: string, make: () => Promise<T>): Promise<T>;
+  /** As `present`, for what is large: only the few that were asked for last are kept. */
+  recent<T>(name: string, make: () => Promise<T>): Promise<T>;
   /** Names a page that may be made once before anybody asks for it; the first one for every file that is looked at. */
   offer(address: string, make: () => Promise<unknown>, options?: { readonly isFirst?: boolean }): void;
   /**
@@ -38,6 +40,11 @@ export interface PageCacheOptions {
   readonly patienceMs?: number;
 }
 
+interface Part {
+  readonly stamp: string;
+  readonly promise: Promise<unknown>;
+}
+
 interface Page {
   make: () => Promise<unknown>;
   /** When somebody last asked; null: it was only offered. */
@@ -52,6 +59,7 @@ interface Page {
 const UNASKED = { askedAt: null, kept: null, making: null, failedFor: null, isFirst: false };
 
 const MOST_PAGES = 200;
+const MOST_RECENT = 6;
 const PATIENCE_MS = 700;
 /** Older pages are not shown any more; their reader waits, however long it takes. */
 const SHOWN_AS_FORMER_MS = 15 * 60_000;
@@ -64,7 +72,8 @@ export function createPageCache(
   { patienceMs = PATIENCE_MS }: PageCacheOptions = {},
 ): PageCache {
   const pages = new Map<string, Page>();
-  const parts = new Map<string, { readonly stamp: string; readonly promise: Promise<unknown> }>();
+  const parts = new Map<string, Part>();
+  const recent = new Map<string, Part>();
   let lastReadAt = Number.NEGATIVE_INFINITY;
 
   /** Runs once for each file; the page is kept under the file that was there before, since it may have been replaced. */
@@ -110,16 +119,11 @@ export function createPageCache(
         lastReadAt = performance.now();
       });
     },
-    async present<T>(name: string, make: () => Promise<T>): Promise<T> {
-      const stamp = await stampOf(publishedPath);
-      const known = parts.get(name);
-      if (known?.stamp === stamp) return known.promise as Promise<T>;
-      const promise = make();
-      const own = { stamp, promise };
-      parts.set(name, own);
-      promise.catch(() => {
-        if (parts.get(name) === own) parts.delete(name);
-      });
+    present: async <T>(name: string, make: () => Promise<T>) =>
+      once(parts, { name, stamp: await stampOf(publishedPath), make }),
+    async recent<T>(name: string, make: () => Promise<T>): Promise<T> {
+      const promise = once(recent, { name, stamp: await stampOf(publishedPath), make });
+      for (const oldest of [...recent.keys()].slice(0, -MOST_RECENT)) recent.delete(oldest);
       return promise;
     },
     offer(address, make, { isFirst = false } = {}) {
@@ -155,6 +159,21 @@ export function createPageCache(
       });
     },
   };
+}
+
+/** What was made of this file, or is being made; the one asked for last stands last. A failure is not kept. */
+function once<T>(
+  parts: Map<string, Part>,
+  { name, stamp, make }: { readonly name: string; readonly stamp: string; readonly make: () => Promise<T> },
+): Promise<T> {
+  const known = parts.get(name);
+  const own = known?.stamp === stamp ? known : { stamp, promise: make() };
+  parts.delete(name);
+  parts.set(name, own);
+  own.promise.catch(() => {
+    if (parts.get(name) === own) parts.delete(name);
+  });
+  return own.promise as Promise<T>;
 }
 
 function isWanted({ askedAt }: Page): boolean {

@@ -20,6 +20,8 @@ export interface StreamedPage {
   readonly period?: string;
   /** What is known before anything is read, since it is sent first; 200 unless told. */
   readonly status?: number;
+  /** Only the figures can tell whether it is refused: nothing is sent before them. */
+  readonly isJudgedByFigures?: boolean;
   readonly page: Promise<Shown<PublishedPage & { readonly status?: number }>>;
   /** HTML that stands above the figures and does not depend on them. */
   readonly lead?: Promise<string>;
@@ -34,7 +36,15 @@ const KNOWN = '<div class="known" hidden></div>\n';
 export async function sendWhenKnown(
   context: PageContext,
   reply: FastifyReply,
-  { title, section, period = '', status = 200, page, lead = Promise.resolve('') }: StreamedPage,
+  {
+    title,
+    section,
+    period = '',
+    status = 200,
+    isJudgedByFigures,
+    page,
+    lead = Promise.resolve(''),
+  }: StreamedPage,
 ): Promise<FastifyReply> {
   if (asksForFigures(reply.request)) {
     lead.catch(() => undefined);
@@ -45,9 +55,9 @@ export async function sendWhenKnown(
   // Who streams waits for each by itself.
   whole.catch(() => undefined);
   const waited = new AbortController();
-  const first = await Promise.race([whole, sleep(context.firstWordsMs, null, waited)]).finally(() =>
-    waited.abort(),
-  );
+  const first = isJudgedByFigures
+    ? await whole
+    : await Promise.race([whole, sleep(context.firstWordsMs, null, waited)]).finally(() => waited.abort());
   if (first !== null) {
     const [shown, above] = first;
     return sendShown(context, reply.code(shown.value.status ?? status), shown, above);

@@ -63,6 +63,8 @@ export async function registerReports(app: FastifyInstance, context: PageContext
     return sendWhenKnown(context, reply, {
       ...{ title: report.title, section: sectionOf(report), status: refuses(report, query) ? 400 : 200 },
       period: periodOf(query),
+      // Its columns are known with its rows, and so is what stands across.
+      isJudgedByFigures: one(query, 'sort') !== undefined || one(query, 'pivot') !== undefined,
       lead: reportForm(context, report, query),
       page: context.cache.page(addressOfPage(request), () => reportPage(context, report, query)),
     });
@@ -122,7 +124,8 @@ async function reportPage(
   let problem: string | null = null;
   let status = 200;
   try {
-    const answered = await answer(context, { report, query, parameters: shownParameters(report, query) });
+    const parameters = shownParameters(report, query);
+    const answered = await recentAnswer(context, { report, query, parameters });
     shown = shownReport(report, query, answered);
     asOf = asOfHead(answered.head);
   } catch (error) {
@@ -186,6 +189,13 @@ function answer(context: PageContext, { report, query, parameters }: Asked): Pro
     report,
     { filters: filtersOf(query), parameters, compare: one(query, 'compare') },
   );
+}
+
+/** What a page shows is kept for a while, so that another order, page or column of it asks nothing again. */
+function recentAnswer(context: PageContext, asked: Asked): Promise<ReportResult> {
+  const { report, query, parameters } = asked;
+  const name = JSON.stringify([report.name, filtersOf(query), parameters, one(query, 'compare') ?? null]);
+  return context.cache.recent(name, () => answer(context, asked));
 }
 
 /** On a page a list that may be long is limited and says so, its downloads are whole unless a limit was typed. */

@@ -42,6 +42,22 @@ function maker() {
   };
 }
 
+test('of what is large only the few that were asked for last are kept, each for its file', async () => {
+  const cache = createPageCache(path);
+  const made: string[] = [];
+  const ask = (name: string) =>
+    cache.recent(name, async () => {
+      made.push(name);
+      return name;
+    });
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'a', 'g', 'a', 'b']) expect(await ask(name)).toBe(name);
+  expect(made.join('')).toBe('abcdefgb');
+  await publish('two');
+  await ask('b');
+  expect(made.at(-1)).toBe('b');
+  expect(made).toHaveLength(9);
+});
+
 describe('a page', () => {
   test('is made once for all who ask, and again for the next file', async () => {
     const cache = createPageCache(path, { patienceMs: 60_000 });

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { escapeHtml } from '../../reports/render/escape-html.js';
 import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
 import { seededInvoices } from '../support/reports/seeded-invoices.js';
 import { dashboardOver } from './support.js';
@@ -66,6 +67,23 @@ describe('a page that is not there within a moment', () => {
       expect(html).toContain('role="alert"');
       expect(html).toContain('<form class="filters"');
     }
+  });
+
+  test('of an order or a pivot that cannot be is refused with its status and why, as page and as JSON', async () => {
+    const wrong: readonly (readonly [string, string])[] = [
+      ['/reports/zones?sort=colour', 'There is no column &quot;colour&quot; to sort by'],
+      ['/reports/cost?pivot=colour', 'cannot be put side by side by &quot;colour&quot;'],
+      ['/reports/cost?p_by=colour', '&quot;colour&quot; is no value for by'],
+    ];
+    for (const [path, why] of wrong) {
+      const { answer, html } = await pageOf(path, 0);
+      expect([answer.status, html.includes(why)], path).toEqual([400, true]);
+      expect(html).toContain('<form class="filters"');
+      const json = await pageOf(`${path}&format=json`, 0);
+      expect(json.answer.status, path).toBe(400);
+      expect(escapeHtml(JSON.parse(json.html).error)).toContain(why);
+    }
+    expect((await pageOf('/reports/zones?sort=shipments', 0)).answer.status).toBe(200);
   });
 
   test('tells in its place what went wrong after the first words', async () => {
