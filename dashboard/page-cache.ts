@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface PageCache {
   /** The page of this address; `make` runs once for all who ask meanwhile, and again for each file that follows. */
   page<T>(address: string, make: () => Promise<T>): Promise<Shown<T>>;
-  /** The same, of the file that is published now and of no former one: for what pages are made of. */
+  /** The same, of the file that is published now and of no former one, once for each: for what pages are made of. */
   present<T>(name: string, make: () => Promise<T>): Promise<T>;
   /** As `present`, for what is large: only the few that were asked for last are kept. */
   recent<T>(name: string, make: () => Promise<T>): Promise<T>;
@@ -120,12 +120,9 @@ export function createPageCache(
       });
     },
     present: async <T>(name: string, make: () => Promise<T>) =>
-      once(parts, { name, stamp: await stampOf(publishedPath), make }),
-    async recent<T>(name: string, make: () => Promise<T>): Promise<T> {
-      const promise = once(recent, { name, stamp: await stampOf(publishedPath), make });
-      for (const oldest of [...recent.keys()].slice(0, -MOST_RECENT)) recent.delete(oldest);
-      return promise;
-    },
+      once(parts, { name, stamp: await stampOf(publishedPath), make, most: MOST_PAGES }),
+    recent: async <T>(name: string, make: () => Promise<T>) =>
+      once(recent, { name, stamp: await stampOf(publishedPath), make, most: MOST_RECENT }),
     offer(address, make, { isFirst = false } = {}) {
       if (!pages.has(address)) pages.set(address, { ...UNASKED, make, isFirst });
     },
@@ -161,15 +158,22 @@ export function createPageCache(
   };
 }
 
-/** What was made of this file, or is being made; the one asked for last stands last. A failure is not kept. */
-function once<T>(
-  parts: Map<string, Part>,
-  { name, stamp, make }: { readonly name: string; readonly stamp: string; readonly make: () => Promise<T> },
-): Promise<T> {
+interface Wanted<T> {
+  readonly name: string;
+  readonly stamp: string;
+  readonly make: () => Promise<T>;
+  /** So many are kept, those that were asked for last. */
+  readonly most: number;
+}
+
+/** What was made of this file, or is being made. A failure is not kept. */
+function once<T>(parts: Map<string, Part>, { name, stamp, make, most }: Wanted<T>): Promise<T> {
   const known = parts.get(name);
   const own = known?.stamp === stamp ? known : { stamp, promise: make() };
+  // Taken out and put in again, so that the one nobody asked for longest stands first.
   parts.delete(name);
   parts.set(name, own);
+  for (const oldest of [...parts.keys()].slice(0, -most)) parts.delete(oldest);
   own.promise.catch(() => {
     if (parts.get(name) === own) parts.delete(name);
   });

@@ -71,20 +71,18 @@ async function figuresOf(context: PageContext, query: Query) {
   return { rows: result.rows, totals: totals.rows, next: following };
 }
 
+/** Totals and rows are read in one session, which reads the file's blocks once. */
 async function answer(context: PageContext, query: Query, asked: ShipmentsAsked): Promise<ShipmentsAnswer> {
   checkAsked(asked);
-  const totals = await totalsOf(context, query);
-  return withReports(context, filtersOf(query), (session) => session.shipments({ ...asked, totals }));
+  return withReports(context, filtersOf(query), async (session) =>
+    session.shipments({ ...asked, totals: await totalsOf(context, query, session) }),
+  );
 }
 
 /** Counted once for all pages of one list. */
-async function totalsOf(context: PageContext, query: Query): Promise<ShipmentTotals> {
+function totalsOf(context: PageContext, query: Query, session: ReportSession): Promise<ShipmentTotals> {
   const address = withQuery('totals of /shipments', withoutPlace(query));
-  const make = () =>
-    withReports(context, filtersOf(query), (session: ReportSession) =>
-      session.totalShipments(conditionsOf(query)),
-    );
-  return (await context.cache.page(address, make)).value;
+  return context.cache.present(address, () => session.totalShipments(conditionsOf(query)));
 }
 
 async function exportOf(
@@ -94,7 +92,7 @@ async function exportOf(
   const known = REPORT_FORMATS.find((each) => each === format);
   if (known === undefined)
     throw new ReportFilterError('format', `Take one of json, ${EXPORTS.join(', ')} as format.`);
-  const totals = await totalsOf(context, query);
+  const totals = await withReports(context, filtersOf(query), (session) => totalsOf(context, query, session));
   const found = totals.rows.reduce((sum, row) => sum + Number(row.shipments), 0);
   if (found > MOST_EXPORTED) {
     throw new ReportFilterError(

@@ -29,7 +29,7 @@ export async function totalShipments(
   const isWhole = Object.keys(shown).length === 0;
   const areNoted = await readsNotedRepeats(file, prepared);
   const asked = isWhole && prepared.readsNoted ? 'asked-noted' : 'asked-read';
-  const repeats = !areNoted ? 'repeats-read' : isWhole ? 'repeats-noted' : 'repeats-among-noted';
+  const repeats = !areNoted ? 'repeats-read' : asksOnlyNoted(sql) ? 'repeats-noted' : 'repeats-among-noted';
   if (repeats === 'repeats-noted') await file.apply('asked-repeats');
   const filled = {
     asked: await filledText(asked, { conditions: sql }),
@@ -57,6 +57,28 @@ export async function totalShipments(
     };
   });
   return { publication, columns, rows, counts };
+}
+
+/** What a publication notes of rows whose number stands on another, and what follows from it. */
+const NOTED_OF_REPEATS: readonly string[] = [
+  ...[
+    'tenant',
+    'tenant_id',
+    'partner_id',
+    'invoice_id',
+    'invoice_generation_date',
+    'ship_date',
+    'report_date',
+  ],
+  ...['origin', 'currency_code', 'billable_weight', 'billable_weight_unit', 'tracking_number', 'carrier'],
+  ...['carrier_zone', 'zone', 'service_level'],
+];
+
+/** Conditions name columns as `s.column` and nothing else so; lines with something wrong are known by invoice and row. */
+function asksOnlyNoted(conditions: string): boolean {
+  return [...conditions.matchAll(/\bs\.(\w+)/g)].every(([, column = '']) =>
+    NOTED_OF_REPEATS.includes(column),
+  );
 }
 
 const TOTAL_UNITS = {

@@ -1,4 +1,4 @@
--- The same with conditions: only numbers that the publication noted can stand on two lines, and of the lines that were asked
+-- The same with conditions on what is not noted: only numbers that the publication noted can stand on two lines, and of the lines that were asked
 -- for those are compared that have one.
 select s.partner_id, s.currency_code, s.carrier, s.tracking_number
 from selected_shipments as s
