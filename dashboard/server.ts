@@ -34,7 +34,7 @@ import { registerSearch } from './shipments/search.js';
 import { type Explain, registerShipment } from './shipments/shipment-page.js';
 import { registerShipments } from './shipments/shipments-page.js';
 import { tellError } from './tell-error.js';
-import { STYLE, STYLE_ADDRESS } from './views.js';
+import { ASSETS } from './views.js';
 import { startWarmUp } from './warm-up.js';
 
 export interface DashboardOptions {
@@ -131,12 +131,10 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   registerSearch(app, context);
   await registerReports(app, context);
   if (operator !== null) await registerOperator(app, context, { ...operator, admin: settings.admin });
-  app.get(STYLE_ADDRESS, (_request, reply) =>
-    reply
-      .type('text/css; charset=utf-8')
-      .header('cache-control', 'private, max-age=31536000, immutable')
-      .send(STYLE),
-  );
+  for (const { address, type, text } of ASSETS)
+    app.get(address, (_request, reply) =>
+      reply.type(type).header('cache-control', 'private, max-age=31536000, immutable').send(text),
+    );
 
   const port = await listenAt(app, settings.admin);
   // Probes are answered meanwhile; whoever starts a dashboard over a huge file is not kept waiting for it.
@@ -159,10 +157,10 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   };
 }
 
-/** Nothing may be fetched from elsewhere, nothing runs, nobody may frame it; pages name customers, so none is stored. */
+/** Nothing may be fetched from elsewhere, nothing runs but our own file, nobody may frame it; pages name customers, so none is stored. */
 const HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
-    "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',

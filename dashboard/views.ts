@@ -64,9 +64,23 @@ const eta = new Eta({
   escapeFunction: (value: unknown) => (value === null || value === undefined ? '' : escapeHtml(value)),
 });
 
-export const STYLE = `${REPORT_CSS}\n${readFileSync(new URL('./dashboard.css', import.meta.url), 'utf8')}`;
-/** Changes with the style, so that a browser may keep it for ever. */
-export const STYLE_ADDRESS = `/style-${createHash('sha256').update(STYLE).digest('hex').slice(0, 12)}.css`;
+const style = asset('style', 'css', `${REPORT_CSS}\n${textBeside('dashboard.css')}`);
+const script = asset('script', 'js', textBeside('page.js'));
+/** What every page fetches besides itself. */
+export const ASSETS = [
+  { ...style, type: 'text/css; charset=utf-8' },
+  { ...script, type: 'text/javascript; charset=utf-8' },
+] as const;
+
+function textBeside(file: string): string {
+  return readFileSync(new URL(`./${file}`, import.meta.url), 'utf8');
+}
+
+/** Its address changes with what it says, so that a browser may keep it for ever. */
+function asset(name: string, extension: string, text: string) {
+  const mark = createHash('sha256').update(text).digest('hex').slice(0, 12);
+  return { address: `/${name}-${mark}.${extension}`, text };
+}
 
 /** In the order of the menu. */
 const SECTIONS: readonly (readonly [string, string])[] = [
@@ -97,7 +111,8 @@ export function renderPage(view: ViewName, frame: Frame, values: Readonly<Record
       ...{ address, label },
       href: KEEPS_PERIOD.includes(address) && around.period !== '' ? `${address}?${around.period}` : address,
     })),
-    style: STYLE_ADDRESS,
+    style: style.address,
+    script: script.address,
   });
 }
 

@@ -107,6 +107,13 @@ async function watchedPage(): Promise<Watched> {
   return { page, strangers, logged };
 }
 
+/** An address as a browser without scripts loads it. */
+async function dashboardPage(address: string): Promise<Page> {
+  const page = await (await browser.newContext({ javaScriptEnabled: false })).newPage();
+  await page.goto(address);
+  return page;
+}
+
 const CONTRAST_ALONE = { runOnly: ['color-contrast'] };
 const CONTRAST_APART = { rules: { 'color-contrast': { enabled: false } } };
 
@@ -191,6 +198,63 @@ describe('the dashboard in a browser', () => {
     const carriers = await page.locator(`${ROWS} tbody tr td:first-child`).allTextContents();
     expect(new Set(carriers)).toEqual(new Set(['fedex']));
     await context.close();
+  });
+
+  test('sorts and turns pages in place, goes back, and keeps the focus; without a script the same addresses load', async () => {
+    const { page, logged } = watched;
+    await page.goto(`${dashboard.url}/reports/zones?show=all`);
+    await page.evaluate("document.body.dataset.loaded = 'once'");
+    const sorted = page.locator(`${ROWS} th[aria-sort]`);
+    const costs = () => page.locator(`${ROWS} tbody tr td:nth-child(5)`).allTextContents();
+    const asAnswered = await costs();
+    await page.locator(`${ROWS} th`, { hasText: 'Billing cost' }).getByRole('link').press('Enter');
+    await sorted.waitFor();
+    expect(new URL(page.url()).searchParams.get('sort')).toBe('-billing_cost');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Billing cost');
+    const reloaded = await dashboardPage(page.url());
+    const loaded = reloaded.locator(`${ROWS} tbody tr td:nth-child(5)`);
+    expect(await costs()).toEqual(await loaded.allTextContents());
+    await reloaded.context().close();
+    await page.goBack();
+    await sorted.waitFor({ state: 'detached' });
+    expect(await costs()).toEqual(asAnswered);
+    expect(await page.evaluate('document.body.dataset.loaded')).toBe('once');
+    await page.goto(`${dashboard.url}/shipments?limit=5`);
+    await page.evaluate("document.body.dataset.loaded = 'once'");
+    const firstLine = () => page.locator('tbody').last().locator('tr').first().textContent();
+    const first = await firstLine();
+    await page.locator('nav.pages a').last().click();
+    await page.waitForURL('**after=**');
+    expect(await firstLine()).not.toBe(first);
+    expect(await page.evaluate('document.body.dataset.loaded')).toBe('once');
+    expect(logged).toEqual([]);
+  });
+
+  test('shows why when another order is refused', async () => {
+    const { page } = watched;
+    await page.goto(`${dashboard.url}/reports/zones`);
+    await page.evaluate("document.querySelector('thead a').href = '/reports/zones?sort=colour'");
+    await page.locator('thead a').first().click();
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByRole('alert').textContent()).toContain('There is no column "colour"');
+  });
+
+  test('says what a bar stands for under the pointer and with the focus, until Escape', async () => {
+    const { page } = watched;
+    await page.goto(`${dashboard.url}/reports/carriers`);
+    const bar = page.locator('figure svg:visible a').first();
+    const tip = page.locator('.tip');
+    expect(await tip.isVisible()).toBe(false);
+    await bar.hover();
+    expect(await tip.textContent()).toBe(await bar.getAttribute('aria-label'));
+    const box = await tip.boundingBox();
+    expect(box && box.x >= 0 && box.x + box.width <= WIDE.width).toBe(true);
+    await page.mouse.move(0, 0);
+    expect(await tip.isVisible()).toBe(false);
+    await bar.focus();
+    expect(await tip.isVisible()).toBe(true);
+    await page.keyboard.press('Escape');
+    expect(await tip.isVisible()).toBe(false);
   });
 
   test('takes away what it said while the figures were read', async () => {
