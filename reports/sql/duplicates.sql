@@ -1,7 +1,7 @@
 -- title: Which shipments were charged more than once?
 -- purpose: Audit, 4
 -- grain: carrier, tracking number, currency
--- params: $limit integer: list at most this many rows, largest amounts first; if not given, all
+-- params: $limit integer = 100000: list at most this many rows, largest amounts first
 -- means: all lines of a carrier's tracking number in one currency are read together, within and across invoices and
 --   tenants; lines of zero are left out. charged is the sum of the lines above zero, credited that of the credits.
 --   Each credit cancels one charge of exactly its amount. A number is listed if more than one charge remains: the

@@ -105,6 +105,12 @@ describe('adjustments and disputes', () => {
       'ups,D,USD,8',
     );
     const result = await askReport('adjustments', invoices, { tables: { disputes } });
+    const first = await askReport('adjustments', invoices, {
+      tables: { disputes },
+      parameters: { limit: '1' },
+    });
+    expect(first.rows).toEqual(result.rows.slice(0, 1));
+    expect(first.head.notes).toContain('Cut at the limit (parameter limit): there may be more rows.');
     const columns = [
       'tracking_number',
       'first_charge',

@@ -30,6 +30,14 @@ beforeAll(async () => {
 afterAll(() => Promise.all([fixture.remove(), empty.remove()]));
 
 describe('the catalogue', () => {
+  test('has no list of lines without an end: 100,000 rows at most unless more are asked for', () => {
+    const limits = reports.flatMap(({ name, parameters }) =>
+      parameters.filter((each) => each.name === 'limit').map((each) => [name, each.default]),
+    );
+    const lists = ['outliers', 'duplicates', 'adjustments', 'late-billed'];
+    expect(Object.fromEntries(limits)).toEqual(Object.fromEntries(lists.map((name) => [name, '100000'])));
+  });
+
   test('answers the questions analysts ask, by what they are for', () => {
     const byPurpose = Object.keys(PURPOSES).map((purpose) => [
       purpose,
