@@ -1,10 +1,19 @@
 /** The things the billing service knows, as it keeps them: plain values that survive a restart as JSON. */
 
-export const EVENT_TYPES = ['invoice_created', 'invoice_finalized', 'invoice_voided'] as const;
-export type EventType = (typeof EVENT_TYPES)[number];
-
 export const INTERNAL_STATUSES = ['DRAFT', 'PENDING_APPROVAL', 'APPROVED', 'CANCELED'] as const;
 export type InternalStatus = (typeof INTERNAL_STATUSES)[number];
+
+/** The events (spec 6): the status that an invoice has when each is sent, and whether it brings a file (spec 2.7). */
+export const EVENTS = {
+  invoice_created: { status: 'DRAFT', bringsFile: false },
+  invoice_finalized: { status: 'APPROVED', bringsFile: true },
+  invoice_voided: { status: 'CANCELED', bringsFile: false },
+} as const satisfies Readonly<
+  Record<string, { readonly status: InternalStatus; readonly bringsFile: boolean }>
+>;
+export type EventType = keyof typeof EVENTS;
+export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
+
 export type WebhookStatus = 'draft' | 'pending' | 'finalized' | 'voided';
 
 /** A partner's two accounts, which never mix (spec 5). */
@@ -27,6 +36,24 @@ export interface Tenant {
   readonly currencyCode: string;
   readonly weightUnit: 'LB' | 'KG';
 }
+
+/** The columns of the invoice CSV, in their order (spec 2.8). */
+export const CSV_HEADERS = [
+  'Tenant',
+  'Invoice Generation Date',
+  'Invoice ID',
+  'Ship Date',
+  'Origin',
+  'Currency Code',
+  'Billing Cost',
+  'Billable Weight',
+  'Billable Weight Unit',
+  'Tracking Number',
+  'Carrier',
+  'Carrier Zone',
+  'Carrier Invoice Date',
+  'Service Level',
+] as const;
 
 /** One row of the invoice CSV (spec 2.8). Empty text is an empty cell; decimals are exact text. */
 export interface Shipment {

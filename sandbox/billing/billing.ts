@@ -14,15 +14,16 @@ import {
 } from '../delivery/events.js';
 import type { Registrations } from '../delivery/registrations.js';
 import { assertMove } from '../lifecycle.js';
-import type {
-  BillingEvent,
-  Delivery,
-  EventType,
-  ExportFile,
-  InternalStatus,
-  Invoice,
-  Partner,
-  Tenant,
+import {
+  type BillingEvent,
+  type Delivery,
+  EVENTS,
+  type EventType,
+  type ExportFile,
+  type InternalStatus,
+  type Invoice,
+  type Partner,
+  type Tenant,
 } from '../model.js';
 import { uuidFrom } from '../randomness.js';
 import { RefusalError, requireBilling } from '../refusal.js';
@@ -137,12 +138,10 @@ export class Billing extends InvoiceBook {
   async testEvent(registrationId: string, eventType: EventType = 'invoice_finalized'): Promise<Delivery> {
     const { store, registrations, deliveries } = this.#options;
     const registration = registrations.get(registrationId);
-    const status: InternalStatus =
-      eventType === 'invoice_created' ? 'DRAFT' : eventType === 'invoice_finalized' ? 'APPROVED' : 'CANCELED';
+    const { status, bringsFile } = EVENTS[eventType];
     const invoice = { ...(await this.#exports.sampleInvoice()), status };
     const moment = this.moment('event', invoice);
-    const location =
-      eventType === 'invoice_finalized' ? this.#exports.locate(invoice, invoice.file, moment, 0) : null;
+    const location = bringsFile ? this.#exports.locate(invoice, invoice.file, moment, 0) : null;
     const parts = this.#eventParts(eventType, invoice, { location, testEvent: true, skewMs: 0 });
     const event = buildEvent(parts, null, moment);
     store.put('event', event.eventId, event);
@@ -187,7 +186,7 @@ export class Billing extends InvoiceBook {
     const stated = strikeTotals(faults, moment, current);
     const invoice = stated === null ? current : { ...current, stated };
     if (stated !== null) store.put('invoice', invoice.invoiceId, invoice);
-    const file = eventType === 'invoice_finalized' ? invoice.exports.at(-1) : undefined;
+    const file = EVENTS[eventType].bringsFile ? invoice.exports.at(-1) : undefined;
     const skewMs = this.#exports.skewMs(moment);
     const location = file === undefined ? null : this.#exports.locate(invoice, file, moment, skewMs);
     const parts = this.#eventParts(eventType, invoice, { location, testEvent: false, skewMs });

@@ -22,7 +22,7 @@ export interface EventParts {
   readonly invoice: Invoice;
   readonly partnerTenantId: string | null;
   readonly wirePrefix: string;
-  /** For invoice_finalized only. */
+  /** For types that bring a file only. */
   readonly location: FileLocation | null;
   readonly testEvent: boolean;
   /** Added to the timestamp, by a fault. */

@@ -3,11 +3,12 @@
  * be asked to say which; the announced hash and size are always true to the broken bytes.
  */
 import { gzipSync } from 'node:zlib';
+import { CSV_HEADERS } from '../model.js';
 
 /** The right file taken apart: header names, rows of cells, and how a field is quoted. */
 export interface Parts {
   readonly header: readonly string[];
-  readonly rows: Iterable<string[]>;
+  readonly rows: Iterable<readonly string[]>;
   readonly field: (text: string) => string;
 }
 
@@ -19,26 +20,14 @@ export interface Malformation {
 /** The row that is spoilt: the second, so that one right row stands before it. A one-row file spoils its first. */
 const SPOILT = 1;
 
-const COLUMN = {
-  invoiceId: 2,
-  shipDate: 3,
-  currency: 5,
-  cost: 6,
-  weight: 7,
-  unit: 8,
-  tracking: 9,
-  carrier: 10,
-  serviceLevel: 13,
-} as const;
-
 export const MALFORMATIONS: Readonly<Record<string, Malformation>> = {
   'swapped-columns': header('two header names are swapped', (names) =>
-    names.map((name, i) => (i === 6 ? (names[7] ?? name) : i === 7 ? (names[6] ?? name) : name)),
+    names.with(at('Billing Cost'), 'Billable Weight').with(at('Billable Weight'), 'Billing Cost'),
   ),
   'renamed-column': header('the header says Cost for Billing Cost', (names) =>
     names.map((name) => (name === 'Billing Cost' ? 'Cost' : name)),
   ),
-  'short-header': header('the header lacks Service Level', (names) => names.slice(0, -1)),
+  'short-header': header('the header lacks its last name', (names) => names.slice(0, -1)),
   'missing-header': {
     description: 'the file starts with a row',
     write: (parts) => records(parts).slice(1),
@@ -52,40 +41,40 @@ export const MALFORMATIONS: Readonly<Record<string, Malformation>> = {
   },
   'header-only': { description: 'no rows at all', write: (parts) => records(parts).slice(0, 1) },
   'empty-file': { description: 'no bytes at all', write: () => [] },
-  'missing-field': row('a row has 13 fields', (cells) => cells.slice(0, -1)),
-  'extra-field': row('a row has 15 fields', (cells) => [...cells, 'surplus']),
+  'missing-field': row('a row lacks its last field', (cells) => cells.slice(0, -1)),
+  'extra-field': row('a row has a field too many', (cells) => [...cells, 'surplus']),
   'empty-extra-field': row('a row ends in a comma', (cells) => [...cells, '']),
-  'cost-exponent': cell('a cost is 1e3', COLUMN.cost, '1e3'),
-  'cost-five-decimals': cell('a cost has five decimals', COLUMN.cost, '12.34567'),
-  'cost-comma': cell('a cost has a decimal comma', COLUMN.cost, '12,50'),
-  'cost-thousands': cell('a cost has a thousands separator', COLUMN.cost, '1,234.50'),
-  'cost-sign': cell('a cost has a currency sign', COLUMN.cost, '$12.50'),
-  'cost-spaces': cell('a cost has spaces around it', COLUMN.cost, ' 12.50 '),
-  'cost-empty': cell('a cost is missing', COLUMN.cost, ''),
-  'cost-nan': cell('a cost is NaN', COLUMN.cost, 'NaN'),
-  'cost-too-large': cell('a cost has 15 digits before the point', COLUMN.cost, '123456789012345.00'),
+  'cost-exponent': cell('a cost is 1e3', 'Billing Cost', '1e3'),
+  'cost-five-decimals': cell('a cost has five decimals', 'Billing Cost', '12.34567'),
+  'cost-comma': cell('a cost has a decimal comma', 'Billing Cost', '12,50'),
+  'cost-thousands': cell('a cost has a thousands separator', 'Billing Cost', '1,234.50'),
+  'cost-sign': cell('a cost has a currency sign', 'Billing Cost', '$12.50'),
+  'cost-spaces': cell('a cost has spaces around it', 'Billing Cost', ' 12.50 '),
+  'cost-empty': cell('a cost is missing', 'Billing Cost', ''),
+  'cost-nan': cell('a cost is NaN', 'Billing Cost', 'NaN'),
+  'cost-too-large': cell('a cost has 15 digits before the point', 'Billing Cost', '123456789012345.00'),
   'weight-negative': row('a weight is negative', (cells) =>
-    cells.with(COLUMN.weight, '-1.5').with(COLUMN.unit, 'LB'),
+    cells.with(at('Billable Weight'), '-1.5').with(at('Billable Weight Unit'), 'LB'),
   ),
   'weight-without-unit': row('a weight has no unit', (cells) =>
-    cells.with(COLUMN.weight, '1.5').with(COLUMN.unit, ''),
+    cells.with(at('Billable Weight'), '1.5').with(at('Billable Weight Unit'), ''),
   ),
   'unit-unknown': row('a weight is in ounces', (cells) =>
-    cells.with(COLUMN.weight, '1.5').with(COLUMN.unit, 'OZ'),
+    cells.with(at('Billable Weight'), '1.5').with(at('Billable Weight Unit'), 'OZ'),
   ),
-  'date-slashes': cell('a ship date is written with slashes', COLUMN.shipDate, '2026/02/03'),
-  'date-short': cell('a ship date lacks its zeros', COLUMN.shipDate, '2026-2-3'),
-  'date-impossible': cell('a ship date does not exist', COLUMN.shipDate, '2026-02-30'),
-  'date-with-time': cell('a ship date has a time', COLUMN.shipDate, '2026-02-03T00:00:00'),
+  'date-slashes': cell('a ship date is written with slashes', 'Ship Date', '2026/02/03'),
+  'date-short': cell('a ship date lacks its zeros', 'Ship Date', '2026-2-3'),
+  'date-impossible': cell('a ship date does not exist', 'Ship Date', '2026-02-30'),
+  'date-with-time': cell('a ship date has a time', 'Ship Date', '2026-02-03T00:00:00'),
   'foreign-invoice-id': cell(
     'a row belongs to another invoice',
-    COLUMN.invoiceId,
+    'Invoice ID',
     '00000000-0000-4000-8000-000000000000',
   ),
-  'mixed-currency': cell('a row is in another currency', COLUMN.currency, 'CHF'),
-  'tracking-empty': cell('a tracking number is missing', COLUMN.tracking, ''),
-  'carrier-empty': cell('a carrier is missing', COLUMN.carrier, ''),
-  'nul-byte': cell('a field holds a NUL', COLUMN.serviceLevel, 'GRO\u0000UND'),
+  'mixed-currency': cell('a row is in another currency', 'Currency Code', 'CHF'),
+  'tracking-empty': cell('a tracking number is missing', 'Tracking Number', ''),
+  'carrier-empty': cell('a carrier is missing', 'Carrier', ''),
+  'nul-byte': cell('a field holds a NUL', 'Service Level', 'GRO\u0000UND'),
   'bare-quote': lastField('a quote stands inside a bare field', Buffer.from('ab"c')),
   'unclosed-quote': lastField('a quote is never closed', Buffer.from('"open')),
   'blank-line': record('a line is empty', (text) => `\r\n${text}`),
@@ -123,7 +112,13 @@ export const MALFORMATIONS: Readonly<Record<string, Malformation>> = {
   },
   'trailing-total': {
     description: 'a total line follows the rows',
-    write: (parts) => [...records(parts), 'Total,,,,,,12.50,,,,,,,\r\n'],
+    write: (parts) => {
+      const total = parts.header
+        .map(() => '')
+        .with(0, 'Total')
+        .with(at('Billing Cost'), '12.50');
+      return [...records(parts), `${total.join(',')}\r\n`];
+    },
   },
   'html-page': {
     description: 'the file is an error page',
@@ -145,15 +140,19 @@ function header(description: string, change: (names: readonly string[]) => reado
   return { description, write: (parts) => records({ ...parts, header: change(parts.header) }) };
 }
 
-function row(description: string, change: (cells: string[]) => string[]): Malformation {
+function row(description: string, change: (cells: readonly string[]) => readonly string[]): Malformation {
   return {
     description,
     write: (parts) => records({ ...parts, rows: spoilOne([...parts.rows], change) }),
   };
 }
 
-function cell(description: string, column: number, value: string): Malformation {
-  return row(description, (cells) => cells.with(column, value));
+function at(header: (typeof CSV_HEADERS)[number]): number {
+  return CSV_HEADERS.indexOf(header);
+}
+
+function cell(description: string, header: (typeof CSV_HEADERS)[number], value: string): Malformation {
+  return row(description, (cells) => cells.with(at(header), value));
 }
 
 function record(description: string, change: (text: string) => string): Malformation {
@@ -172,7 +171,7 @@ function lastField(description: string, bytes: Buffer): Malformation {
   return {
     description,
     write: (parts) => {
-      const rows = spoilOne([...parts.rows], (cells) => cells.with(COLUMN.serviceLevel, marker));
+      const rows = spoilOne([...parts.rows], (cells) => cells.with(-1, marker));
       return records({ ...parts, rows }).flatMap((text) => {
         if (!text.endsWith(`${marker}\r\n`)) return [text];
         return [text.slice(0, -marker.length - 2), bytes, '\r\n'];

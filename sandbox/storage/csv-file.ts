@@ -5,26 +5,9 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { MALFORMATIONS } from '../faults/malformed-csv.js';
-import type { Invoice } from '../model.js';
+import { CSV_HEADERS, type Invoice } from '../model.js';
 import { moneyText } from '../money.js';
 import { type BilledShipment, type InvoiceContent, shipmentsOf } from './shipments.js';
-
-export const CSV_HEADERS = [
-  'Tenant',
-  'Invoice Generation Date',
-  'Invoice ID',
-  'Ship Date',
-  'Origin',
-  'Currency Code',
-  'Billing Cost',
-  'Billable Weight',
-  'Billable Weight Unit',
-  'Tracking Number',
-  'Carrier',
-  'Carrier Zone',
-  'Carrier Invoice Date',
-  'Service Level',
-] as const;
 
 /** What a file needs to know of its invoice, and how to find the invoices that a partner-level one sums. */
 export interface CsvSource {
@@ -129,7 +112,11 @@ function* brokenRecords(
   yield* spoil.write({ header: CSV_HEADERS, rows: cellsOf(source, onRow), field: csvField });
 }
 
-function* cellsOf(source: CsvSource, onRow: (row: BilledShipment) => void): Generator<string[]> {
+/** A cell for each header: one more or less does not compile. */
+type Cells = CellsFor<typeof CSV_HEADERS>;
+type CellsFor<Headers extends readonly string[]> = { [At in keyof Headers]: string };
+
+function* cellsOf(source: CsvSource, onRow: (row: BilledShipment) => void): Generator<Cells> {
   const { invoice, tenantColumn, find } = source;
   for (const row of shipmentsOf(invoice, find)) {
     onRow(row);

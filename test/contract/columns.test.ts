@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { HEADERS } from '../../conformance/csv.js';
 import { CSV_COLUMNS, CSV_HEADERS } from '../../contract/columns.js';
-import { CSV_HEADERS as SANDBOX_HEADERS } from '../../sandbox/storage/csv-file.js';
+import { CSV_HEADERS as SANDBOX_HEADERS } from '../../sandbox/model.js';
 
 test('the sandbox and the conformance rules, which import nothing of ours, name the same columns', () => {
   expect(SANDBOX_HEADERS).toEqual(CSV_HEADERS);

@@ -137,13 +137,21 @@ interface TriggerBody {
   readonly invoice?: NewInvoice;
 }
 
+/** What leads from a new invoice, whose event is sent by itself, to each other event. */
+const BRING_ABOUT: Readonly<
+  Record<EventType, null | ((billing: Account['billing'], invoiceId: string) => unknown)>
+> = {
+  invoice_created: null,
+  invoice_finalized: (billing, invoiceId) => billing.finalize(invoiceId),
+  invoice_voided: (billing, invoiceId) => billing.cancel(invoiceId),
+};
+
 async function trigger({ billing }: Account, { eventType, times = 1, invoice = {} }: TriggerBody) {
   const triggered: object[] = [];
   for (let made = 0; made < times; made += 1) {
     if (made % MOVES_PER_TURN === 0) await setImmediate();
     const { invoiceId } = await billing.create(invoice);
-    if (eventType === 'invoice_finalized') await billing.finalize(invoiceId);
-    if (eventType === 'invoice_voided') billing.cancel(invoiceId);
+    await BRING_ABOUT[eventType]?.(billing, invoiceId);
     triggered.push(brief(billing.invoice(invoiceId)));
   }
   return triggered;
