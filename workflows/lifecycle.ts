@@ -215,9 +215,15 @@ export function stateOf(knowledge: Knowledge): InvoiceState {
   const { rank, voidWord } = knowledge;
   if (rank === 'voided' && voidWord !== 'contradicted') return 'voided';
   if (knowledge.attention !== null) return 'needs_attention';
-  if (rank === 'voided') return 'voided';
-  if (knowledge.rank === 'finalized') return knowledge.loadedSha256 === null ? 'finalized' : 'loaded';
-  return 'draft';
+  switch (rank) {
+    case 'nothing':
+    case 'draft':
+      return 'draft';
+    case 'finalized':
+      return knowledge.loadedSha256 === null ? 'finalized' : 'loaded';
+    case 'voided':
+      return 'voided';
+  }
 }
 
 /** Loaded, unless a file was announced since that is neither the loaded one nor already dealt with. */

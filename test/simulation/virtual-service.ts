@@ -21,7 +21,7 @@ import {
 import type { ArchivedFile } from '../../contract/csv-file.js';
 import { CsvScanner } from '../../contract/csv-scanner.js';
 import type { ExportLocation } from '../../contract/invoice-event.js';
-import type { EventType, FileSource, WebhookStatus } from '../../contract/names.js';
+import { EVENTS, type EventType, type FileSource, type WebhookStatus } from '../../contract/names.js';
 import type { Agenda } from './agenda.js';
 import type { Dice } from './dice.js';
 
@@ -94,9 +94,8 @@ export function createVirtualService(options: VirtualServiceOptions) {
     const eventId = dice.uuid();
     const { invoiceId, costs } = invoice;
     const at = agenda.now().toISOString();
-    const status = { invoice_created: 'draft', invoice_finalized: 'finalized', invoice_voided: 'voided' };
     const cents = costs.reduce((sum, cost) => sum + cost, 0);
-    const location = eventType === 'invoice_finalized' ? locationOf(invoice) : {};
+    const location = EVENTS[eventType].bringsFile ? locationOf(invoice) : {};
     const body = JSON.stringify({
       metadata: {
         ...{
@@ -111,7 +110,7 @@ export function createVirtualService(options: VirtualServiceOptions) {
       payload: {
         ...{ acmeInvoiceId: invoiceId, partnerInvoiceId: null, acmeTenantId: tenantId(invoice.tenant) },
         ...{ partnerTenantId: invoice.tenant, invoiceNumber: `INV-${invoiceId.slice(0, 8)}` },
-        ...{ invoiceStatus: status[eventType], invoiceStartDate: '2026-02-01T00:00:00Z' },
+        ...{ invoiceStatus: EVENTS[eventType].status, invoiceStartDate: '2026-02-01T00:00:00Z' },
         ...{ invoiceEndDate: '2026-02-28T23:59:59Z', invoiceDate: '2026-03-01T00:00:00Z' },
         ...{ invoiceDueDate: '2026-03-16T00:00:00Z', currencyCode: 'USD', invoiceTotalAmount: cents / 100 },
         ...{ totalTransactionCount: costs.length, ...location },

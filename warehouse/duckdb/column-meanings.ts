@@ -4,6 +4,7 @@
  */
 
 import { CSV_COLUMNS } from '../../contract/columns.js';
+import { EVENT_TYPES } from '../../contract/names.js';
 
 export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(CSV_COLUMNS.map(({ name, meaning, unit }) => [name, withUnit(meaning, unit)])),
@@ -97,7 +98,9 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   received_at: 'When the delivery arrived, by our clock',
   verdict: '`accepted`, `test` or `quarantined`',
   'events.reason': 'Why it was quarantined, as a stable code; null otherwise',
-  event_type: '`invoice_created`, `invoice_finalized` or `invoice_voided`',
+  event_type: new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(
+    EVENT_TYPES.map((type) => `\`${type}\``),
+  ),
   event_timestamp: 'When the service generated the event, by its clock',
   is_test_event: 'True: kept on record, never acted on',
   invoice_status: 'Status that the event stated',

@@ -5,7 +5,7 @@
  * header and which version count is decided by rank and by what was stated last, not by what came last.
  */
 
-import type { InvoiceState, Rank } from '../../contract/names.js';
+import { type InvoiceState, RANKS, type Rank } from '../../contract/names.js';
 import type { Proof } from '../warehouse.js';
 import { currentLoad, openAttention, openFailure } from './derive-current.js';
 import { contradictions, discrepanciesOf } from './derive-discrepancies.js';
@@ -39,7 +39,7 @@ export function deriveInvoice({ evidence, loads, attention }: InvoiceLines): Der
   const current = currentLoad(loads, evidence, attention);
   const heard = (rank: Rank): string | null =>
     earliest(evidence.filter((line) => rankOf(line) === rank).map((line) => line.recorded_at));
-  const [createdAt, finalizedAt] = [heard('draft'), heard('finalized')];
+  const heardAt = { nothing: null, draft: heard('draft'), finalized: heard('finalized'), voided: null };
   const voided = deriveVoid(
     evidence
       .filter((line) => rankOf(line) === 'voided')
@@ -49,7 +49,7 @@ export function deriveInvoice({ evidence, loads, attention }: InvoiceLines): Der
   const { voidedAt, restoredAt } = voided;
   const open = openAttention(attention, current);
   const failure = openFailure(attention, current);
-  const decided = decideState({ firstHeardAt, createdAt, finalizedAt, voided, current, open, failure });
+  const decided = decideState({ firstHeardAt, heardAt, voided, current, open, failure });
   const personal = attention.filter(({ kind }) => kind === null);
   const row: InvoiceRow = {
     ...decided,
@@ -60,8 +60,8 @@ export function deriveInvoice({ evidence, loads, attention }: InvoiceLines): Der
     partner_id: header.partnerId,
     event_id: header.eventId,
     first_heard_at: firstHeardAt,
-    created_at: createdAt,
-    finalized_at: finalizedAt,
+    created_at: heardAt.draft,
+    finalized_at: heardAt.finalized,
     first_loaded_at: earliest(loads.map((line) => line.loaded_at)),
     loaded_at: current?.loaded_at ?? null,
     voided_at: voidedAt,
@@ -81,8 +81,8 @@ export function deriveInvoice({ evidence, loads, attention }: InvoiceLines): Der
 
 interface Moments {
   readonly firstHeardAt: string;
-  readonly createdAt: string | null;
-  readonly finalizedAt: string | null;
+  /** When each rank was first heard of that is a state by itself; a void is derived apart. */
+  readonly heardAt: Readonly<Record<Rank, string | null>>;
   readonly voided: DerivedVoid;
   readonly current: LoadLine | null;
   readonly open: AttentionLine | null;
@@ -108,15 +108,26 @@ function needsAttention({ recorded_at, code, reason }: AttentionLine): Decided {
   return { state: 'needs_attention', state_since: recorded_at, reason_code: code, reason };
 }
 
+/** The state of an invoice that has come so far and is not loaded; null: its state is derived apart, or it has none. */
+const STATE_AT: Readonly<Record<Rank, InvoiceState | null>> = {
+  nothing: null,
+  draft: 'draft',
+  finalized: 'finalized',
+  voided: null,
+};
+
 /** What a person restored is in its state since then, however long ago it got there before. */
-function reached({ voided, current, finalizedAt, createdAt, firstHeardAt }: Moments): {
+function reached({ voided, current, heardAt, firstHeardAt }: Moments): {
   readonly state: InvoiceState;
   readonly state_since: string;
 } {
   const since = (at: string): string => latest([at, voided.restoredAt ?? at]) ?? at;
   if (current !== null) return { state: 'loaded', state_since: since(current.loaded_at) };
-  if (finalizedAt !== null) return { state: 'finalized', state_since: since(finalizedAt) };
-  return { state: 'draft', state_since: since(createdAt ?? firstHeardAt) };
+  for (const rank of RANKS.toReversed()) {
+    const [state, at] = [STATE_AT[rank], heardAt[rank]];
+    if (state !== null && at !== null) return { state, state_since: since(at) };
+  }
+  return { state: 'draft', state_since: since(firstHeardAt) };
 }
 
 function proofOf(load: LoadLine, header: HeaderCells, evidence: readonly Evidence[]): Proof {
