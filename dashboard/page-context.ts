@@ -15,6 +15,7 @@ import {
   type SessionRequest,
 } from '../reports/report-session.js';
 import { addressOfPage, asksForFigures, sendFigures } from './figures.js';
+import type { GuestPages } from './guest-pages.js';
 import type { PageCache, Shown } from './page-cache.js';
 import { type Ask, askPublished } from './published-questions.js';
 import type { ToldError } from './tell-error.js';
@@ -36,6 +37,8 @@ export interface PageContext {
   readonly quarantine: Pick<Quarantine, 'list' | 'show'> | null;
   /** Whether an operator can act from the pages. */
   readonly canAct: boolean;
+  /** Pages that other parts bring. */
+  readonly guests: readonly GuestPages[];
   /** Temporal's web pages up to the namespace; null: there are none to link to. */
   readonly temporalUi: string | null;
 }
@@ -141,7 +144,7 @@ export async function sendFramed(
 
 /** @param lead HTML that stands above what the page shows */
 export function framed(
-  { environment, health, canAct }: PageContext,
+  { environment, health, canAct, guests }: PageContext,
   { value, isFormer }: Shown<PublishedPage>,
   lead = '',
 ): string {
@@ -149,6 +152,7 @@ export function framed(
   const around: Frame = {
     ...{ title, section, environment, asOf, isFormer, lead, canAct, period },
     unwell: unwellIn(health),
+    guests: guests.map(({ address, label }) => [address, label]),
   };
   return renderPage(view, around, values);
 }

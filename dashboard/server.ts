@@ -14,10 +14,11 @@ import type { Scrub } from '../ops/scrub.js';
 import { createSemaphore } from '../ops/semaphore.js';
 import { createAdminGuard } from './admin-guard.js';
 import { asksForFigures, sendFigures } from './figures.js';
+import type { GuestOperators, GuestPages } from './guest-pages.js';
 import type { OperatorOptions } from './operator/operator-work.js';
 import { registerOperator } from './operator/register-operator.js';
 import { createPageCache } from './page-cache.js';
-import { frame, type PageContext, sendPage } from './page-context.js';
+import { frame, type PageContext, sendFramed, sendPage } from './page-context.js';
 import { registerAlerts } from './pages/alerts.js';
 import { registerEvents } from './pages/events.js';
 import { registerHealth } from './pages/health.js';
@@ -51,6 +52,8 @@ export interface DashboardOptions {
   readonly quarantine?: Pick<Quarantine, 'list' | 'show'>;
   /** What stands behind each line that has a tracking number; without it a shipment's page lists the lines alone. */
   readonly explain?: Explain;
+  /** Pages that other parts bring. */
+  readonly guests?: readonly GuestPages[];
   /** What operators may have done; without them, or without it, the pages only show. */
   readonly operator?: OperatorOptions;
   /** After this a page's queries are interrupted; what the settings say unless told. */
@@ -113,6 +116,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     health: options.health,
     quarantine: options.quarantine ?? null,
     canAct: operator !== null,
+    guests: options.guests ?? [],
     temporalUi: settings.admin.temporalUi ?? null,
   };
   // Before the pages: those of operators are waited for, and what stands there then keeps the way it tells errors.
@@ -130,7 +134,9 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   registerShipment(app, context, options.explain ?? null);
   registerSearch(app, context);
   await registerReports(app, context);
-  if (operator !== null) await registerOperator(app, context, { ...operator, admin: settings.admin });
+  const operators =
+    operator === null ? null : await registerOperator(app, context, { ...operator, admin: settings.admin });
+  for (const guest of context.guests) registerGuest(app, { context, guest, operators });
   for (const { address, type, text } of ASSETS)
     app.get(address, (_request, reply) =>
       reply.type(type).header('cache-control', 'private, max-age=31536000, immutable').send(text),
@@ -183,6 +189,27 @@ function answerErrors(app: FastifyInstance, context: PageContext): void {
     const { status, title, message } = context.tell(error, request.url);
     if (asksForFigures(request)) return sendFigures(reply.code(status), { error: message });
     return sendPage(reply.code(status), await messagePage(context, title, message));
+  });
+}
+
+function registerGuest(
+  app: FastifyInstance,
+  {
+    context,
+    guest,
+    operators,
+  }: { readonly context: PageContext; readonly guest: GuestPages; readonly operators: GuestOperators | null },
+): void {
+  guest.register(app, {
+    operators,
+    send: (reply, { title, html, figures }) => {
+      // Forms of ours say where they stand; the policy of the other pages would have browsers say "null".
+      reply.header('referrer-policy', 'same-origin');
+      return sendFramed(context, reply, {
+        ...({ view: 'guest', title, section: guest.address } as const),
+        ...{ values: { html }, figures },
+      });
+    },
   });
 }
 

@@ -32,6 +32,7 @@ export type ViewName =
   | 'operator-audit'
   | 'health'
   | 'views'
+  | 'guest'
   | 'message';
 
 export interface Frame {
@@ -49,6 +50,8 @@ export interface Frame {
   readonly lead?: string;
   /** The days of the page as a query, empty for all. */
   readonly period: string;
+  /** Entries of the menu besides our own. */
+  readonly guests: readonly (readonly [address: string, label: string])[];
   /** Components that are not well. */
   readonly unwell: readonly { readonly name: string; readonly detail: string; readonly since: string }[];
 }
@@ -107,7 +110,7 @@ export function renderPage(view: ViewName, frame: Frame, values: Readonly<Record
     body,
     split: SPLIT,
     instant,
-    sections: (frame.canAct ? [...SECTIONS, ACT] : SECTIONS).map(([address, label]) => ({
+    sections: [...SECTIONS, ...frame.guests, ...(frame.canAct ? [ACT] : [])].map(([address, label]) => ({
       ...{ address, label },
       href: KEEPS_PERIOD.includes(address) && around.period !== '' ? `${address}?${around.period}` : address,
     })),

@@ -75,6 +75,7 @@ const LONGEST_NOTE = 2_000;
 /** More at once than people ever do. */
 const MOST_TRIES = 100;
 
+/** Opens nothing until it is asked; any number of processes may have them at once. */
 export function openDisputes({ dataDir, databasePath, now = () => new Date() }: DisputesOptions): Disputes {
   const { folder, windowsPath } = disputePaths(dataDir);
   const journal = openClaimJournal(folder);

@@ -16,6 +16,8 @@ const PICTURES = [
   ['dashboard', dashboard, 1000],
   ['report', new URL('/reports/carriers', dashboard).href, 900],
   ['invoices', new URL('/invoices', dashboard).href, 560],
+  // Of claims that were opened before: `billsync disputes open duplicates --all`.
+  ['disputes', new URL('/disputes', dashboard).href, 760],
   ['sandbox', sandbox, 400],
 ] as const;
 

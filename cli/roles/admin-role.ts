@@ -7,6 +7,8 @@ import type { Quarantine } from '../../contract/quarantine.js';
 import type { OperatorOptions } from '../../dashboard/operator/operator-work.js';
 import { startDashboard } from '../../dashboard/server.js';
 import type { TracedShipment } from '../../dashboard/shipments/shipment-page.js';
+import { openDisputes } from '../../disputes/disputes.js';
+import { disputePages } from '../../disputes/pages/pages.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import { createScrub } from '../../ops/scrub.js';
 import { auditFolder, auditLogOf } from '../audited-commands.js';
@@ -32,6 +34,9 @@ export async function startAdminRole({
     scrub: createScrub(settings, { keepFigures: true }),
     quarantine,
     explain: (trackingNumber) => explain(settings, trackingNumber),
+    guests: [
+      disputePages(openDisputes({ dataDir: settings.dataDir, databasePath: publishedPath(settings) })),
+    ],
     ...((settings.admin.operators ?? []).length === 0
       ? {}
       : { operator: await operatorOptions(settings, quarantine) }),

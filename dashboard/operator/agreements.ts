@@ -5,13 +5,12 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { rm } from 'node:fs/promises';
-import type { Described, RequestedAction } from './operator-work.js';
+import type { Offered } from '../guest-pages.js';
 
-export interface Agreement {
+export interface Agreement extends Offered {
   readonly by: string;
-  readonly requested: RequestedAction;
-  readonly described: Described;
+  /** Of what was made for it, when nobody agrees. Never throws. */
+  forget?(): void;
 }
 
 export interface Agreements {
@@ -31,8 +30,7 @@ export function createAgreements(nowMs: () => number = () => performance.now()):
 
   function forget(word: string, agreement: Agreement): void {
     open.delete(word);
-    if (agreement.requested.action === 'import')
-      rm(agreement.requested.path, { force: true }).catch(() => undefined);
+    agreement.forget?.();
   }
 
   function sweep(): void {

@@ -1,16 +1,18 @@
 /** The pages from which an operator acts: what there is to do, what will happen, what came of it, and who did what. */
 
+import { rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settings } from '../../config/settings.js';
 import { messageOf } from '../../config/system-error.js';
 import { BillsyncError } from '../../contract/errors.js';
 import { audited, verifyAudit } from '../../ops/audit-log.js';
 import { one, type Query } from '../address.js';
+import type { GuestOperators } from '../guest-pages.js';
 import { frame, type PageContext, sendPage } from '../page-context.js';
 import { type Agreement, createAgreements } from './agreements.js';
 import { createOperatorGuard } from './operator-guard.js';
-import type { Described, OperatorOptions, RequestedAction } from './operator-work.js';
+import type { OperatorOptions, RequestedAction } from './operator-work.js';
 import { receiveUpload } from './upload.js';
 
 const SECTION = '/operator';
@@ -20,12 +22,12 @@ const MOST_QUIET_HOURS = 168;
 /** Ids of a backfill; more go through `billsync backfill --ids FILE`. */
 const MOST_FORM_BYTES = 1024 * 1024;
 
-/** Adds `/operator` and what lies below it. */
+/** Adds `/operator` and what lies below it. @returns what guests may offer, and where their forms are posted */
 export async function registerOperator(
   app: FastifyInstance,
   context: PageContext,
   { admin, ...options }: OperatorOptions & { readonly admin: Settings['admin'] },
-): Promise<void> {
+): Promise<GuestOperators> {
   const { work, audit, auditFolder, uploadFolder } = options;
   const agreements = createAgreements();
   app.addHook('onClose', () => agreements.close());
@@ -38,32 +40,45 @@ export async function registerOperator(
   ) => sendPage(reply, await frame(context, { view, title, section: SECTION, values }));
 
   /** What cannot be done is a sentence, not a failure of the page. */
-  async function refused(reply: FastifyReply, error: unknown): Promise<FastifyReply> {
+  async function refused(reply: FastifyReply, error: unknown, back: string): Promise<FastifyReply> {
     if (!(error instanceof BillsyncError)) throw error;
     const problem = [error.message, error.subject, error.hint].filter((part) => part !== null).join('; ');
     return page(reply.code(409), 'operator-done', 'That cannot be done', {
       problem,
       detail: '',
       next: null,
-      back: SECTION,
+      back,
     });
   }
 
-  async function offer(reply: FastifyReply, by: string, requested: RequestedAction): Promise<FastifyReply> {
-    let described: Described;
+  async function offer(
+    reply: FastifyReply,
+    by: string,
+    make: () => Promise<Omit<Agreement, 'by'>>,
+  ): Promise<FastifyReply> {
+    let offered: Omit<Agreement, 'by'>;
     try {
-      described = await work.describe(requested);
+      offered = await make();
     } catch (error) {
-      return refused(reply, error);
+      return refused(reply, error, cameFrom(reply.request));
     }
-    const word = agreements.offer({ by, requested, described });
-    const values = { isReasonOptional: false, ...described, word };
-    return page(reply, 'operator-agree', described.title, values);
+    const word = agreements.offer({ by, ...offered });
+    const { described } = offered;
+    return page(reply, 'operator-agree', described.title, { isReasonOptional: false, ...described, word });
   }
+
+  const offerWork = (reply: FastifyReply, by: string, requested: RequestedAction): Promise<FastifyReply> =>
+    offer(reply, by, async () => ({
+      described: await work.describe(requested),
+      perform: (reason) => work.perform(requested, reason, by),
+      ...(requested.action === 'import'
+        ? { forget: () => void rm(requested.path, { force: true }).catch(() => undefined) }
+        : {}),
+    }));
 
   async function act(
     reply: FastifyReply,
-    { by, requested, described }: Agreement,
+    { by, described, perform }: Agreement,
     reason: string,
   ): Promise<FastifyReply> {
     const { command, target, back } = described;
@@ -76,23 +91,28 @@ export async function registerOperator(
         reason: reason === '' ? null : reason,
       } as const;
       const { result, entry } = await audited(audit, note, async () => {
-        const result = await work.perform(requested, reason, by);
+        const result = await perform(reason, by);
         return { result, detail: result.detail };
       });
       const values = { problem: null, ...result, back, number: entry.number };
       return await page(reply, 'operator-done', 'Done', values);
     } catch (error) {
-      return refused(reply, error);
+      return refused(reply, error, back);
     }
   }
 
-  await app.register(async (inner) => {
+  const guard = createOperatorGuard(admin);
+  const guarded = (inner: FastifyInstance): void => {
     inner.decorateRequest('operator', '');
-    inner.addHook('onRequest', createOperatorGuard(admin));
+    inner.addHook('onRequest', guard);
     const text = { parseAs: 'string', bodyLimit: MOST_FORM_BYTES } as const;
     inner.addContentTypeParser('application/x-www-form-urlencoded', text, (_request, body, done) =>
       done(null, new URLSearchParams(String(body))),
     );
+  };
+
+  await app.register(async (inner) => {
+    guarded(inner);
     inner.addContentTypeParser('multipart/form-data', (_request, body, done) => done(null, body));
 
     inner.get(SECTION, async (_request, reply) => {
@@ -103,20 +123,20 @@ export async function registerOperator(
     inner.get(`${SECTION}/agree`, async (request, reply) => {
       const requested = requestedBy(request.query as Query);
       if (requested === null) return reply.callNotFound();
-      return offer(reply, request.operator, requested);
+      return offerWork(reply, request.operator, requested);
     });
     inner.post(`${SECTION}/backfill`, async (request, reply) => {
       const words = (fieldOf(request.body, 'ids') ?? '').split(/[\s,;]+/).filter((word) => word !== '');
-      return offer(reply, request.operator, { action: 'backfill', words: [...new Set(words)] });
+      return offerWork(reply, request.operator, { action: 'backfill', words: [...new Set(words)] });
     });
     inner.post(`${SECTION}/import`, async (request, reply) => {
       const type = request.headers['content-type'] ?? '';
       if (!type.startsWith('multipart/form-data')) return reply.callNotFound();
       try {
         const file = await receiveUpload(request.body as Readable, type, { folder: uploadFolder });
-        return await offer(reply, request.operator, { action: 'import', ...file });
+        return await offerWork(reply, request.operator, { action: 'import', ...file });
       } catch (error) {
-        return refused(reply, error);
+        return refused(reply, error, SECTION);
       }
     });
     inner.post(`${SECTION}/act`, async (request, reply) => {
@@ -139,6 +159,24 @@ export async function registerOperator(
       return page(reply, 'operator-audit', 'Audit log', { entries, verdict });
     });
   });
+  return {
+    offer,
+    post(path, answer) {
+      app.register(async (inner) => {
+        guarded(inner);
+        inner.post(path, (request, reply) => {
+          const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+          return answer(form, request, reply);
+        });
+      });
+    },
+  };
+}
+
+/** The page of ours on which the form stands, where the browser says it. */
+function cameFrom({ headers: { referer, host } }: FastifyRequest): string {
+  const page = referer !== undefined && URL.canParse(referer) ? new URL(referer) : null;
+  return page?.host === host ? `${page?.pathname}${page?.search}` : SECTION;
 }
 
 function fieldOf(body: unknown, name: string): string | null {

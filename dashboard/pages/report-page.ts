@@ -7,9 +7,10 @@ import { takesTwoPeriods } from '../../reports/compare/run-compared.js';
 import { renderReportBody } from '../../reports/render/html-page.js';
 import { columnLabel } from '../../reports/render/labels.js';
 import { sortedBy, sumsOf } from '../../reports/render/table-order.js';
-import type { ReportResult } from '../../reports/report-result.js';
-import { all, filtersIn, one, pageNumber, type Query, withQuery } from '../address.js';
+import type { ReportResult, ReportRow } from '../../reports/report-result.js';
+import { all, filtersIn, filtersOf, one, pageNumber, type Query, withQuery } from '../address.js';
 import { type LeadTo, leadingTo } from '../drill-down.js';
+import type { RowChoice } from '../guest-pages.js';
 import { saveAddress } from '../saved-views/saved-views.js';
 import { comparedPeriod } from './compared-period.js';
 
@@ -20,6 +21,7 @@ export function shownReport(
   report: ReportDefinition,
   query: Query,
   answered: ReportResult,
+  choice: { readonly of: RowChoice; readonly parameters: Readonly<Record<string, string>> } | null = null,
 ): { readonly values: Readonly<Record<string, unknown>>; readonly figures: unknown } {
   const to = (changes: Readonly<Record<string, string | null>>): string =>
     withQuery(`/reports/${report.name}`, query, changes);
@@ -43,9 +45,20 @@ export function shownReport(
     previous: from > 0 ? to({ page: String(from / ROWS_ON_A_PAGE) }) : null,
     next: next ? to({ page: String(from / ROWS_ON_A_PAGE + 2) }) : null,
   };
+  const of = across === null && one(query, 'compare') === undefined ? choice?.of : undefined;
+  const choosing =
+    of !== undefined && result.rows.some((row) => of.keyOf(report.name, row) !== null)
+      ? {
+          choose: {
+            ...{ label: of.label, action: of.action, report: report.name },
+            asked: JSON.stringify({ filters: filtersOf(query), parameters: choice?.parameters }),
+            keyOf: (row: ReportRow) => of.keyOf(report.name, row),
+          },
+        }
+      : {};
   const summed = across === null ? summedColumns(report) : summedAcross(result);
   const body = renderReportBody(result, {
-    ...{ page, summed, columns: inTable.map(({ name }) => name) },
+    ...{ page, summed, columns: inTable.map(({ name }) => name), ...choosing },
     leadTo:
       across === null
         ? leadsOf(report, query, result)

@@ -13,6 +13,7 @@ import type { ReportResult } from '../../reports/report-result.js';
 import { all, filtersOf, one, periodOf, type Query, withQuery } from '../address.js';
 import { addressOfPage } from '../figures.js';
 import { filterFields } from '../filter-form.js';
+import type { RowChoice } from '../guest-pages.js';
 import {
   ask,
   asOfHead,
@@ -60,6 +61,8 @@ export async function registerReports(app: FastifyInstance, context: PageContext
     const query = request.query as Query;
     const { name } = request.params;
     if (report.name !== name) return reply.redirect(newAddress(report, { name, query, page: '' }), 301);
+    // The form on it says where it stands; the policy of other pages would have browsers say "null".
+    if (choiceIn(context) !== null) reply.header('referrer-policy', 'same-origin');
     return sendWhenKnown(context, reply, {
       ...{ title: report.title, section: sectionOf(report), status: refuses(report, query) ? 400 : 200 },
       period: periodOf(query),
@@ -126,7 +129,8 @@ async function reportPage(
   try {
     const parameters = shownParameters(report, query);
     const answered = await recentAnswer(context, { report, query, parameters });
-    shown = shownReport(report, query, answered);
+    const of = choiceIn(context);
+    shown = shownReport(report, query, answered, of && { of, parameters });
     asOf = asOfHead(answered.head);
   } catch (error) {
     if (error instanceof ReportFilterError) status = 400;
@@ -148,6 +152,11 @@ async function reportPage(
     values: { ...shown.values, problem, downloads },
     figures: problem === null ? shown.figures : { error: problem },
   };
+}
+
+/** What an operator can begin with rows; null: nobody can. */
+function choiceIn({ canAct, guests }: PageContext): RowChoice | null {
+  return (canAct ? guests.find(({ rows }) => rows !== null)?.rows : null) ?? null;
 }
 
 function sectionOf(report: ReportDefinition): string {

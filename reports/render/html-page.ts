@@ -8,7 +8,7 @@ import type { ReportResult, ReportRow } from '../report-result.js';
 import { exampleTables } from '../worked-example.js';
 import { cellLabels } from './cell-labels.js';
 import { drawCharts } from './chart-svg.js';
-import { escapeHtml } from './escape-html.js';
+import { escapeAttribute, escapeHtml } from './escape-html.js';
 import { columnLabel, grouped, headLines } from './labels.js';
 import { sumsOf } from './table-order.js';
 
@@ -55,6 +55,16 @@ export interface BodyOptions {
     rows: readonly ReportRow[],
     column: string,
   ) => { readonly address: string; readonly isTotal: boolean } | null;
+  /** Gives rows boxes to tick, and a button above them that posts those that are. */
+  readonly choose?: {
+    readonly label: string;
+    /** Where it is posted: `report` and `asked` as they are, and `row` for each. */
+    readonly action: string;
+    readonly report: string;
+    readonly asked: string;
+    /** null: this row has no box. */
+    keyOf(row: ReportRow): string | null;
+  };
 }
 
 /** Everything below the heading, as HTML. */
@@ -83,13 +93,16 @@ export function renderReportBody(result: ReportResult, options: BodyOptions = {}
         kind: number(column.align),
       })),
     ),
-    rows: result.rows.slice(page?.from, page?.to).map((row) =>
-      columns.map((column) => ({
+    choose: options.choose ?? null,
+    rows: result.rows.slice(page?.from, page?.to).map((row) => ({
+      key: options.choose?.keyOf(row) ?? null,
+      cells: columns.map((column) => ({
         text: label(row, column),
         kind: kindOf(label(row, column), column.align),
         lead: column.align === 'right' && row[column.name] !== null ? leadTo([row], column.name) : null,
       })),
-    ),
+    })),
+    attribute: escapeAttribute,
     page:
       page === undefined || (page.previous === null && page.next === null)
         ? null

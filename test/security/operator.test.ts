@@ -279,7 +279,8 @@ test('what was agreed to is forgotten after a quarter of an hour, and not more t
   const described = {
     ...{ title: '', consequences: [], label: '', reasonLabel: null, command: '', target: [], back: '/' },
   };
-  const offer = () => agreements.offer({ by: 'ann', requested: { action: 'publish' }, described });
+  const offer = () =>
+    agreements.offer({ by: 'ann', described, perform: async () => ({ detail: '', next: null }) });
   const first = offer();
   nowMs = 15 * 60_000;
   expect(agreements.take(first, 'ann')).toBeNull();

@@ -1,0 +1,55 @@
+/** Pages that another part of billsync brings; the dashboard frames and guards them, and knows nothing of what they show. */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ReportRow } from '../reports/report-result.js';
+import type { Described, Performed } from './operator/operator-work.js';
+
+/** Something an operator may agree to. */
+export interface Offered {
+  readonly described: Described;
+  /** @param by the operator @throws BillsyncError nothing was done, and why */
+  perform(reason: string, by: string): Promise<Performed>;
+}
+
+export interface GuestPage {
+  readonly title: string;
+  /** HTML of the page below its heading, every value in it escaped. */
+  readonly html: string;
+  /** What it shows, for who asks with `format=json`. */
+  readonly figures: unknown;
+}
+
+/** What the dashboard does for its guests. */
+export interface GuestHost {
+  send(reply: FastifyReply, page: GuestPage): Promise<FastifyReply>;
+  /** null: nobody may act here, the pages only show. */
+  readonly operators: GuestOperators | null;
+}
+
+export interface GuestOperators {
+  /** A form of ours, posted by an operator; nothing may be done by it but to offer. */
+  post(
+    path: string,
+    answer: (form: URLSearchParams, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
+  ): void;
+  /** Shows what will happen and does it when it is agreed to, once, noted in the audit log. A BillsyncError is told. */
+  offer(reply: FastifyReply, by: string, make: () => Promise<Offered>): Promise<FastifyReply>;
+}
+
+/** What an operator can begin with rows of reports. */
+export interface RowChoice {
+  /** Of the button. */
+  readonly label: string;
+  /** Where the form goes: its fields are `report`, `asked` (JSON: filters, parameters) and `row`, once for each. */
+  readonly action: string;
+  /** What a row is told by; null: nothing can be begun with it. */
+  keyOf(report: string, row: ReportRow): string | null;
+}
+
+export interface GuestPages {
+  /** Of the menu. */
+  readonly address: string;
+  readonly label: string;
+  readonly rows: RowChoice | null;
+  register(app: FastifyInstance, host: GuestHost): void;
+}
