@@ -2,11 +2,13 @@
 
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { CSV_HEADERS } from '../../contract/columns.js';
+import { CSV_EDITIONS, CSV_HEADERS } from '../../contract/columns.js';
 
 export const BENCH_INVOICE = '7f3a0000-1111-4222-8333-444455556666';
 const TENANTS = ['Acme', '"Globex, Inc."', '"O""Brien & Sons"', '"Zoë\r\nLogistics"', 'Initech'];
 const CARRIERS = ['UPS', 'FedEx', 'USPS', 'DHL'];
+/** Empty: the columns that files did not have at first. */
+const LATER = ','.repeat(CSV_HEADERS.length - (CSV_EDITIONS[0]?.length ?? 0));
 const SERVICES = ['Ground', '2nd Day Air', '"Next Day, AM"', ''];
 
 export async function makeCsv(path: string, rows: number, invoiceId = BENCH_INVOICE): Promise<void> {
@@ -24,7 +26,7 @@ export async function makeCsv(path: string, rows: number, invoiceId = BENCH_INVO
     const weight = `${next(70)}.${next(10)}`;
     block +=
       `${pick(TENANTS)},2026-02-28,${invoiceId},2026-02-${day},${`${next(99_999)}`.padStart(5, '0')},USD,${cost},${weight},` +
-      `${next(10) === 0 ? 'KG' : 'LB'},1Z${`${row}`.padStart(16, '0')},${pick(CARRIERS)},${2 + next(7)},2026-02-${day},${pick(SERVICES)}\r\n`;
+      `${next(10) === 0 ? 'KG' : 'LB'},1Z${`${row}`.padStart(16, '0')},${pick(CARRIERS)},${2 + next(7)},2026-02-${day},${pick(SERVICES)}${LATER}\r\n`;
     if (block.length > 1 << 20) {
       if (!file.write(block)) await once(file, 'drain');
       block = '';

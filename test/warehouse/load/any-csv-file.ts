@@ -1,7 +1,7 @@
 /** Generated files for the two readers: good ones with awkward text, and such as are broken in a cell, a line or a byte. */
 
 import fc from 'fast-check';
-import { CSV_HEADERS } from '../../../contract/columns.js';
+import { type ColumnRule, CSV_COLUMNS, CSV_HEADERS } from '../../../contract/columns.js';
 import { isNothing } from '../../../contract/invisible.js';
 
 /** The invoice that every file is of. */
@@ -102,22 +102,18 @@ export function anyCsvFile(): fc.Arbitrary<Buffer> {
     { weight: 400, arbitrary: text.map((cell) => (isNothing(cell.replaceAll('"', '')) ? 'T' : cell)) },
     { weight: 1, arbitrary: fc.constantFrom(' ', '"\r\n"', '"\ufeff"', '\u200b', '\u3000x') },
   );
+  const cellsOf: Readonly<Record<ColumnRule, fc.Arbitrary<string>>> = {
+    ...{ text, date: day, amount, weight: amount.map((cell) => cell.replace('-', '')) },
+    'invoice-id': mostly(INVOICE, [INVOICE.toUpperCase(), 'x', '']),
+    currency: mostly('USD', ['EUR', 'usd', 'ZZZ', '', '\ufeffUSD']),
+    unit: mostly('LB', ['KG', 'lb', '']),
+  };
   const row = fc
     .tuple(
-      required,
-      day,
-      mostly(INVOICE, [INVOICE.toUpperCase(), 'x', '']),
-      day,
-      text,
-      mostly('USD', ['EUR', 'usd', 'ZZZ', '', '\ufeffUSD']),
-      amount,
-      amount.map((cell) => cell.replace('-', '')),
-      mostly('LB', ['KG', 'lb', '']),
-      required,
-      required,
-      text,
-      fc.oneof(day, fc.constant('')),
-      text,
+      ...CSV_COLUMNS.map(({ rule, isRequired }) => {
+        if (rule === 'text' && isRequired) return required;
+        return rule === 'date' && !isRequired ? fc.oneof(day, fc.constant('')) : cellsOf[rule];
+      }),
     )
     .map((cells) => cells.join(','));
   const end = mostly('\r\n', ['\n', '\r', '\r\n\r\n', '\n\r']);

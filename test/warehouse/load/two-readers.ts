@@ -6,7 +6,7 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { CSV_HEADERS } from '../../../contract/columns.js';
+import { CSV_HEADERS, STORED_COLUMNS } from '../../../contract/columns.js';
 import { type ArchivedFile, CSV_TOLERANCES, type CsvScan } from '../../../contract/csv-file.js';
 import { CsvScanner } from '../../../contract/csv-scanner.js';
 import { temporaryName } from '../../../ops/durable-files.js';
@@ -338,12 +338,11 @@ async function withFiles<T>(
 function sameCells(row: Row, text: readonly string[]): boolean {
   const { row_is_good: _, ...cells } = row;
   const found = Object.values(cells).map((cell) => (typeof cell === 'string' ? cell.slice(1) : cell));
-  const wanted = text.filter((_cell, index) => CSV_HEADERS[index] !== 'Invoice ID');
-  return wanted.every((cell, index) => {
+  return STORED_COLUMNS.every(({ header, type }, index) => {
+    const cell = text[CSV_HEADERS.indexOf(header)] ?? '';
     const value = found[index];
     if (cell === '') return value === null;
-    const isDecimal = index === 5 || index === 6;
-    return isDecimal ? value === fourDecimals(cell) : value === cell;
+    return value === (type.startsWith('DECIMAL') ? fourDecimals(cell) : cell);
   });
 }
 
