@@ -153,7 +153,7 @@ export function createAlerts(deps: {
   }
 
   async function deliver(notice: Notice): Promise<void> {
-    const ends = await Promise.allSettled(channels.map((tell) => tell(notice)));
+    const ends = await Promise.allSettled(channels.map(({ tell }) => tell(notice)));
     const failures = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
     if (failures.length > 0) throw new AggregateError(failures, 'An alert did not reach every channel.');
   }

@@ -1,30 +1,29 @@
 /** Whether an alert would reach anybody, tried before one is raised at night. */
 
-import { existsSync } from 'node:fs';
-import { appendFile, rm } from 'node:fs/promises';
+import { SETTING_DEFINITIONS } from '../../config/setting-definitions.js';
 import type { Settings } from '../../config/settings.js';
 import { systemErrorIn } from '../../config/system-error.js';
+import { openChannels } from '../../ops/alert-channels/channels.js';
 import { type Finding, note, ok } from './finding.js';
 
-/** The chat is not posted to: a person would be told of nothing. */
-export async function checkAlerts({ alerts }: Settings): Promise<Finding> {
-  const { file, webhookUrl } = alerts;
-  const chat = webhookUrl === null ? null : `posted to ${new URL(webhookUrl).host} (not tried)`;
-  if (file === null && chat === null) {
-    return note('they stand in the log only', 'set BILLSYNC_ALERT_FILE or BILLSYNC_ALERT_WEBHOOK_URL');
+/** The settings that open a channel. */
+const OPENING = SETTING_DEFINITIONS.filter(
+  ({ variable, default: usual }) => variable.startsWith('BILLSYNC_ALERT_') && usual === null,
+);
+
+/** No chat is posted to: a person would be told of nothing. */
+export async function checkAlerts(settings: Settings): Promise<Finding> {
+  const channels = openChannels({ settings, post: async () => {} });
+  if (channels.length === 0) {
+    return note('they stand in the log only', `set ${OPENING.map(({ variable }) => variable).join(' or ')}`);
   }
-  if (file === null) return ok(String(chat));
-  const isNew = !existsSync(file);
-  try {
-    await appendFile(file, '', { mode: 0o600 });
-    if (isNew) await rm(file, { force: true });
-  } catch (error) {
-    const { words = String(error), advice = null } = systemErrorIn(error) ?? {};
-    return {
-      result: 'failed',
-      detail: `BILLSYNC_ALERT_FILE ${file} cannot be written: ${words}`,
-      hint: advice,
-    };
+  for (const { where, tryOut } of channels) {
+    try {
+      await tryOut?.();
+    } catch (error) {
+      const { words = String(error), advice = null } = systemErrorIn(error) ?? {};
+      return { result: 'failed', detail: `alerts cannot be ${where}: ${words}`, hint: advice };
+    }
   }
-  return ok([`appended to ${file}`, ...(chat === null ? [] : [chat])].join(', '));
+  return ok(channels.map(({ where, tryOut }) => (tryOut ? where : `${where} (not tried)`)).join(', '));
 }

@@ -16,8 +16,17 @@ export interface Notice {
   readonly runbook: string;
 }
 
-/** @throws whatever kept the notice from being delivered; it is logged */
-export type AlertChannel = (notice: Notice) => Promise<void>;
+export interface AlertChannel {
+  /** What happens to a notice, for people, without what is secret of an address: `posted to chat.example`. */
+  readonly where: string;
+  /** @throws whatever kept the notice from being delivered; it is logged */
+  readonly tell: (notice: Notice) => Promise<void>;
+  /**
+   * Tries whether a notice would arrive, without telling anybody, for `billsync doctor`; missing where that cannot be.
+   * @throws what would keep it
+   */
+  readonly tryOut?: () => Promise<void>;
+}
 
 export interface ChannelOptions {
   readonly settings: Pick<Settings, 'alerts' | 'environment'>;
@@ -27,6 +36,11 @@ export interface ChannelOptions {
 
 /** null when the settings do not ask for this channel. */
 export type OpenChannel = (options: ChannelOptions) => AlertChannel | null;
+
+/** A channel that posts to an address, of which only the host is shown: the rest may be a key. */
+export function posting(url: string, tell: AlertChannel['tell']): AlertChannel {
+  return { where: `posted to ${new URL(url).host}`, tell };
+}
 
 /** A notice as one message of a chat. */
 export function messageOf(environment: string, { state, title, detail, repeated, runbook }: Notice): string {

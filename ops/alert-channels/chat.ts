@@ -1,11 +1,11 @@
 /** The message as `text`, which Slack, Mattermost, Rocket.Chat and Google Chat take (`BILLSYNC_ALERT_WEBHOOK_URL`). */
 
-import { messageOf, type OpenChannel } from './channel.js';
+import { messageOf, type OpenChannel, posting } from './channel.js';
 import { isTeams } from './teams.js';
 
 export const chat: OpenChannel = ({ settings: { alerts, environment }, post }) => {
   const { webhookUrl: url } = alerts;
   return url === null || isTeams(url)
     ? null
-    : (notice) => post(url, { text: messageOf(environment, notice) });
+    : posting(url, (notice) => post(url, { text: messageOf(environment, notice) }));
 };

@@ -1,9 +1,20 @@
 /** Notices as lines of JSON, for whatever collects them (`BILLSYNC_ALERT_FILE`). */
 
-import { appendFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { appendFile, rm } from 'node:fs/promises';
 import type { OpenChannel } from './channel.js';
 
 export const file: OpenChannel = ({ settings: { alerts } }) => {
   const { file: path } = alerts;
-  return path === null ? null : (notice) => appendFile(path, `${JSON.stringify(notice)}\n`, { mode: 0o600 });
+  if (path === null) return null;
+  const append = (text: string) => appendFile(path, text, { mode: 0o600 });
+  return {
+    where: `appended to ${path}`,
+    tell: (notice) => append(`${JSON.stringify(notice)}\n`),
+    async tryOut() {
+      const isNew = !existsSync(path);
+      await append('');
+      if (isNew) await rm(path, { force: true });
+    },
+  };
 };

@@ -1,6 +1,6 @@
 /** Microsoft Teams, whose workflows take nothing but Adaptive Cards (`BILLSYNC_ALERT_WEBHOOK_URL` of one of its hosts). */
 
-import { messageOf, type OpenChannel } from './channel.js';
+import { messageOf, type OpenChannel, posting } from './channel.js';
 
 /** Where Teams has its webhooks: Power Automate, its older address, and the connectors that are being retired. */
 const HOSTS = ['.api.powerplatform.com', '.logic.azure.com', '.webhook.office.com'];
@@ -13,7 +13,7 @@ export function isTeams(url: string): boolean {
 export const teams: OpenChannel = ({ settings: { alerts, environment }, post }) => {
   const { webhookUrl: url } = alerts;
   if (url === null || !isTeams(url)) return null;
-  return (notice) => {
+  return posting(url, (notice) => {
     const lines = messageOf(environment, notice).split('\n');
     const body = lines.map((text, index) => ({
       ...{ type: 'TextBlock', text, wrap: true },
@@ -25,5 +25,5 @@ export const teams: OpenChannel = ({ settings: { alerts, environment }, post }) 
     };
     const contentType = 'application/vnd.microsoft.card.adaptive';
     return post(url, { type: 'message', attachments: [{ contentType, content }] });
-  };
+  });
 };

@@ -14,7 +14,7 @@ import { createLogger } from '../../ops/log.js';
 import { createMetrics, type Metrics } from '../../ops/metrics.js';
 import { openAlerts } from '../../ops/open-alerts.js';
 import { createScrub } from '../../ops/scrub.js';
-import { testSettings } from '../webhook/a-delivery.js';
+import { alertSettings, testSettings } from '../webhook/a-delivery.js';
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -47,12 +47,11 @@ async function alertsWith(sinks: {
   const logged: string[] = [];
   const settings = {
     ...testSettings('/nowhere'),
-    alerts: {
+    alerts: alertSettings({
       file: sinks.file ?? null,
       webhookUrl: sinks.webhookUrl ?? null,
-      quietWindow: '1h',
       runbookUrl: sinks.runbookUrl ?? null,
-    },
+    }),
   };
   let nowMs = Date.parse('2026-03-01T00:00:00Z');
   const alerts = createAlerts({
@@ -72,7 +71,7 @@ async function alertsWith(sinks: {
 
 /** What a chat of that address is sent. */
 async function sentTo(webhookUrl: string): Promise<object[]> {
-  const settings = { ...testSettings('/nowhere'), alerts: { file: null, webhookUrl, quietWindow: '1h' } };
+  const settings = { ...testSettings('/nowhere'), alerts: alertSettings({ webhookUrl }) };
   const sent: object[] = [];
   const channels = openChannels({ settings, post: async (_url, body) => void sent.push(body) });
   const notice = {
@@ -82,7 +81,7 @@ async function sentTo(webhookUrl: string): Promise<object[]> {
     detail: 'Why.',
     runbook: 'RUNBOOK',
   };
-  for (const tell of channels) await tell({ ...notice, state: 'raised', repeated: 2 });
+  for (const { tell } of channels) await tell({ ...notice, state: 'raised', repeated: 2 });
   return sent;
 }
 

@@ -17,7 +17,7 @@ import { serviceSettings } from '../billing/service-settings.js';
 import { attack } from '../support/hostile/attack.js';
 import { findSecrets } from '../support/hostile/find-secrets.js';
 import { billsync } from '../support/processes/billsync.js';
-import { testSettings } from '../webhook/a-delivery.js';
+import { alertSettings, testSettings } from '../webhook/a-delivery.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-secrets-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -31,7 +31,7 @@ const settings = {
     catalog: 'postgres://sync@db/lake?password=in%26the%2Bquery',
     dataPath: '/lake',
   },
-  alerts: { file: null, webhookUrl: 'https://chat.example/services/T0/B0/chat-secret', quietWindow: '1h' },
+  alerts: alertSettings({ webhookUrl: 'https://chat.example/services/T0/B0/chat-secret' }),
   otlpEndpoint: 'https://tracer:otlp-password@otlp.example/',
 } as const;
 const env = {

@@ -8,7 +8,7 @@ import { openChannels } from '../../ops/alert-channels/channels.js';
 import { createAlerts } from '../../ops/alerts.js';
 import { createLogger } from '../../ops/log.js';
 import { attack } from '../support/hostile/attack.js';
-import { testSettings } from '../webhook/a-delivery.js';
+import { alertSettings, testSettings } from '../webhook/a-delivery.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-words-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -84,7 +84,7 @@ describe('an alert', () => {
   ];
 
   async function told(webhookUrl: string, words: string): Promise<string> {
-    const settings = { ...testSettings('/nowhere'), alerts: { file: null, webhookUrl, quietWindow: '1h' } };
+    const settings = { ...testSettings('/nowhere'), alerts: alertSettings({ webhookUrl }) };
     const sent: object[] = [];
     const channels = openChannels({ settings, post: async (_url, body) => void sent.push(body) });
     const notice = {
@@ -94,7 +94,7 @@ describe('an alert', () => {
       detail: words,
       runbook: '',
     };
-    for (const tell of channels) await tell({ ...notice, state: 'raised', repeated: 0 });
+    for (const { tell } of channels) await tell({ ...notice, state: 'raised', repeated: 0 });
     return JSON.stringify(sent);
   }
 
@@ -112,7 +112,7 @@ describe('an alert', () => {
 
   test('is one line in its file, whatever it repeats', async () => {
     const file = join(folder, 'alerts.ndjson');
-    const settings = { ...testSettings('/nowhere'), alerts: { file, webhookUrl: null, quietWindow: '1h' } };
+    const settings = { ...testSettings('/nowhere'), alerts: alertSettings({ file }) };
     const log = createLogger(settings, 'worker', { write: () => undefined });
     const alerts = createAlerts({ settings, log, scrub: (text) => text });
     for (const [at, word] of WORDS.entries()) {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import type { Archive } from '../../archive/archive.js';
 import { openFolderArchive } from '../../archive/folder-archive.js';
+import { loadSettings } from '../../config/load-settings.js';
 import type { Settings } from '../../config/settings.js';
 import type { Quarantine } from '../../contract/quarantine.js';
 import { type Inbox, openInbox } from '../../inbox/inbox.js';
@@ -64,54 +65,23 @@ export function aDelivery(over: DeliveryOver = {}): { eventId: string; invoiceId
   };
 }
 
+/** What nobody set, on ports that are free and with credentials, so that a new setting needs no place here. */
 export function testSettings(dataDir: string, webhook: Partial<Settings['webhook']> = {}): Settings {
-  return {
-    dataDir,
-    environment: 'test',
-    service: {
-      baseUrl: null,
-      authUrl: null,
-      clientId: 'client',
-      clientSecret: 'client+secret/=',
-      apiKey: null,
-      apiKeyHeader: 'x-api-key',
-      caFile: null,
-      clientCert: null,
-      clientKey: null,
-      httpsProxy: null,
-      httpProxy: null,
-      noProxy: null,
-      downloadHosts: [],
-      allowPrivateHosts: false,
+  const settings = loadSettings({
+    cwd: dataDir,
+    env: {
+      ...{ BILLSYNC_DATA_DIR: dataDir, BILLSYNC_PARTNER_ID: PARTNER, BILLSYNC_OVERDUE_AFTER: '1h' },
+      ...{ BILLSYNC_CLIENT_ID: 'client', BILLSYNC_CLIENT_SECRET: 'client+secret/=' },
+      ...{ BILLSYNC_WEBHOOK_HOST: '127.0.0.1', BILLSYNC_WEBHOOK_PORT: '0', BILLSYNC_ADMIN_PORT: '0' },
+      ...{ BILLSYNC_WEBHOOK_BASIC_AUTH: 'hook:pass:word+/=ü', LOG_LEVEL: 'trace' },
     },
-    partnerId: PARTNER,
-    wirePrefix: 'auto',
-    webhook: {
-      host: '127.0.0.1',
-      port: 0,
-      path: '/webhooks/billing',
-      tls: true,
-      tlsCert: null,
-      tlsKey: null,
-      credentials: { basicAuth: [{ user: 'hook', password: 'pass:word+/=ü' }], headers: [] },
-      paths: [],
-      ...webhook,
-    },
-    admin: { host: '127.0.0.1', port: 0, basicAuth: null },
-    overdueAfter: ['1h'],
-    reconcileEvery: '1h',
-    confirmVoids: true,
-    recheckLoadedDays: 60,
-    encryptionKeys: [],
-    warehouse: { kind: 'duckdb', path: join(dataDir, 'warehouse.duckdb') },
-    warehouseMemoryLimit: null,
-    csvTolerate: [],
-    archive: { kind: 'folder', path: join(dataDir, 'archive') },
-    temporalConfigured: false,
-    alerts: { file: null, webhookUrl: null, quietWindow: '1h' },
-    log: { level: 'trace', format: 'json' },
-    otlpEndpoint: null,
-  };
+  });
+  return { ...settings, webhook: { ...settings.webhook, ...webhook } };
+}
+
+/** The settings of alerts, those that matter to a test given. */
+export function alertSettings(given: Partial<Settings['alerts']> = {}): Settings['alerts'] {
+  return { ...testSettings('/nowhere').alerts, ...given };
 }
 
 export interface Parts {
