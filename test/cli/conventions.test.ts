@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { AUDITED } from '../../cli/audited-commands.js';
 import { VERBS } from '../../cli/verbs.js';
 import { CSV_HEADERS } from '../../contract/columns.js';
 import { lockWarehouse } from '../../warehouse/duckdb/lock-file.js';
@@ -35,6 +36,17 @@ const WRITES_NOTHING = new Set([
   ...['quarantine list', 'quarantine show', 'schedule show', 'verify', 'upgrade', 'completion'],
   ...['audit list', 'audit verify', 'hold list'],
   ...['disputes list', 'disputes show', 'disputes find'],
+]);
+
+/** What writes, but changes no invoice, nothing that is kept and nothing that runs by itself: no audit log has it. */
+const NOT_AUDITED = new Set([
+  'init',
+  'report',
+  'shipments',
+  'export',
+  'disputes export',
+  'reconcile',
+  'snapshot',
 ]);
 
 describe('billsync', () => {
@@ -72,13 +84,19 @@ describe('billsync', () => {
     }
   });
 
-  test('takes --dry-run for whatever writes, below every verb', async () => {
+  test('takes --dry-run for whatever writes, below every verb, and is known to the audit log or need not be', async () => {
     for (const { name, load } of VERBS) {
       const command = await load();
       for (const each of command.commands.length > 0 ? command.commands : [command]) {
         const full = each === command ? name : `${name} ${each.name()}`;
         const has = each.options.some(({ long }) => long === '--dry-run') || name === 'sandbox';
         expect(has || WRITES_NOTHING.has(full), full).toBe(true);
+        if (name === 'sandbox') continue;
+        const kinds = [WRITES_NOTHING, NOT_AUDITED, AUDITED].filter((kind) => kind.has(full));
+        expect(
+          kinds,
+          `${full}: in AUDITED of cli/audited-commands.ts, or in one list of this test`,
+        ).toHaveLength(1);
       }
     }
   });
