@@ -56,14 +56,14 @@ export function parseErrorBody(body: Uint8Array): ErrorBody {
 }
 
 /** When a service does not say how long its token lives (RFC 6749 lets it): short, and a refused one is replaced. */
-const UNTOLD_SECONDS = 300;
+const UNSTATED_SECONDS = 300;
 
 /** A number, also in quotes and with a fraction, which is cut. */
 const Seconds = z
   .unknown()
   .optional()
   .transform((value, context) => {
-    if (value === undefined || value === null) return UNTOLD_SECONDS;
+    if (value === undefined || value === null) return UNSTATED_SECONDS;
     const seconds = Math.floor(Number(readDecimal(value) ?? Number.NaN));
     if (Number.isSafeInteger(seconds) && seconds >= 0) return seconds;
     context.addIssue('expected seconds');

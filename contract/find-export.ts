@@ -13,7 +13,7 @@ const NAMES: Readonly<Record<keyof ExportLocation, readonly string[]>> = {
   fileSizeBytes: ['filesizebytes', 'filesize', 'sizebytes'],
 };
 /** A service that does not say until when its URL is good has it tried: storage tells, and another one is asked for. */
-const UNTOLD_END = '9999-12-31T00:00:00Z';
+const UNSTATED_END = '9999-12-31T00:00:00Z';
 
 /**
  * The uppermost object that has a URL; a value that cannot be understood is left as it came, for whoever checks.
@@ -57,7 +57,7 @@ function exportIn(object: Readonly<Record<string, unknown>>) {
   ];
   return {
     presignedUrl: url,
-    presignedUrlExpiresAt: readInstant(end) ?? UNTOLD_END,
+    presignedUrlExpiresAt: readInstant(end) ?? UNSTATED_END,
     fileHashSha256: readSha256(hash) ?? hash,
     fileSizeBytes: readCount(size) ?? size,
   };

@@ -267,7 +267,7 @@ export interface Warehouse {
   }): Promise<void>;
   load(request: LoadRequest): Promise<LoadOutcome>;
   /** What `load` would answer of a file that need not lie in the archive. Writes nothing. */
-  judge(file: Omit<FileToCheck, 'at'>): Promise<CheckOutcome>;
+  check(file: Omit<FileToCheck, 'at'>): Promise<CheckOutcome>;
   /** Rows stay, totals no longer see them. Idempotent. */
   voidInvoice(invoiceId: string): Promise<{ readonly hadRows: boolean }>;
   parkInvoice(request: {

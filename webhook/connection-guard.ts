@@ -30,7 +30,7 @@ export interface ConnectionGuardDeps {
   readonly alerts?: Alerts;
 }
 
-const TOLD_EVERY_MS = 60_000;
+const REPORT_EVERY_MS = 60_000;
 const HELD_MS = 1_000;
 
 /**
@@ -42,7 +42,7 @@ export function guardConnections(server: Server, deps: ConnectionGuardDeps): Con
   const ended = deps.metrics.counter('webhook_connections_ended_total');
   /** A socket of TLS and the raw one under it are two objects with one remote port. */
   const byPeer = new Map<string, Socket>();
-  const tell = teller(deps);
+  const report = floodReporter(deps);
   const refuse = createRefusal(deps.limits.total);
   const listeners = server.listeners('connection');
   server.removeAllListeners('connection');
@@ -52,13 +52,13 @@ export function guardConnections(server: Server, deps: ConnectionGuardDeps): Con
     const verdict = share.admit(socket, from, performance.now());
     if (verdict.kind === 'refuse') {
       ended.inc({ why: 'refused' });
-      tell(from.address);
+      report(from.address);
       refuse(socket);
       return;
     }
     if (verdict.end !== null) {
       ended.inc({ why: 'made room' });
-      tell(from.address);
+      report(from.address);
       verdict.end.destroy();
     }
     const peer = peerOf(socket);
@@ -103,18 +103,18 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
 }
 
 /** A flood is logged once a minute, and alerted once per quiet window. */
-function teller({ log, alerts, limits }: ConnectionGuardDeps): (address: string) => void {
-  let toldMs = Number.NEGATIVE_INFINITY;
-  let untold = 0;
+function floodReporter({ log, alerts, limits }: ConnectionGuardDeps): (address: string) => void {
+  let reportedMs = Number.NEGATIVE_INFINITY;
+  let unreported = 0;
   return (address) => {
-    untold += 1;
-    if (performance.now() - toldMs < TOLD_EVERY_MS) return;
-    toldMs = performance.now();
+    unreported += 1;
+    if (performance.now() - reportedMs < REPORT_EVERY_MS) return;
+    reportedMs = performance.now();
     log.warn(
-      { address, connections: untold },
+      { address, connections: unreported },
       'connections to the endpoint were refused or closed: too many without credentials are open',
     );
-    untold = 0;
+    unreported = 0;
     alerts?.raise({
       key: 'webhook/connections',
       title: 'The endpoint has reached its limit of connections; those without credentials are closed.',

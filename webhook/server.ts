@@ -123,7 +123,7 @@ export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
   };
 }
 
-/** Judges everything that needs no body, before a byte of it is read. */
+/** Checks everything that needs no body, before a byte of it is read. */
 function addPaths(
   app: FastifyInstance,
   deps: WebhookDeps,

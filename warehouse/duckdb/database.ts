@@ -170,7 +170,7 @@ export class Database {
     let session: Session | null = null;
     try {
       session = new Session(await this.#instance.connect(), {
-        judge: (error) => this.#judge(error),
+        classify: (error) => this.#classify(error),
         statements: this.#statements,
       });
       this.#lent.add(session);
@@ -179,7 +179,7 @@ export class Database {
     } catch (error) {
       this.#open -= 1;
       if (session !== null) this.#lent.delete(session);
-      throw this.#judge(error);
+      throw this.#classify(error);
     }
   }
 
@@ -197,7 +197,7 @@ export class Database {
     }
   }
 
-  #judge(failure: unknown): unknown {
+  #classify(failure: unknown): unknown {
     // One file of a lake is not the warehouse: what else lies in it can still be read.
     const error = asDamage(failure, this.#isCopy ? this.path : undefined);
     if (error !== failure || !isFatal(error)) return error;

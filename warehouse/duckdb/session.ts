@@ -19,7 +19,7 @@ interface Prepared {
 
 export class Session implements Statements {
   readonly #connection: DuckDBConnection;
-  readonly #judge: (error: unknown) => unknown;
+  readonly #classify: (error: unknown) => unknown;
   readonly #statements: (name: string) => string;
   readonly #prepared = new Map<string, Prepared>();
 
@@ -28,15 +28,15 @@ export class Session implements Statements {
   constructor(
     connection: DuckDBConnection,
     {
-      judge,
+      classify,
       statements,
     }: {
-      readonly judge: (error: unknown) => unknown;
+      readonly classify: (error: unknown) => unknown;
       readonly statements: (name: string) => string;
     },
   ) {
     this.#connection = connection;
-    this.#judge = judge;
+    this.#classify = classify;
     this.#statements = statements;
   }
 
@@ -89,7 +89,7 @@ export class Session implements Statements {
     } catch (error) {
       this.#prepared.get(text)?.prepared.destroySync();
       this.#prepared.delete(text);
-      throw this.#judge(error);
+      throw this.#classify(error);
     }
   }
 
@@ -127,7 +127,7 @@ export class Session implements Statements {
     try {
       await this.#connection.runAndReadAll(text);
     } catch (error) {
-      throw this.#judge(error);
+      throw this.#classify(error);
     }
   }
 

@@ -120,7 +120,7 @@ export async function loadCopy(
   const { sha256, sizeBytes, scan } = file;
   const told = { invoiceId, sha256, sizeBytes, records: scan.records };
   if (invoiceId === null) return { ...told, outcome: await refusedUnnamed(file, path, named) };
-  if (dryRun) return { ...told, outcome: await warehouse.judge({ invoiceId, file, csvPath: path, details }) };
+  if (dryRun) return { ...told, outcome: await warehouse.check({ invoiceId, file, csvPath: path, details }) };
   if (details !== null) await warehouse.recordDetails({ invoiceId, ...details });
   else await warehouse.ingestArchive();
   const outcome = await warehouse.load({

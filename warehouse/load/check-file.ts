@@ -37,10 +37,10 @@ export async function checkFile(
   if (typeof deriveInvoice(lines)?.row.voided_at === 'string') return { outcome: 'voided' };
   const known = await knownLoad(ledgers, { invoiceId, sha256: file.sha256 });
   if (known !== null) return known;
-  if (isHeaderOnly(file.scan)) return judgeTotals(asked, [], lines);
+  if (isHeaderOnly(file.scan)) return checkTotals(asked, [], lines);
   if (isSpecified(file.scan)) {
     const { broken, totals } = await readWhole({ csvPath, invoiceId, skipsRagged: false }, asked);
-    if (broken.findingCount === 0) return judgeTotals(asked, totals, lines);
+    if (broken.findingCount === 0) return checkTotals(asked, totals, lines);
     const refused = refusedRows(broken);
     if (refused.wants?.includes('decimals') !== true || tolerances.length === 0) return refused;
   } else if (!isOfOtherForm(file.scan) || (tolerances.length === 0 && hasAllColumns(file.scan))) {
@@ -53,7 +53,7 @@ export async function checkFile(
   );
   if (scan === null) return refusedByScan({ file, csvPath, invoiceId });
   if (broken.findingCount > 0) return refusedRows(broken);
-  return judgeTotals({ ...asked, file: { ...file, scan } }, totals, lines);
+  return checkTotals({ ...asked, file: { ...file, scan } }, totals, lines);
 }
 
 async function readWhole(reading: Reading, { invoiceId, file }: FileToCheck): Promise<Read> {
@@ -62,7 +62,7 @@ async function readWhole(reading: Reading, { invoiceId, file }: FileToCheck): Pr
   return read;
 }
 
-function judgeTotals(
+function checkTotals(
   { invoiceId, file, csvPath, at }: FileToCheck,
   totals: readonly Row[],
   lines: InvoiceLines,

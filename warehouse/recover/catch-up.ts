@@ -120,9 +120,10 @@ export function tellOfIngested(
  */
 export async function tellArchive(recent: readonly Row[], archive: Archive, log: Logger): Promise<void> {
   if (recent.length === 0) return;
-  const untold = new Map(recent.map((load) => [Number(load.load_id), load]));
-  for await (const { fact } of archive.factsAfter(null)) if (fact.kind === 'load') untold.delete(fact.loadId);
-  for (const load of untold.values()) {
+  const unrecorded = new Map(recent.map((load) => [Number(load.load_id), load]));
+  for await (const { fact } of archive.factsAfter(null))
+    if (fact.kind === 'load') unrecorded.delete(fact.loadId);
+  for (const load of unrecorded.values()) {
     await archive.putFact(loadFact(load));
     log.warn(
       { invoiceId: load.invoice_id, loadId: load.load_id },

@@ -37,7 +37,7 @@ export class InvoiceLoads {
   /** Invoices with a load at work here, from before its commit until its fact is in the archive. */
   readonly #loading = new Set<string>();
   /** By invoice: facts of loads that were committed and that the archive did not take. */
-  readonly #untold = new Map<string, ToldLoad>();
+  readonly #unrecorded = new Map<string, ToldLoad>();
 
   constructor(parts: InvoiceLoadsParts) {
     this.#parts = parts;
@@ -68,13 +68,14 @@ export class InvoiceLoads {
   /** Whether the archive is yet to be told of a load, as seen at this moment. */
   async beingTold(): Promise<(load: HeldRecord) => boolean> {
     const loading = new Set(this.#loading);
-    const untold = await this.#parts.store.unrecordedLoads?.();
-    return ({ subject, invoiceId }) => loading.has(invoiceId ?? '') || untold?.has(Number(subject)) === true;
+    const unrecorded = await this.#parts.store.unrecordedLoads?.();
+    return ({ subject, invoiceId }) =>
+      loading.has(invoiceId ?? '') || unrecorded?.has(Number(subject)) === true;
   }
 
   async #loadHeld(request: LoadRequest, found: FoundFile): Promise<LoadOutcome> {
-    const untold = this.#untold.get(request.invoiceId);
-    if (untold !== undefined) await this.#tell(untold);
+    const unrecorded = this.#unrecorded.get(request.invoiceId);
+    if (unrecorded !== undefined) await this.#tell(unrecorded);
     const known = await this.#knowing.do(request);
     if (known !== null) return known;
     this.#loading.add(request.invoiceId);
@@ -105,9 +106,9 @@ export class InvoiceLoads {
   /** Kept until the archive has it: who asks for the file again is told that it is loaded, and nobody would tell. */
   async #tell(fact: ToldLoad): Promise<void> {
     const { archive, store } = this.#parts;
-    this.#untold.set(fact.invoiceId, fact);
+    this.#unrecorded.set(fact.invoiceId, fact);
     await archive.putFact(fact);
-    this.#untold.delete(fact.invoiceId);
+    this.#unrecorded.delete(fact.invoiceId);
     await store.loadTold?.(fact.loadId);
   }
 }

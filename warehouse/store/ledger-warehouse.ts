@@ -103,7 +103,7 @@ export class LedgerWarehouse implements Warehouse {
     return outcome;
   }
 
-  judge(asked: Omit<FileToCheck, 'at'>): Promise<CheckOutcome> {
+  check(asked: Omit<FileToCheck, 'at'>): Promise<CheckOutcome> {
     const file = { ...asked, invoiceId: asked.invoiceId.toLowerCase(), at: this.#at() };
     const places = { ledgers: this.#store.ledgers, tolerances: this.#tolerances };
     return this.#open.shared(() => checkFile(places, file));

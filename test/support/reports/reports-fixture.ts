@@ -179,7 +179,7 @@ export async function reportsFixture(
 
 /** The warehouse's own statements on a fixture's tables. */
 export function sessionOver(connection: DuckDBConnection): Session {
-  return new Session(connection, { judge: (error) => error, statements: sql });
+  return new Session(connection, { classify: (error) => error, statements: sql });
 }
 
 /** Amounts as whole ten-thousandths, for expectations computed without DuckDB. */

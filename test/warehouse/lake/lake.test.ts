@@ -217,7 +217,7 @@ describe('the warehouse over a lake', () => {
     const judge = async (cells: Parameters<typeof aCsv>[0], invoiceId: string) => {
       const file = await archiveCsv(t, aCsv(cells, invoiceId));
       const csvPath = await t.archive.localPath(file.sha256);
-      return t.warehouse.judge({ invoiceId, file, csvPath, details: null });
+      return t.warehouse.check({ invoiceId, file, csvPath, details: null });
     };
     const unheard = '55555555-5555-4555-8555-555555555555';
     expect(await judge([{}, { 'Billing Cost': '3' }], unheard)).toMatchObject({

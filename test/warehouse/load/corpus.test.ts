@@ -15,7 +15,7 @@ afterAll(() => t.close());
 async function judgeAndLoad(bytes: Buffer): Promise<{ judged: CheckOutcome; outcome: LoadOutcome }> {
   const file = await archiveCsv(t, bytes);
   const csvPath = await t.archive.localPath(file.sha256);
-  const judged = await t.warehouse.judge({ invoiceId: CORPUS_INVOICE, file, csvPath, details: null });
+  const judged = await t.warehouse.check({ invoiceId: CORPUS_INVOICE, file, csvPath, details: null });
   const outcome = await t.warehouse.load({
     invoiceId: CORPUS_INVOICE,
     sha256: file.sha256,

@@ -71,7 +71,7 @@ test.each([
 test('is judged by a dry run as by the load', async () => {
   const file = await archiveCsv(t, HEADER_ONLY);
   const asked = { invoiceId: INVOICE, file, csvPath: await t.archive.localPath(file.sha256) };
-  expect(await t.warehouse.judge({ ...asked, details: null })).toMatchObject({ outcome: 'rejected' });
+  expect(await t.warehouse.check({ ...asked, details: null })).toMatchObject({ outcome: 'rejected' });
   const details = { status: 'finalized', header: NOTHING_BILLED } as const;
-  expect(await t.warehouse.judge({ ...asked, details })).toMatchObject({ outcome: 'checked', shipments: 0 });
+  expect(await t.warehouse.check({ ...asked, details })).toMatchObject({ outcome: 'checked', shipments: 0 });
 });

@@ -94,7 +94,7 @@ describe.each(FORMS)('%s', (_, needed, bytes) => {
   test('loads exactly when tolerated, is proved, and rebuilt alike under another setting', async () => {
     await tolerating(...needed);
     const { sha256, ...archived } = await archiveCsv(t, bytes);
-    const judged = await t.warehouse.judge({
+    const judged = await t.warehouse.check({
       ...{ invoiceId: INVOICE, file: { sha256, ...archived }, details: null },
       csvPath: await t.archive.localPath(sha256),
     });
