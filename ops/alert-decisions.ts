@@ -64,7 +64,7 @@ export function readAlertDecisions(folder: string): AlertDecisions {
 }
 
 /** Whether a decision to acknowledge was made since, or a quiet has not passed. */
-export function isHushed(
+export function isQuieted(
   { acknowledged, quieted }: DecisionsOnAlert,
   sinceMs: number,
   nowMs: number,

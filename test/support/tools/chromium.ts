@@ -1,7 +1,7 @@
 /**
  * Finds a real Chromium for the tests that look at pages, or gets one, so that nobody has to install it by hand.
  *
- * The ladder: a Chromium on PATH, Debian's package when we are root, else the build that `@sparticuz/chromium`
+ * Tried in this order: a Chromium on PATH, Debian's package when we are root, else the build that `@sparticuz/chromium`
  * ships with the system libraries it needs. What cannot be had is an error with a sentence, never a skipped test.
  */
 
@@ -21,7 +21,7 @@ const root = join(import.meta.dirname, '..', '..', '..');
 const APT_TIMEOUT_MS = 300_000;
 const UNPACK_TIMEOUT_MS = 120_000;
 
-/** No rung of the ladder led to a browser. */
+/** None of the places has a browser. */
 export class ChromiumMissingError extends Error {
   override readonly name = 'ChromiumMissingError';
 
@@ -45,22 +45,22 @@ export interface ChromiumOptions {
 /**
  * The path of an executable that answers `--version`. The first call on a machine may take a minute.
  *
- * @throws ChromiumMissingError with what each rung said
+ * @throws ChromiumMissingError with what was wrong with each place
  */
 export async function findChromium(options: ChromiumOptions = {}): Promise<string> {
   const cacheDir = options.cacheDir ?? join(root, '.cache');
   const path = options.path ?? process.env.PATH ?? '';
   const mayInstall = options.mayInstall ?? process.getuid?.() === 0;
   const attempts: string[] = [];
-  const rungs: readonly { readonly name: string; readonly climb: () => Promise<string> }[] = [
-    { name: 'PATH', climb: () => onPath(path) },
-    { name: 'cache', climb: () => usable(unpackedExecutable(cacheDir)) },
-    { name: 'apt-get', climb: () => alone(cacheDir, () => install(path, mayInstall)) },
-    { name: '@sparticuz/chromium', climb: () => alone(cacheDir, () => unpack(cacheDir)) },
+  const places: readonly { readonly name: string; readonly find: () => Promise<string> }[] = [
+    { name: 'PATH', find: () => onPath(path) },
+    { name: 'cache', find: () => usable(unpackedExecutable(cacheDir)) },
+    { name: 'apt-get', find: () => alone(cacheDir, () => install(path, mayInstall)) },
+    { name: '@sparticuz/chromium', find: () => alone(cacheDir, () => unpack(cacheDir)) },
   ];
-  for (const { name, climb } of rungs) {
+  for (const { name, find } of places) {
     try {
-      return await climb();
+      return await find();
     } catch (error) {
       attempts.push(`${name}: ${firstLine(error)}`);
     }
