@@ -1,8 +1,9 @@
 /** What other roles may say to the invoice workflows; every call ends within its deadline, and retries are the caller's. */
 
 import type { Client } from '@temporalio/client';
+import type { Duration } from '@temporalio/common';
 import type { InvoiceEvent } from '../contract/invoice-event.js';
-import { type EnvironmentName, invoiceWorkflowId, taskQueues } from '../contract/names.js';
+import { type EnvironmentName, invoiceWorkflowId, rankOfEvent, taskQueues } from '../contract/names.js';
 import type { invoice } from '../workflows/invoice.js';
 import {
   type InvoiceInput,
@@ -51,10 +52,24 @@ export async function sendInvoiceEvent(
   await client.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
     client.workflow.signalWithStart<typeof invoice, [InvoiceEvent]>('invoice', {
       ...startOptions(route, address, header.tenantId ?? null),
+      ...delayOf(event, route),
       signal: invoiceEventSignal,
       signalArgs: [event],
     }),
   );
+}
+
+/**
+ * Nothing has to be done about a draft until it is overdue, or something else is said: its run begins then (ADR 44). Whatever is said
+ * by `signalWithStart` begins it at once. A server that knows no such delay begins it now, and the run waits by itself.
+ */
+function delayOf(
+  { eventType, export: location }: InvoiceEvent,
+  route: InvoiceRoute,
+): { readonly startDelay?: Duration } {
+  const [startDelay] = invoicePace(route)?.overdueAfter ?? [];
+  const isDraft = rankOfEvent(eventType) === 'draft' && location === null;
+  return isDraft && startDelay !== undefined ? { startDelay } : {};
 }
 
 /** Has the service asked about an invoice now, whether or not anything was ever heard of it. */

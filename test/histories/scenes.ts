@@ -128,8 +128,32 @@ const SHORT_WAY: Readonly<Record<string, HistoryScene>> = {
   ),
 };
 
+/** Since ADR 44: the run of a draft begins when it is overdue, or with what is said next. */
+const BEGUN_LATE: Readonly<Record<string, HistoryScene>> = {
+  'begun-by-finalized': played(
+    () => bringing(loaded),
+    async (underTest) => {
+      await underTest.send(created());
+      await underTest.send(finalized());
+      await underTest.result();
+    },
+  ),
+  'begun-when-overdue': told(aFinalizedWorld, created),
+  'begun-by-a-look-up': played(
+    () => aWorld({ ...details('draft'), regenerateUrl: async () => notExported }),
+    async (underTest) => {
+      await underTest.send(created());
+      await underTest.lookUp();
+      await eventually(() => underTest.world.calls.filter((name) => name === 'lookUpInvoice').length > 2);
+      await underTest.send(finalized());
+      await underTest.result();
+    },
+  ),
+};
+
 export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
   ...SHORT_WAY,
+  ...BEGUN_LATE,
   'created-then-finalized': told(aWorld, created, finalized),
   'finalized-before-created': told(aWorld, finalized, created),
   'finalized-alone': told(aWorld, finalized),
@@ -360,7 +384,7 @@ export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
     },
   ),
   'junk-signals': played(aWorld, async (underTest) => {
-    await underTest.send(created());
+    await underTest.begin(created());
     for (const junk of [null, 7, {}, { eventId: 'x', eventType: 'invoice_exploded' }]) {
       await underTest.handle().signal('invoiceEvent', junk);
     }

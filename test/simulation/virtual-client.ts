@@ -1,5 +1,7 @@
 /** Temporal's client over the Temporal of a simulation. */
 
+import type { Duration } from '@temporalio/common';
+import { msToNumber } from '@temporalio/common/lib/time.js';
 import type { VirtualTemporal, WorkflowStart } from './virtual-temporal.js';
 
 /** As much of Temporal's client as `temporal/invoice-client.ts` and the activities use. */
@@ -8,11 +10,15 @@ export function clientOf(temporal: VirtualTemporal): unknown {
     readonly workflowId: string;
     readonly taskQueue: string;
     readonly args: readonly unknown[];
+    readonly startDelay?: Duration;
     readonly signal: { readonly name: string };
     readonly signalArgs: readonly unknown[];
   }
-  const startOf = (workflowType: string, { workflowId, taskQueue, args }: Options): WorkflowStart => ({
-    ...{ workflowType, workflowId, taskQueue, args },
+  const startOf = (
+    workflowType: string,
+    { workflowId, taskQueue, args, startDelay = 0 }: Options,
+  ): WorkflowStart => ({
+    ...{ workflowType, workflowId, taskQueue, args, delayMs: msToNumber(startDelay) },
   });
   return {
     withDeadline: async (_deadline: number, work: () => Promise<unknown>) => work(),

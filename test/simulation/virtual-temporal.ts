@@ -27,6 +27,8 @@ export interface WorkflowStart {
   readonly workflowId: string;
   readonly taskQueue: string;
   readonly args: readonly unknown[];
+  /** Before its first task, unless a `signalWithStart` comes meanwhile. */
+  readonly delayMs?: number;
 }
 
 interface Run {
@@ -58,7 +60,7 @@ export function createVirtualTemporal(options: VirtualTemporalOptions) {
   let runCount = 0;
   let replays = 0;
 
-  function start({ workflowType, workflowId, taskQueue, args }: WorkflowStart): Run {
+  function start({ workflowType, workflowId, taskQueue, args, delayMs = 0 }: WorkflowStart): Run {
     runCount += 1;
     const run: Run = {
       start: {
@@ -69,7 +71,12 @@ export function createVirtualTemporal(options: VirtualTemporalOptions) {
       ...{ timers: new Set(), activities: new Map() },
     };
     runs.set(workflowId, run);
-    wake(run);
+    if (delayMs === 0) wake(run);
+    else {
+      agenda.add(delayMs, 'server', async () => {
+        if (run.isOpen && run.turns.length === 0) wake(run);
+      });
+    }
     return run;
   }
 
@@ -173,8 +180,10 @@ export function createVirtualTemporal(options: VirtualTemporalOptions) {
     /** @throws TemporalAwayError */
     signalWithStart(what: WorkflowStart, signalName: string, args: readonly unknown[]): void {
       assertThere();
-      const run = openRun(what.workflowId) ?? start(what);
-      tell(run, { signalWorkflow: { signalName, input: args.map(toPayload), headers: {} } });
+      const job: Job = { signalWorkflow: { signalName, input: args.map(toPayload), headers: {} } };
+      const open = openRun(what.workflowId);
+      if (open === null) start(what).jobs.push(job);
+      else tell(open, job);
     },
     /** Signals fail and tasks wait until it is back. */
     goAway(forMs: number): void {

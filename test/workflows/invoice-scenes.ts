@@ -1,6 +1,6 @@
 /** Plays an invoice's life in a scripted world, on whatever server and queues; tests and recordings share it. */
 
-import type { Client, WorkflowHandle } from '@temporalio/client';
+import { type Client, ServiceError, type WorkflowHandle } from '@temporalio/client';
 import { findBatchEnd } from '../../activities/find-batch-end.js';
 import { isWorkflowOpen } from '../../activities/is-workflow-open.js';
 import { startLookUps } from '../../activities/start-look-ups.js';
@@ -25,6 +25,8 @@ export interface InvoiceUnderTest {
   readonly invoiceId: string;
   readonly world: World;
   send(...events: readonly InvoiceEvent[]): Promise<void>;
+  /** Until its run has taken the event in, which that of a draft does not by itself. */
+  begin(event: InvoiceEvent): Promise<void>;
   retry(): Promise<void>;
   lookUp(): Promise<void>;
   watch(): Promise<void>;
@@ -37,6 +39,13 @@ export interface InvoiceUnderTest {
 /** What an invoice meets that nobody heard of before: it is finalized, and all goes well. */
 export function aFinalizedWorld(): World {
   return aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'finalized', header: {} }) });
+}
+
+/** The run of a draft begins when it is overdue or something else is said; until then nothing of it can be asked. */
+function notBegun(error: unknown): InvoiceStatus {
+  const isScheduled = !(error instanceof ServiceError && /not scheduled yet/.test(`${error.cause}`));
+  if (isScheduled) throw error;
+  return { state: 'draft', seen: 0, attention: null, lastFailure: null, doing: 'not begun' };
 }
 
 export type Scene = (underTest: InvoiceUnderTest) => Promise<void>;
@@ -68,13 +77,18 @@ export function createScenes() {
     const route = { ...fixture.route, pace: { ...fixture.route.pace, ...pace } };
     const address = { partnerId: PARTNER_ID, invoiceId };
     const handle = () => client.workflow.getHandle(invoiceWorkflowId({ environment: 'test', ...address }));
-    const status = () => handle().query<InvoiceStatus, []>('status');
+    const status = () => handle().query<InvoiceStatus, []>('status').catch(notBegun);
     const underTest: InvoiceUnderTest = {
       ...{ invoiceId, world, handle, status },
       async send(...events) {
         for (const event of events) {
           await sendInvoiceEvent(client, route, { ...event, invoice: { ...event.invoice, invoiceId } });
         }
+      },
+      async begin(event) {
+        // The second time it is said is something else to the server.
+        await underTest.send(event, event);
+        await eventually(async () => (await status()).seen === 1);
       },
       retry: () => retryInvoice(client, route, address),
       lookUp: () => lookUpInvoice(client, route, address, { cause: 'person' }),

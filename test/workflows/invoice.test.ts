@@ -2,6 +2,7 @@
 
 import type { WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import { tsToMs } from '@temporalio/common/lib/time.js';
 import { describe, expect, test } from 'vitest';
 import type { ExportCsvResult } from '../../activities/export-csv.js';
 import type { LoadInvoiceResult } from '../../activities/load-invoice.js';
@@ -38,7 +39,7 @@ describe.concurrent('invoice', () => {
     expect(world.calls).toEqual(['recordEvent', 'downloadCsv', 'loadInvoice']);
   });
 
-  test('takes one activity, one marker and one update when who brings the file loads it', async () => {
+  test('takes two tasks, one activity, one marker and one update when who brings the file loads it', async () => {
     const world = aWorld({
       downloadCsv: async ({ location: { fileHashSha256: sha256, fileSizeBytes: sizeBytes } }) => ({
         ...{ outcome: 'fetched', sha256, sizeBytes, announcedSha256: sha256 },
@@ -59,11 +60,35 @@ describe.concurrent('invoice', () => {
     );
     const events = history.events ?? [];
     expect({
+      tasks: events.filter((event) => event.workflowTaskCompletedEventAttributes).length,
+      timers: events.filter((event) => event.timerStartedEventAttributes).length,
       activities: events.filter((event) => event.activityTaskScheduledEventAttributes).length,
       markers: events.filter((event) => event.markerRecordedEventAttributes).length,
       upserts: events.filter((event) => event.upsertWorkflowSearchAttributesEventAttributes).length,
-    }).toEqual({ activities: 1, markers: 1, upserts: 1 });
+    }).toEqual({ tasks: 2, timers: 0, activities: 1, markers: 1, upserts: 1 });
     expect(world.calls).toEqual(['recordEvent', 'downloadCsv']);
+  });
+
+  test('a draft that somebody asked about waits for the rest of its time, and not for all of it again', async () => {
+    const world = aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'draft', header: {} }) });
+    const questions = (): number => world.calls.filter((name) => name === 'lookUpInvoice').length;
+    let history: History = {};
+    await play(
+      world,
+      async (underTest) => {
+        await underTest.send(created());
+        const { raw } = await underTest.handle().describe();
+        expect(raw.workflowExecutionInfo?.historyLength?.toNumber()).toBe(2);
+        await underTest.lookUp();
+        await eventually(() => questions() >= 1);
+        await underTest.until('draft');
+        await eventually(() => questions() >= 2, { within: 10_000 });
+        history = await underTest.handle().fetchHistory();
+      },
+      { overdueAfter: ['2 s', '1 h'] },
+    );
+    const [first] = (history.events ?? []).flatMap((event) => event.timerStartedEventAttributes ?? []);
+    expect(tsToMs(first?.startToFireTimeout)).toBeLessThan(2_000);
   });
 
   test('waits for the event that the ledger has before it, since that brings the URL', async () => {
@@ -527,8 +552,7 @@ describe.concurrent('invoice', () => {
     await play(
       world,
       async (stage) => {
-        await stage.send(created());
-        await stage.until('draft');
+        await stage.begin(created());
         const unknown = {
           ...created(),
           eventType: 'invoice_reversed',
@@ -544,7 +568,7 @@ describe.concurrent('invoice', () => {
   test('drops a signal that is no event of the invoice, and does not stall', async () => {
     const world = aWorld();
     await play(world, async (underTest) => {
-      await underTest.send(created());
+      await underTest.begin(created());
       for (const junk of [
         null,
         7,

@@ -32,8 +32,7 @@ describe.concurrent('in clear text', () => {
   test('a signal is dropped, and the next one that is encrypted is obeyed', async () => {
     const world = aWorld();
     await scenes.play(world, async (underTest) => {
-      await underTest.send(anEvent('invoice_created'));
-      await underTest.until('draft');
+      await underTest.begin(anEvent('invoice_created'));
       const forged = stranger().workflow.getHandle(underTest.handle().workflowId);
       const voided = anEvent('invoice_voided');
       await forged.signal('invoiceEvent', {
@@ -71,8 +70,7 @@ describe.concurrent('in clear text', () => {
 
   test('a query and an update are refused, and the run goes on', async () => {
     await scenes.play(aWorld(), async (underTest) => {
-      await underTest.send(anEvent('invoice_created'));
-      await underTest.until('draft');
+      await underTest.begin(anEvent('invoice_created'));
       const forged = stranger().workflow.getHandle(underTest.handle().workflowId);
       await expect(forged.query('status', { any: 1 })).rejects.toThrow('Encoded failure');
       await expect(forged.executeUpdate('invoiceEvent', { args: [{}] })).rejects.toThrow();
@@ -132,8 +130,7 @@ describe.concurrent('in clear text', () => {
 test('an event of another invoice is not obeyed though it is encrypted, and the worker is told of it once', async () => {
   const world = aWorld();
   await scenes.play(world, async (underTest) => {
-    await underTest.send(anEvent('invoice_created'));
-    await underTest.until('draft');
+    await underTest.begin(anEvent('invoice_created'));
     const { workflowId } = underTest.handle();
     // As somebody sends it who copied the ciphertext from the history of another workflow.
     await underTest.handle().signal('invoiceEvent', anEvent('invoice_voided'));

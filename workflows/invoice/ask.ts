@@ -1,10 +1,10 @@
 /** Asks the service what it knows of the invoice: because an event is overdue or was never heard, or somebody wants to know. */
 
-import { condition } from '@temporalio/workflow';
+import { condition, workflowInfo } from '@temporalio/workflow';
 import { askService } from '../ask-service.js';
 import { failureOf } from '../failure.js';
 import * as lifecycle from '../lifecycle.js';
-import { nthBackoff } from '../pace.js';
+import { inMilliseconds, nthBackoff } from '../pace.js';
 import { type InvoiceRun, TRIED_AGAIN } from './run.js';
 
 /** @returns false when the service could not be asked; the pause that follows grows with each time */
@@ -45,11 +45,16 @@ export async function waitForFinalized(run: InvoiceRun): Promise<void> {
   if (lifecycle.nextStep(run.knowledge) !== 'wait') return;
   await mailbox.reply({ state: 'draft', reason: null });
   run.doing = 'waiting for the invoice to be finalized';
-  const { overdueAfter } = run.pace;
-  const after = overdueAfter[Math.min(run.asked, overdueAfter.length - 1)] ?? '24 h';
-  if (await condition(() => mailbox.hasNews, after)) return;
+  if (await condition(() => mailbox.hasNews, untilOverdue(run))) return;
   run.asked += 1;
   mailbox.isLookUpWanted = true;
+}
+
+/** The first wait is counted from the start of the run, which may have begun late for that very wait (ADR 44). */
+function untilOverdue({ pace: { overdueAfter }, asked }: InvoiceRun): number {
+  const after = inMilliseconds(overdueAfter[Math.min(asked, overdueAfter.length - 1)] ?? '24 h');
+  const passed = asked === 0 ? Date.now() - workflowInfo().startTime.getTime() : 0;
+  return Math.max(1, after - passed);
 }
 
 /** No event was heard: only the service can say whether there is such an invoice. */
