@@ -3,10 +3,14 @@
 import type { Alerts } from '../ops/alerts.js';
 import { translated } from './failures.js';
 
+/** Instead of a report's name: the statements of tenants (statements/). */
+export const TENANT_STATEMENTS = 'tenant-statements';
+
 /** A report as it is asked for at a terminal, to be made again and again; everything in it is JSON. */
 export interface ScheduledReport {
   /** Names the schedule: the same name replaces what was scheduled before. */
   readonly name: string;
+  /** Of the catalogue; or `TENANT_STATEMENTS`, whose parameters are those of `scheduledStatements`. */
   readonly report: string;
   /** As `reports/report-filters.ts` has them, with dates as they were typed. */
   readonly filters: Readonly<Record<string, string | readonly string[]>>;

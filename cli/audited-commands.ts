@@ -16,7 +16,7 @@ export const AUDITED: ReadonlySet<string> = new Set([
   ...['quarantine requeue', 'quarantine discard'],
   ...['backfill', 'import', 'rebuild', 'events replay'],
   ...['disputes open', 'disputes state', 'disputes note'],
-  ...['purge', 'hold add', 'hold lift', 'alerts acknowledge', 'alerts quiet'],
+  ...['statement', 'purge', 'hold add', 'hold lift', 'alerts acknowledge', 'alerts quiet'],
   ...['schedule apply', 'schedule pause', 'schedule resume', 'schedule trigger'],
 ]);
 /** A file of a hundred thousand ids is told by its name. */
@@ -32,7 +32,10 @@ interface Flags {
   readonly before?: string;
   readonly all?: boolean;
   readonly invoice?: string;
-  readonly tenant?: string;
+  /** Several, of a statement. */
+  readonly tenant?: string | readonly string[];
+  readonly period?: string;
+  readonly final?: boolean;
 }
 
 export interface AuditedRun {
@@ -49,7 +52,10 @@ export function auditActions(program: Command): AuditedRun {
   program.hook('preAction', async (_program, command) => {
     const action = nameOf(command);
     const flags = command.opts<Flags>();
-    const isLooking = flags.dryRun === true || (flags.follow !== undefined && flags.control === undefined);
+    const isLooking =
+      flags.dryRun === true ||
+      (flags.follow !== undefined && flags.control === undefined) ||
+      (action === 'statement' && flags.final !== true);
     if (!AUDITED.has(action) || isLooking) return;
     settings = contextOf(command).settings;
     await checkEnvironment(settings);
@@ -89,7 +95,9 @@ function namedBy(action: string, flags: Flags): readonly string[] {
   const named = [flags.follow, flags.control, flag('ids', flags.ids)];
   if (action === 'purge') named.push(flag('before', flags.before));
   if (flags.all === true) named.push('--all');
-  if (action === 'hold add') named.push(flag('invoice', flags.invoice), flag('tenant', flags.tenant));
+  const tenants = [flags.tenant ?? []].flat().map((tenant) => flag('tenant', tenant));
+  if (action === 'hold add') named.push(flag('invoice', flags.invoice), ...tenants);
+  if (action === 'statement') named.push(flag('period', flags.period), ...tenants);
   return named.filter((word) => word !== undefined);
 }
 

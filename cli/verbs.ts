@@ -82,6 +82,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/report.js')).reportCommand(),
   },
   {
+    name: 'statement',
+    summary: 'write what a tenant was billed in a month, to hand it out',
+    section: 'Look',
+    load: async () => (await import('./commands/statement.js')).statementCommand(),
+  },
+  {
     name: 'shipments',
     summary: 'list the billed lines, filtered and sorted, with exact totals',
     section: 'Look',

@@ -27,7 +27,10 @@ export const ACCEPTED_LICENCES: ReadonlySet<string> = new Set([
 ]);
 
 /** Packages whose package.json names no licence; what their LICENSE file says. */
-const LICENCES_READ_BY_HAND: Readonly<Record<string, string>> = { 'unionfs@4.6.0': 'Unlicense' };
+const LICENCES_READ_BY_HAND: Readonly<Record<string, string>> = {
+  'png-js@2.0.0': 'MIT',
+  'unionfs@4.6.0': 'Unlicense',
+};
 
 export interface Licensed {
   readonly name: string;

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { createBillingActivities, createWarehouseActivities } from '../activities/create-activities.js';
 import type { ForwardWaiting } from '../activities/dependencies.js';
-import { createReportActivities } from '../activities/write-report.js';
+import { createReportActivities, TENANT_STATEMENTS } from '../activities/write-report.js';
 import type { Archive } from '../archive/archive.js';
 import { openArchive } from '../archive/open-archive.js';
 import type { BillingService } from '../billing/billing-service.js';
@@ -21,6 +21,7 @@ import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
 import { createScrub } from '../ops/scrub.js';
 import { watchStates } from '../ops/watch-state.js';
+import { sentFolder } from '../statements/sent-statements.js';
 import { UndecryptablePayloadError, UnknownEncryptionKeyError } from '../temporal/codec.js';
 import { applySchedule } from '../temporal/schedule.js';
 import { activeTracing } from '../temporal/tracing.js';
@@ -43,6 +44,7 @@ import { watchedService } from './watch-service.js';
 import { upkeepWatches } from './watch-upkeep.js';
 import { watchedWarehouse } from './watched-warehouse.js';
 import { writeReport } from './write-report.js';
+import { writeStatements } from './write-statements.js';
 
 export interface WorkerOptions {
   readonly settings: Settings;
@@ -171,8 +173,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         ...ofWarehouse,
         ...createReportActivities({
           alerts,
-          writeReport: (scheduled) =>
-            writeReport(scheduled, { databasePath: publishedPath(settings), now: new Date() }),
+          writeReport: (scheduled) => {
+            const now = new Date();
+            const databasePath = publishedPath(settings);
+            return scheduled.report === TENANT_STATEMENTS
+              ? writeStatements(scheduled, { databasePath, sentFolder: sentFolder(settings.dataDir), now })
+              : writeReport(scheduled, { databasePath, now });
+          },
         }),
       },
       // An account without the right to make schedules may still work, a worker with another key may not.

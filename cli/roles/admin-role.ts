@@ -2,6 +2,7 @@
 
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { durationMs } from '../../config/duration.js';
 import type { Settings } from '../../config/settings.js';
 import type { Quarantine } from '../../contract/quarantine.js';
 import type { OperatorOptions } from '../../dashboard/operator/operator-work.js';
@@ -11,6 +12,8 @@ import { openDisputes } from '../../disputes/disputes.js';
 import { disputePages } from '../../disputes/pages/pages.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import { createScrub } from '../../ops/scrub.js';
+import { statementPages } from '../../statements/page/statement-pages.js';
+import { sentFolder } from '../../statements/sent-statements.js';
 import { auditFolder, auditLogOf } from '../audited-commands.js';
 import { explainPublished, factsOf } from '../explained.js';
 import { publishedPath } from '../published.js';
@@ -36,6 +39,10 @@ export async function startAdminRole({
     explain: (trackingNumber) => explain(settings, trackingNumber),
     guests: [
       disputePages(openDisputes({ dataDir: settings.dataDir, databasePath: publishedPath(settings) })),
+      statementPages({
+        ...{ databasePath: publishedPath(settings), sentFolder: sentFolder(settings.dataDir) },
+        ...{ timeLimitMs: durationMs(settings.admin.pageLimit ?? '20s'), now: () => new Date() },
+      }),
     ],
     ...((settings.admin.operators ?? []).length === 0
       ? {}

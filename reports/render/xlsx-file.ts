@@ -57,7 +57,7 @@ function aboutSheet(lines: readonly (readonly [string, string])[]): SheetData {
 }
 
 /** Text is always typed as text, so a value that looks like a formula stays one. */
-function cellOf(cell: ReportCell, column: ReportColumn): Cell {
+export function cellOf(cell: ReportCell, column: ReportColumn): Cell {
   if (cell === null) return null;
   if (typeof cell === 'boolean') return { value: cell, type: Boolean };
   if (column.type === 'count') return { value: Number(cell), type: Number, format: '#,##0' };
@@ -74,7 +74,8 @@ function cellOf(cell: ReportCell, column: ReportColumn): Cell {
   return { value: String(cell), type: String, ...align };
 }
 
-function widthOf(result: Rows, column: ReportColumn): number {
+/** Of a column in characters, by its longest cell: 12 at least, 48 at most. */
+export function widthOf(result: Pick<Rows, 'rows'>, column: ReportColumn): number {
   const longest = result.rows.reduce(
     (most, row) => Math.max(most, cellLabel(row[column.name] ?? null, column).length),
     10,

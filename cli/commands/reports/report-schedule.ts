@@ -45,27 +45,46 @@ export async function scheduleReport(
   wanted: WantedSchedule,
   output: Output,
 ): Promise<void> {
-  if (wanted.word === 'show') return showSchedules(settings, output);
-  if (wanted.report === null)
-    throw new CliError(EXIT.usage, `--schedule ${wanted.word} needs the name of a report`);
-  const name = wanted.scheduleName ?? wanted.report;
+  const { word, report, isDryRun } = wanted;
+  if (word === 'show') return showSchedules(settings, output);
+  if (report === null) throw new CliError(EXIT.usage, `--schedule ${word} needs the name of a report`);
+  const name = wanted.scheduleName ?? report;
+  await changeSchedule(
+    settings,
+    { word, name, isDryRun, make: () => checked(wanted, { name, report }) },
+    output,
+  );
+}
+
+/** Whatever is written by the clock: reports, and statements of tenants. @param wanted.make what a run is given, checked */
+export async function changeSchedule(
+  settings: Settings,
+  wanted: {
+    readonly word: ScheduleWord;
+    readonly name: string;
+    readonly isDryRun: boolean;
+    readonly make: () => Promise<ScheduledReport>;
+  },
+  output: Output,
+): Promise<void> {
+  const { word, name, isDryRun } = wanted;
+  if (word === 'show') return showSchedules(settings, output);
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) {
     throw new CliError(EXIT.usage, `"${name}" cannot name a schedule`, {
       hint: 'it becomes part of a file name: letters, digits, dots and dashes',
     });
   }
-  if (wanted.word === 'off') {
+  if (word === 'off') {
     const isRemoved = await withTemporal(settings, async (client) => {
-      if (!wanted.isDryRun) return removeReportSchedule(client, settings, name);
+      if (!isDryRun) return removeReportSchedule(client, settings, name);
       return (await listReportSchedules(client, settings)).some((schedule) => schedule.name === name);
     });
     if (!isRemoved) throw new CliError(EXIT.nothingMatched, `no report is scheduled as ${name}`);
-    if (wanted.isDryRun) return output.note(`Would end ${name}; what was written would stay.`);
+    if (isDryRun) return output.note(`Would end ${name}; what was written would stay.`);
     return output.note(`${name} is not written any more; what was written stays.`);
   }
-  const { word } = wanted;
-  const scheduled = await checked(wanted, { name, report: wanted.report });
-  if (wanted.isDryRun) {
+  const scheduled = await wanted.make();
+  if (isDryRun) {
     return output.note(
       `Would write ${name} as ${scheduled.format} ${word} at 05:00 UTC into ${scheduled.folder}, on the worker's machine.`,
     );
@@ -83,20 +102,24 @@ async function checked(
   wanted: WantedSchedule,
   { name, report }: { readonly name: string; readonly report: string },
 ): Promise<ScheduledReport> {
-  if (wanted.folder === undefined) {
-    throw new CliError(EXIT.usage, 'a scheduled report needs a folder to be written to', {
-      hint: "add --output FOLDER, on the worker's machine",
-    });
-  }
   const { filters, period } = wanted;
+  const folder = neededFolder(wanted.folder);
   bindParameters(await findReport(report), wanted.parameters);
   checkFilters(filters);
   return {
     ...{ name, report, parameters: wanted.parameters, format: wanted.format, period: period ?? null },
     filters: given(filters),
     tables: await readableTables(wanted.tables),
-    folder: resolve(wanted.folder),
+    folder,
   };
+}
+
+/** Absolute. @throws CliError (exit 2) nobody named one */
+export function neededFolder(folder: string | undefined): string {
+  if (folder !== undefined) return resolve(folder);
+  throw new CliError(EXIT.usage, 'a scheduled report needs a folder to be written to', {
+    hint: "add --output FOLDER, on the worker's machine",
+  });
 }
 
 async function showSchedules(settings: Settings, output: Output): Promise<void> {
@@ -115,7 +138,7 @@ async function showSchedules(settings: Settings, output: Output): Promise<void> 
   );
 }
 
-async function readableTables(tables: OptionalTables): Promise<Record<string, string>> {
+export async function readableTables(tables: OptionalTables): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const [table, path] of Object.entries(tables)) {
     if (path !== undefined) found[table] = await readable(path);

@@ -1,0 +1,190 @@
+/** `billsync statement`: what a tenant was billed in a month, as files that can be handed to it. */
+
+import { type Command, Option } from 'commander';
+import type { Settings } from '../../config/settings.js';
+import type { MadeStatement } from '../../statements/make-statements.js';
+import type { PaperSize } from '../../statements/pdf/paper.js';
+import type { StatementFormat } from '../../statements/render-statement.js';
+import type { Statement } from '../../statements/statement.js';
+import { noteOutcome } from '../audited-commands.js';
+import { checkEnvironment } from '../environment-check.js';
+import { CliError, EXIT } from '../errors.js';
+import { confirm } from '../terminal/confirm.js';
+import { counted, type Output } from '../terminal/output.js';
+import { printable } from '../terminal/terminal-text.js';
+import { collect, contextOf, seconds, verb, withJson } from '../verb.js';
+
+interface StatementFlags {
+  readonly tenant?: readonly string[];
+  readonly allTenants?: boolean;
+  readonly partner?: readonly string[];
+  readonly period?: string;
+  readonly format?: StatementFormat;
+  readonly paper: PaperSize;
+  readonly output?: string;
+  readonly costs?: string;
+  readonly final?: boolean;
+  readonly shipments: boolean;
+  readonly limit: number;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+  readonly schedule?: 'monthly' | 'off' | 'show';
+  readonly scheduleName: string;
+}
+
+/** Said here as well, so that help needs nothing of them. */
+const FORMATS = ['pdf', 'xlsx', 'csv'] as const satisfies readonly StatementFormat[];
+const PAPERS = ['a4', 'letter'] as const satisfies readonly PaperSize[];
+
+export function statementCommand(): Command {
+  const command = verb(
+    'statement',
+    'Writes what a tenant was billed in a month: charges, credits and lines billed again apart, what corrects earlier statements, and the proof.',
+    'billsync statement --tenant Acme --period 2026-10 --format pdf --output ./statements\n' +
+      'billsync statement --all-tenants --period 2026-10 --format csv --output ./statements --final --yes\n' +
+      'billsync statement --all-tenants --format pdf --output /srv/statements --schedule monthly',
+  );
+  command
+    .option('--tenant <tenant>', 'this tenant, by id or name (repeatable)', collect)
+    .option('--all-tenants', 'every tenant that has something to be told, a file for each')
+    .option('--partner <partner>', 'only tenants of this partner, by id or name (repeatable)', collect)
+    .option('--period <month>', 'month of the invoices, as 2026-10; the last whole month unless told')
+    .addOption(new Option('--format <format>', 'the form of the files').choices(FORMATS))
+    .addOption(new Option('--paper <size>', 'of a PDF').choices(PAPERS).default(PAPERS[0]))
+    .option('--output <folder>', 'where the files are put; here unless told')
+    .addOption(new Option('--out <folder>', 'same as --output').hideHelp())
+    .option('--costs <file>', 'CSV of your own costs, as for `report margin`: adds what is left to you')
+    .option('--final', 'it is sent: keep it, so that the next statement corrects what changes')
+    .option('--no-shipments', 'without the lines themselves')
+    .option('--limit <seconds>', 'stop after this time', seconds, 600)
+    .addOption(
+      new Option(
+        '--schedule <when>',
+        'have those of the month before written monthly to the folder --output, or stop or show that',
+      ).choices(['monthly', 'off', 'show']),
+    )
+    .option('--schedule-name <name>', 'to schedule statements several times', 'statements')
+    .option('--dry-run', 'say what would be written, and keep nothing')
+    .option('--yes', 'with --final: do not ask');
+  return withJson(command).action(
+    async (flags: StatementFlags & { readonly out?: string }, command: Command) => {
+      const { settings, output } = contextOf(command);
+      if (flags.schedule === undefined || flags.schedule === 'monthly') checkFlags(flags);
+      await checkEnvironment(settings);
+      if (flags.schedule !== undefined) return await schedule(settings, flags, flags.schedule, output);
+      const isFinal = flags.final === true && flags.dryRun !== true;
+      if (isFinal) await confirm('What is sent is kept, and the next statement corrects it.', flags);
+      const [{ makeStatements, lastMonth }, { sentFolder }, { publishedPath }] = await Promise.all([
+        import('../../statements/make-statements.js'),
+        import('../../statements/sent-statements.js'),
+        import('../published.js'),
+      ]);
+      const now = new Date();
+      const period = flags.period ?? lastMonth(now);
+      const statements: Statement[] = [];
+      const folder = flags.output ?? flags.out ?? '.';
+      const count = await makeStatements(
+        {
+          ...{ databasePath: publishedPath(settings), sentFolder: sentFolder(settings.dataDir) },
+          ...{ timeLimitMs: flags.limit * 1000, now },
+        },
+        {
+          ...{ tenants: flags.tenant ?? [], partners: flags.partner ?? [], period, isFinal },
+          ...{ costs: flags.costs, withShipments: flags.shipments },
+        },
+        async (made) => {
+          if (flags.json === true) statements.push(made.statement);
+          await deliver(made, { flags, folder, output });
+        },
+      );
+      if (count === 0)
+        throw new CliError(EXIT.nothingMatched, `no tenant has anything to be told of ${period}`);
+      noteOutcome(`${counted(count, 'statement')} of ${period} sent.`);
+      if (flags.json === true) output.thing(flags.allTenants === true ? statements : statements[0], () => '');
+    },
+  );
+}
+
+/** @throws CliError (exit 2) */
+function checkFlags({ tenant = [], allTenants, format, json }: StatementFlags): void {
+  if (allTenants === true && tenant.length > 0)
+    throw new CliError(EXIT.usage, '--all-tenants means every tenant, so --tenant cannot be given');
+  if (allTenants !== true && tenant.length === 0)
+    throw new CliError(EXIT.usage, 'whose statement? name --tenant, or take --all-tenants');
+  if (json === true && tenant.length > 1)
+    throw new CliError(EXIT.usage, '--json is of one tenant, or of --all-tenants');
+  if (format === undefined && json !== true)
+    throw new CliError(EXIT.usage, 'in which form? add --format, or --json for its figures', {
+      hint: `one of ${FORMATS.join(', ')}`,
+    });
+}
+
+/** By the mechanism of scheduled reports (ADR 13). */
+async function schedule(
+  settings: Settings,
+  flags: StatementFlags & { readonly out?: string },
+  word: 'monthly' | 'off' | 'show',
+  output: Output,
+): Promise<void> {
+  const { changeSchedule, neededFolder, readableTables } = await import('./reports/report-schedule.js');
+  const { TENANT_STATEMENTS } = await import('../../activities/write-report.js');
+  const isDryRun = flags.dryRun === true;
+  const make = async () => {
+    if (flags.format === undefined || flags.period !== undefined)
+      throw new CliError(
+        EXIT.usage,
+        'scheduled statements need --format, and are always of the month before',
+      );
+    if (flags.final === true && !isDryRun)
+      await confirm('Each run keeps what it writes as sent, and the next statements correct it.', flags);
+    return {
+      ...{ name: flags.scheduleName, report: TENANT_STATEMENTS, format: flags.format, period: 'last-month' },
+      filters: { tenants: flags.tenant ?? [], partners: flags.partner ?? [] },
+      parameters: {
+        paper: flags.paper,
+        final: flags.final === true ? 'yes' : 'no',
+        shipments: flags.shipments ? 'yes' : 'no',
+      },
+      tables: await readableTables({ costs: flags.costs }),
+      folder: neededFolder(flags.output ?? flags.out),
+    };
+  };
+  await changeSchedule(settings, { word, name: flags.scheduleName, isDryRun, make }, output);
+}
+
+async function deliver(
+  made: MadeStatement,
+  {
+    flags,
+    folder,
+    output,
+  }: { readonly flags: StatementFlags; readonly folder: string; readonly output: Output },
+): Promise<void> {
+  const { statement, state } = made;
+  const whose = `${printable(statement.tenant)}, ${statement.period}`;
+  const sums = statement.totals.map(({ total, currency_code }) => `${total} ${currency_code}`).join(', ');
+  output.note(`${whose}: ${sums === '' ? 'nothing billed' : sums}${STATES[state](statement)}`);
+  for (const each of statement.corrections)
+    output.note(
+      `  corrected: ${each.period} ${printable(each.invoice_number ?? each.invoice_id)} by ${each.difference} ${each.currency_code}, ${each.why}`,
+    );
+  if (flags.format === undefined) return;
+  const [{ renderStatement }, { writeFiles }] = await Promise.all([
+    import('../../statements/render-statement.js'),
+    import('../../statements/write-files.js'),
+  ]);
+  const files = await renderStatement(made, flags.format, flags.paper);
+  if (flags.dryRun === true) {
+    for (const { name, body } of files)
+      output.note(`  would write ${name} (${Buffer.byteLength(body)} bytes) to ${printable(folder)}`);
+    return;
+  }
+  for (const path of await writeFiles(folder, files)) output.note(`  wrote ${printable(path)}`);
+}
+
+const STATES: Readonly<Record<MadeStatement['state'], (statement: Statement) => string>> = {
+  draft: () => '; a draft',
+  'sent now': () => '; kept as sent',
+  'sent before': ({ sent_at }) => `; as it was sent at ${sent_at}`,
+};

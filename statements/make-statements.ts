@@ -1,0 +1,214 @@
+/** Makes the statements of a month, one tenant after the other, and keeps those that are sent. */
+
+import { daysOf, RELATIVE_PERIODS } from '../reports/relative-period.js';
+import type { ReportRow } from '../reports/report-result.js';
+import { runReport } from '../reports/run-report.js';
+import { askBilled, type BilledSession, type Days } from './ask-billed.js';
+import { type Billed, composeStatement, tenantOf } from './compose.js';
+import { StatementRefusedError } from './errors.js';
+import { openSentStatements, type SentStatements } from './sent-statements.js';
+import { namedLines, type ShipmentLines } from './shipment-lines.js';
+import { keyOf, type Statement, type StatementTenant } from './statement.js';
+
+export interface StatementsWanted {
+  /** By id or name; empty: all that have something to be told. */
+  readonly tenants: readonly string[];
+  readonly partners: readonly string[];
+  /** `YYYY-MM`. */
+  readonly period: string;
+  /** A CSV of own costs, as `report margin` reads it. */
+  readonly costs?: string | undefined;
+  /** It goes out: it is kept, and the next one corrects it. */
+  readonly isFinal: boolean;
+  readonly withShipments: boolean;
+}
+
+export interface StatementSources {
+  /** `reports.duckdb`. */
+  readonly databasePath: string;
+  /** `sentFolder` of the data folder. */
+  readonly sentFolder: string;
+  /** For all of it. */
+  readonly timeLimitMs: number;
+  readonly now: Date;
+}
+
+export interface MadeStatement {
+  readonly statement: Statement;
+  readonly shipments: ShipmentLines | null;
+  /** `sent before`: it is what was sent then, word for word. */
+  readonly state: 'draft' | 'sent now' | 'sent before';
+}
+
+/** Held in memory, and more would fill no sheet that a person reads. */
+export const MOST_LINES = 250_000;
+
+/**
+ * @param deliver is given one after the other; a statement that is sent is durable before
+ * @returns how many there were
+ * @throws NoSuchTenantError, StatementRefusedError, SentStatementError, and what reports throw
+ */
+export async function makeStatements(
+  sources: StatementSources,
+  wanted: StatementsWanted,
+  deliver: (made: MadeStatement) => Promise<void>,
+): Promise<number> {
+  const days = daysOfMonth(wanted.period);
+  const { session, markUp } = await openBoth(sources, wanted, days);
+  try {
+    const sent = openSentStatements(sources.sentFolder);
+    const making = { ...{ sources, wanted, days, session, sent, markUp }, rowsOf: rowsBetween(session) };
+    const cells = await session.ask('billed', days);
+    const tenants = new Map<string, StatementTenant>();
+    for (const row of [...(await session.tenants()), ...cells])
+      tenants.set(keyOf(tenantOf(row)), tenantOf(row));
+    const isAll = wanted.tenants.length === 0;
+    if (!isAll && tenants.size > wanted.tenants.length)
+      throw ambiguous(wanted.tenants, [...tenants.values()]);
+    let count = 0;
+    for (const tenant of tenants.values()) {
+      const made = await makeOne({ ...making, cells }, tenant, isAll);
+      if (made === null) continue;
+      count += 1;
+      await deliver(made);
+    }
+    // Noted last: who was killed before begins again, and finds what was sent already.
+    if (isAll && wanted.isFinal) await sent.noteAllTenants(wanted.period);
+    return count;
+  } finally {
+    session.close();
+  }
+}
+
+function ambiguous(asked: readonly string[], tenants: readonly StatementTenant[]): StatementRefusedError {
+  const names = tenants.map(({ tenant, tenant_id: id, partner_id: partner }) =>
+    [
+      tenant,
+      id !== null && !tenant.includes(id) ? ` (${id})` : '',
+      partner === null ? '' : ` of ${partner}`,
+    ].join(''),
+  );
+  return new StatementRefusedError(
+    `"${asked.join('", "')}" is ${tenants.length} tenants: ${names.join(', ')}`,
+    {
+      hint: 'name one by its id, or its partner',
+    },
+  );
+}
+
+/** @throws StatementRefusedError it is no month */
+export function daysOfMonth(period: string): Days {
+  const [, year, month] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(period) ?? [];
+  if (year === undefined || year < '1900')
+    throw new StatementRefusedError(`"${period}" is no month`, { hint: 'write it as 2026-10' });
+  const next = new Date(Date.UTC(Number(year), Number(month), 1)).toISOString();
+  return { from: `${period}-01`, to: next.slice(0, 10) };
+}
+
+/** The month before that of `now`, in UTC. */
+export function lastMonth(now: Date): string {
+  return daysOf(RELATIVE_PERIODS[2], now).from.slice(0, 7);
+}
+
+interface Making {
+  readonly sources: StatementSources;
+  readonly wanted: StatementsWanted;
+  readonly days: Days;
+  readonly session: BilledSession;
+  readonly sent: SentStatements;
+  readonly markUp: readonly ReportRow[] | null;
+  readonly rowsOf: ReturnType<typeof rowsBetween>;
+  readonly cells: readonly ReportRow[];
+}
+
+/** @returns null when there is nothing to tell and nobody asked for this tenant */
+async function makeOne(
+  making: Making,
+  tenant: StatementTenant,
+  isAll: boolean,
+): Promise<MadeStatement | null> {
+  const { wanted, sources, sent } = making;
+  for (;;) {
+    const before = await sent.of(tenant);
+    const at = before.findIndex(({ period }) => period === wanted.period);
+    const found = before[at];
+    if (found !== undefined)
+      return { statement: found, shipments: await sent.shipmentsOf(tenant, at + 1), state: 'sent before' };
+    const composed = await compose(making, tenant, before);
+    if (isAll && isEmpty(composed)) return null;
+    const shipments = wanted.withShipments ? await linesOf(making, tenant) : null;
+    const statement: Statement = {
+      ...composed,
+      shipments: shipments === null ? null : namedLines(shipments),
+      sent_at: wanted.isFinal ? sources.now.toISOString() : null,
+    };
+    if (!wanted.isFinal) return { statement, shipments, state: 'draft' };
+    if (await sent.keep(statement, shipments, before.length + 1))
+      return { statement, shipments, state: 'sent now' };
+  }
+}
+
+async function compose(
+  { wanted, session, sent, rowsOf, cells, markUp, days }: Making,
+  tenant: StatementTenant,
+  before: readonly Statement[],
+): Promise<Statement> {
+  const { period } = wanted;
+  const months = before.map((each) => each.period);
+  const since = [...months, (await sent.allTenantsSince()) ?? period, period].sort()[0] ?? period;
+  const last = [...months, period].sort().at(-1) ?? period;
+  const { invoices, notCounted } = await rowsOf({
+    from: daysOfMonth(since).from,
+    to: last === period ? days.to : daysOfMonth(last).to,
+  });
+  const { publication, publishedAt } = session;
+  const billed = { publication, publishedAt, cells, invoices, notCounted };
+  return composeStatement(billed, { tenant, period, sent: before, since, markUp });
+}
+
+async function linesOf({ session, days }: Making, tenant: StatementTenant): Promise<ShipmentLines> {
+  const lines = await session.shipments(tenant, days, MOST_LINES + 1);
+  if (lines.rows.length <= MOST_LINES) return lines;
+  throw new StatementRefusedError(`${tenant.tenant} has more than ${MOST_LINES} lines in that month`, {
+    hint: 'add --no-shipments, and take the lines from `billsync export`',
+  });
+}
+
+function isEmpty({ billed, corrections, left_out }: Statement): boolean {
+  return billed.length === 0 && corrections.length === 0 && left_out.length === 0;
+}
+
+/** Most tenants have the same months behind them, which are read once for all. */
+function rowsBetween(session: BilledSession) {
+  const known = new Map<string, Pick<Billed, 'invoices' | 'notCounted'>>();
+  return async (days: Days) => {
+    const key = `${days.from} ${days.to}`;
+    const found = known.get(key) ?? {
+      invoices: await session.ask('invoices', days),
+      notCounted: await session.ask('not-counted', days),
+    };
+    known.set(key, found);
+    return found;
+  };
+}
+
+/** The margins of the same publication: it may be replaced between the two readings. */
+async function openBoth(sources: StatementSources, wanted: StatementsWanted, days: Days) {
+  const { databasePath, timeLimitMs } = sources;
+  const { tenants, partners, costs } = wanted;
+  for (;;) {
+    const session = await askBilled({ databasePath, timeLimitMs, tenants, partners });
+    if (costs === undefined) return { session, markUp: null };
+    try {
+      // Asked of all tenants: the cost of a number that several were billed for is divided among them.
+      const filters = { ...days, by: 'invoice-date', level: 'tenant', partners };
+      const asked = { databasePath, timeLimitMs, name: 'margin', filters, tables: { costs } };
+      const { head, rows } = await runReport(asked);
+      if (head.publication === session.publication) return { session, markUp: rows };
+    } catch (error) {
+      session.close();
+      throw error;
+    }
+    session.close();
+  }
+}

@@ -1,0 +1,144 @@
+/** The dashboard's page of statements: a tenant's of a month, and its files. It sends nothing; `--final` does. */
+
+import { fileURLToPath } from 'node:url';
+import { Eta } from 'eta';
+import type { FastifyReply } from 'fastify';
+import { BillsyncError, EXIT } from '../../contract/errors.js';
+import type { GuestHost, GuestPages } from '../../dashboard/guest-pages.js';
+import { escapeHtml } from '../../reports/render/escape-html.js';
+import { cellLabel, columnLabel } from '../../reports/render/labels.js';
+import { askBilled } from '../ask-billed.js';
+import { tenantOf } from '../compose.js';
+import { lastMonth, type MadeStatement, makeStatements, type StatementSources } from '../make-statements.js';
+import { PAPERS } from '../pdf/paper.js';
+import { renderStatement, STATEMENT_FORMATS } from '../render-statement.js';
+import { headOf, type StatementTable, tablesOf } from '../statement-tables.js';
+
+const ADDRESS = '/statements';
+const eta = new Eta({
+  views: fileURLToPath(new URL('.', import.meta.url)),
+  autoTrim: false,
+  cache: true,
+  escapeFunction: (value: unknown) => (value === null || value === undefined ? '' : escapeHtml(value)),
+});
+
+type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** @param sources.now what is the last month */
+export function statementPages(
+  sources: Omit<StatementSources, 'now'> & { readonly now: () => Date },
+): GuestPages {
+  const made = async (tenant: string, period: string): Promise<MadeStatement> => {
+    const found: MadeStatement[] = [];
+    await makeStatements(
+      { ...sources, now: sources.now() },
+      { tenants: [tenant], partners: [], period, isFinal: false, withShipments: true },
+      async (each) => void found.push(each),
+    );
+    const [one] = found;
+    if (one === undefined) throw new Error('A tenant that is named has a statement.');
+    return one;
+  };
+
+  async function tenants() {
+    const { databasePath, timeLimitMs } = sources;
+    const session = await askBilled({ databasePath, timeLimitMs, tenants: [], partners: [] });
+    try {
+      return (await session.tenants()).map(tenantOf).map(({ tenant, tenant_id }) => ({
+        value: tenant_id ?? tenant,
+        label: tenant,
+      }));
+    } finally {
+      session.close();
+    }
+  }
+
+  async function answer(query: Query, reply: FastifyReply, host: GuestHost): Promise<FastifyReply> {
+    const tenant = one(query, 'tenant');
+    const period = one(query, 'period') ?? lastMonth(sources.now());
+    const format = one(query, 'format');
+    const page = { tenants: await tenants(), tenant, period, problem: null, shown: null };
+    const send = (title: string, values: object, figures: unknown): Promise<FastifyReply> =>
+      host.send(reply, { title, html: eta.render('./statement', { ...page, ...values }), figures });
+    if (tenant === undefined) return send('Statements', {}, { tenants: page.tenants });
+    try {
+      const found = await made(tenant, period);
+      const file = format === undefined || format === 'json' ? null : await fileOf(found, query);
+      if (file !== null)
+        return reply
+          .type(file.contentType)
+          .header('content-disposition', `attachment; filename="${file.name}"`)
+          .send(typeof file.body === 'string' ? file.body : Buffer.from(file.body));
+      const { statement } = found;
+      return await send('Statements', { shown: shownOf(found, tenant) }, statement);
+    } catch (error) {
+      if (!(error instanceof BillsyncError) || !STATUS.has(error.exitCode)) throw error;
+      reply.code(STATUS.get(error.exitCode) ?? 400);
+      const problem = [error.message, error.subject, error.hint].filter((part) => part !== null).join('; ');
+      return send('Statements', { problem }, { error: problem });
+    }
+  }
+
+  return {
+    address: ADDRESS,
+    label: 'Statements',
+    rows: null,
+    register(app, host) {
+      app.get(ADDRESS, (request, reply) => answer(request.query as Query, reply, host));
+    },
+  };
+}
+
+/** Errors that a reader can do something about. */
+const STATUS: ReadonlyMap<number, number> = new Map([
+  [EXIT.usage, 400],
+  [EXIT.nothingMatched, 404],
+  [EXIT.checkFailed, 503],
+]);
+
+/** `shipments` is the file that goes with a PDF or a CSV. */
+async function fileOf(made: MadeStatement, query: Query) {
+  const asked = one(query, 'format');
+  const format = STATEMENT_FORMATS.find((each) => each === (asked === 'shipments' ? 'csv' : asked));
+  const paper = PAPERS.find((each) => each === (one(query, 'paper') ?? 'a4'));
+  if (format === undefined || paper === undefined) return null;
+  const [first, lines] = await renderStatement(made, format, paper);
+  return (asked === 'shipments' ? lines : first) ?? null;
+}
+
+function shownOf({ statement, shipments, state }: MadeStatement, tenant: string) {
+  const address = (more: Readonly<Record<string, string>>): string =>
+    `${ADDRESS}?${new URLSearchParams({ tenant, period: statement.period, ...more })}`;
+  return {
+    title: `${state === 'draft' ? 'Draft statement' : 'Statement'} of ${statement.period}, ${statement.tenant}`,
+    head: headOf(statement),
+    tables: tablesOf(statement).map(cellsOf),
+    cannotSay: statement.cannot_say,
+    downloads: [
+      { label: 'PDF, A4', address: address({ format: 'pdf', paper: 'a4' }) },
+      { label: 'PDF, Letter', address: address({ format: 'pdf', paper: 'letter' }) },
+      { label: 'XLSX', address: address({ format: 'xlsx' }) },
+      { label: 'CSV', address: address({ format: 'csv' }) },
+      ...(shipments === null ? [] : [{ label: 'Shipments', address: address({ format: 'shipments' }) }]),
+    ],
+  };
+}
+
+function cellsOf({ title, about, columns, rows }: StatementTable) {
+  return {
+    ...{ title, about },
+    columns: columns.map((column) => ({ label: columnLabel(column), align: column.align })),
+    rows: rows.map((row) =>
+      columns.map((column) => ({
+        ...{ text: cellLabel(row[column.name] ?? null, column), align: column.align },
+        address: column.name === 'invoice_number' ? `/invoices/${row.invoice_id}` : null,
+      })),
+    ),
+  };
+}
+
+function one(query: Query, name: string): string | undefined {
+  const value = query[name];
+  const last = typeof value === 'string' ? value : value?.at(-1);
+  return last === '' ? undefined : last;
+}

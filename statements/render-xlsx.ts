@@ -1,0 +1,71 @@
+/** A statement as an Excel workbook: the statement on one sheet, the lines that it adds up on another. */
+
+import writeXlsxFile, { type Row } from 'write-excel-file/node';
+import { columnLabel } from '../reports/render/labels.js';
+import { cellOf, widthOf } from '../reports/render/xlsx-file.js';
+import type { ReportColumn } from '../reports/report-result.js';
+import type { ShipmentLines } from './shipment-lines.js';
+import type { Statement } from './statement.js';
+import { headOf, tablesOf } from './statement-tables.js';
+
+/** Text stays text, whatever it looks like; a decimal of more than 15 digits is written as text, so that none is lost. */
+export async function statementXlsx(
+  statement: Statement,
+  shipments: ShipmentLines | null,
+): Promise<Uint8Array> {
+  const title = `${statement.sent_at === null ? 'Draft statement' : 'Statement'} of ${statement.period}`;
+  const tables = tablesOf(statement);
+  const rows: Row[] = [
+    [{ value: title, fontWeight: 'bold', fontSize: 16 }],
+    ...headOf(statement).map(([label, value]): Row => [bold(label), words(value)]),
+    ...tables.flatMap(({ title, about, columns, rows }): Row[] => [
+      [],
+      [{ value: title, fontWeight: 'bold', fontSize: 13 }],
+      ...(about === '' ? [] : [[words(about)]]),
+      ...(rows.length === 0 ? [] : [header(columns)]),
+      ...rows.map((row): Row => columns.map((column) => cellOf(row[column.name] ?? null, column))),
+    ]),
+    [],
+    [{ value: 'What this statement cannot say', fontWeight: 'bold', fontSize: 13 }],
+    ...statement.cannot_say.map((sentence): Row => [words(sentence)]),
+  ];
+  // A cell beside an empty one runs over it, so that sentences need no width.
+  const widths = Array.from({ length: 9 }, (_, place) =>
+    Math.max(
+      14,
+      ...tables.map(({ columns, rows }) => {
+        const column = columns[place];
+        return column === undefined ? 0 : Math.max(columnLabel(column).length, widthOf({ rows }, column));
+      }),
+    ),
+  );
+  const sheet = { data: rows, sheet: 'Statement', columns: widths.map((width) => ({ width })) };
+  if (shipments === null) return writeXlsxFile([sheet]).toBuffer();
+  const lines = {
+    data: [
+      header(shipments.columns),
+      ...shipments.rows.map(
+        (row): Row => shipments.columns.map((column) => cellOf(row[column.name] ?? null, column)),
+      ),
+    ],
+    sheet: 'Shipments',
+    columns: shipments.columns.map((column) => ({ width: widthOf(shipments, column) })),
+    stickyRowsCount: 1,
+  };
+  return writeXlsxFile([sheet, lines]).toBuffer();
+}
+
+function header(columns: readonly ReportColumn[]): Row {
+  return columns.map((column) => ({
+    ...{ value: columnLabel(column), type: String, fontWeight: 'bold' as const },
+    ...{ align: column.align, bottomBorderStyle: 'thin' as const },
+  }));
+}
+
+function bold(value: string) {
+  return { value, type: String, fontWeight: 'bold' as const };
+}
+
+function words(value: string) {
+  return { value, type: String };
+}

@@ -1,0 +1,21 @@
+/** The lines that a statement adds up, as rows and as the CSV file that goes with it. */
+
+import { createHash } from 'node:crypto';
+import { renderCsv } from '../reports/render/csv-text.js';
+import type { ReportColumn, ReportRow } from '../reports/report-result.js';
+
+export interface ShipmentLines {
+  readonly columns: readonly ReportColumn[];
+  readonly rows: readonly ReportRow[];
+}
+
+/** RFC 4180; the same bytes for the same lines. */
+export function shipmentsCsv(lines: ShipmentLines): string {
+  return renderCsv(lines);
+}
+
+/** How a statement names the file that goes with it. */
+export function namedLines(lines: ShipmentLines): { readonly lines: number; readonly sha256: string } {
+  const sha256 = createHash('sha256').update(shipmentsCsv(lines)).digest('hex');
+  return { lines: lines.rows.length, sha256 };
+}

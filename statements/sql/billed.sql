@@ -1,0 +1,22 @@
+-- What each tenant was billed in a month, by what a statement adds up. The month is that of the invoice.
+select *
+from (
+    select
+        partner_id,
+        tenant_id,
+        tenant,
+        kind,
+        carrier,
+        service_level,
+        zone,
+        currency_code,
+        count(*) as lines,
+        count(distinct tracking_number) as packages,
+        sum(billing_cost) as amount
+    from statement_lines
+    where invoice_generation_date >= cast($from as date) and invoice_generation_date < cast($to as date)
+    group by all
+)
+order by
+    tenant, tenant_id, partner_id, currency_code, list_position(['charge', 'billed again', 'credit'], kind),
+    carrier, service_level nulls last, try_cast(zone as integer) nulls last, zone nulls last

@@ -1,0 +1,46 @@
+/** Makes the scheduled statements of the month before and puts them into a folder of that month. */
+
+import { join } from 'node:path';
+import type { ScheduledReport, WrittenReport } from '../activities/write-report.js';
+import { StatementRefusedError } from '../statements/errors.js';
+import { lastMonth, makeStatements, type StatementSources } from '../statements/make-statements.js';
+import { PAPERS } from '../statements/pdf/paper.js';
+import { renderStatement, STATEMENT_FORMATS } from '../statements/render-statement.js';
+import { sumOf } from '../statements/statement.js';
+import { writeFiles } from '../statements/write-files.js';
+
+const TIME_LIMIT_MS = 600_000;
+
+/**
+ * A run that failed halfway is begun again: what was sent is not sent twice, and its files are the same.
+ *
+ * @returns the folder `FOLDER/2026-10`, and how many statements are in it
+ * @throws what `makeStatements` throws; nothing is announced then
+ */
+export async function writeStatements(
+  { format: asked, folder, filters, parameters, tables }: ScheduledReport,
+  sources: Omit<StatementSources, 'timeLimitMs'>,
+): Promise<WrittenReport> {
+  const format = STATEMENT_FORMATS.find((known) => known === asked);
+  if (!format) throw new StatementRefusedError(`There is no format "${asked}" of statements.`);
+  const paper = PAPERS.find((known) => known === parameters.paper);
+  const period = lastMonth(sources.now);
+  const path = join(folder, period);
+  const wanted = {
+    ...{ tenants: [...(filters.tenants ?? [])], partners: [...(filters.partners ?? [])], period },
+    ...{
+      costs: tables.costs,
+      isFinal: parameters.final === 'yes',
+      withShipments: parameters.shipments !== 'no',
+    },
+  };
+  const totals = new Map<string, string>();
+  const rows = await makeStatements({ ...sources, timeLimitMs: TIME_LIMIT_MS }, wanted, async (made) => {
+    await writeFiles(path, await renderStatement(made, format, paper));
+    for (const { currency_code, total } of made.statement.totals)
+      totals.set(currency_code, sumOf([totals.get(currency_code) ?? '0', total]));
+  });
+  const sums = [...totals].sort().map(([currency, total]) => `${total} ${currency}`);
+  const what = `${rows} ${wanted.isFinal ? 'statements' : 'draft statements'} of ${period}`;
+  return { path, rows, about: [what, ...sums].join(' · ') };
+}
