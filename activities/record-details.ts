@@ -23,7 +23,7 @@ export function recordDetails({ warehouse, alerts }: WarehouseDependencies) {
       if (unknownStatus === null) return alerts.resolve(key);
       alerts.raise({
         key,
-        title: `Invoice ${invoiceId} has a status that is not known`,
+        title: `Invoice ${invoiceId} has an unknown status`,
         detail: `The service says "${unknownStatus}". Nothing was changed: an invoice that was loaded stays in the totals, one that was not is not loaded because of it. Ask the service what the word means; a void arrives as an event or as one of the known words.`,
       });
     });

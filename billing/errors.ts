@@ -3,6 +3,10 @@
 import type { ErrorBody } from '../contract/api.js';
 import { BillsyncError, EXIT, type ExitCode } from '../contract/errors.js';
 
+const TRIED_AGAIN = 'try again later; the worker does so by itself';
+const WHICH_IS_RIGHT =
+  'nothing of it was loaded; ask the billing service which file is right, then `billsync invoices retry`';
+
 export abstract class BillingError extends BillsyncError {
   override readonly exitCode: ExitCode = EXIT.serviceError;
 }
@@ -38,6 +42,8 @@ export class UnreachableError extends BillingError {
 export class DeadlineExceededError extends BillingError {
   readonly code = 'deadline-exceeded';
   override readonly exitCode = EXIT.unreachable;
+  override readonly hint =
+    'try again later, as the worker does by itself; `billsync doctor` says which address answers';
 
   constructor(host: string, what: string) {
     super(`${host} ${what}.`);
@@ -60,6 +66,8 @@ export class CredentialsRefusedError extends BillingError {
 export class NotExportedError extends BillingError {
   readonly code = 'not-exported';
   override readonly exitCode = EXIT.nothingMatched;
+  override readonly hint =
+    'the service exports an invoice once it is finalized; `billsync invoices show` says how far it is';
 
   constructor(invoiceId: string) {
     super(`Invoice ${invoiceId}: the service has no export of it.`);
@@ -70,6 +78,8 @@ export class NotExportedError extends BillingError {
 export class UnknownInvoiceError extends BillingError {
   readonly code = 'unknown-invoice';
   override readonly exitCode = EXIT.nothingMatched;
+  override readonly hint =
+    'compare the id with the billing application; test and production (BILLSYNC_ENVIRONMENT) have different invoices';
 
   constructor(invoiceId: string) {
     super(`Invoice ${invoiceId}: the service does not know it.`);
@@ -81,14 +91,20 @@ export class RefusedError extends BillingError {
   readonly code: 'refused' | 'forbidden';
 
   constructor(endpoint: string, status: number, reason: ErrorBody) {
-    super(`The billing service refused ${endpoint} (${describe(status, reason)}).`);
-    this.code = status === 403 ? 'forbidden' : 'refused';
+    const isForbidden = status === 403;
+    super(`The billing service refused ${endpoint} (${describe(status, reason)}).`, {
+      hint: isForbidden
+        ? 'ask the billing service for the scope that this call needs; the credentials themselves were accepted'
+        : 'the same call will be refused again; show the billing service the words in brackets',
+    });
+    this.code = isForbidden ? 'forbidden' : 'refused';
   }
 }
 
 /** 429 or 503: later. */
 export class OverloadedError extends BillingError {
   readonly code = 'overloaded';
+  override readonly hint = TRIED_AGAIN;
   /** What Retry-After asked for; null when it asked for nothing. */
   readonly retryAfterSeconds: number | null;
 
@@ -102,6 +118,7 @@ export class OverloadedError extends BillingError {
 /** Any other 5xx. */
 export class ServerFaultError extends BillingError {
   readonly code = 'server-fault';
+  override readonly hint = TRIED_AGAIN;
 
   constructor(endpoint: string, status: number, reason: ErrorBody) {
     super(`${endpoint} failed (${describe(status, reason)}).`);
@@ -111,6 +128,8 @@ export class ServerFaultError extends BillingError {
 /** A redirect that is not followed, see redirects.ts: it could lead a request, and what it carries, anywhere. */
 export class RedirectError extends BillingError {
   readonly code = 'redirect';
+  override readonly hint =
+    'check that BILLSYNC_BASE_URL and BILLSYNC_AUTH_URL are the addresses that answer, not ones that lead there';
 
   constructor(endpoint: string, status: number) {
     super(
@@ -122,6 +141,8 @@ export class RedirectError extends BillingError {
 /** 2xx, and not what the specification promises. */
 export class UnexpectedAnswerError extends BillingError {
   readonly code = 'unexpected-answer';
+  override readonly hint =
+    'check that the address leads to the billing service, not to a proxy or a sign-in page; if it does, tell the service';
 
   constructor(endpoint: string, problem: string, cause?: unknown) {
     super(`${endpoint}: ${problem}`, { cause });
@@ -131,6 +152,8 @@ export class UnexpectedAnswerError extends BillingError {
 /** A good answer whose bytes are something else than a CSV: a page, a notice, nothing at all. */
 export class NotCsvError extends BillingError {
   readonly code = 'not-csv';
+  override readonly hint =
+    'the worker asks for another URL by itself; if that brings no CSV either, tell the billing service';
 
   constructor(endpoint: string, problem: string) {
     super(`${endpoint} sent no CSV: ${problem}.`);
@@ -140,6 +163,7 @@ export class NotCsvError extends BillingError {
 /** 202, or 204: the service is still at work on what was asked for. */
 export class NotReadyError extends BillingError {
   readonly code = 'not-ready';
+  override readonly hint = TRIED_AGAIN;
   /** What Retry-After asked for; null when it asked for nothing. */
   readonly retryAfterSeconds: number | null;
 
@@ -153,6 +177,7 @@ export class NotReadyError extends BillingError {
 /** What was announced of a file cannot be true of any: nothing is asked for, nothing is waited for. */
 export class ImpossibleAnnouncementError extends BillingError {
   readonly code = 'impossible-announcement';
+  override readonly hint = 'tell the billing service: the file is loaded once an event announces it rightly';
 
   constructor(invoiceId: string, problem: string) {
     super(`Invoice ${invoiceId}: what was announced of its file cannot be true (${problem}).`);
@@ -190,6 +215,7 @@ export class HostNotAllowedError extends BillingError {
 /** Storage refused the presigned URL: expired, or never good (spec 8). */
 export class UrlRefusedError extends BillingError {
   readonly code = 'url-refused';
+  override readonly hint = 'a presigned URL is good for 24 hours; `billsync invoices retry` asks for another';
 
   constructor(host: string, status: number, reason: ErrorBody) {
     super(`${host} refused the presigned URL (${describe(status, reason)}).`);
@@ -200,6 +226,7 @@ export class UrlRefusedError extends BillingError {
 export class HashMismatchError extends BillingError {
   readonly code = 'hash-mismatch';
   override readonly exitCode = EXIT.rejected;
+  override readonly hint = WHICH_IS_RIGHT;
 
   constructor(
     invoiceId: string,
@@ -213,6 +240,7 @@ export class HashMismatchError extends BillingError {
 export class SizeMismatchError extends BillingError {
   readonly code = 'size-mismatch';
   override readonly exitCode = EXIT.rejected;
+  override readonly hint = WHICH_IS_RIGHT;
 
   constructor(invoiceId: string, expectedBytes: number, actualBytes: number) {
     const found = actualBytes > expectedBytes ? `at least ${actualBytes}` : `${actualBytes}`;

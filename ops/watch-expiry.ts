@@ -49,7 +49,7 @@ function watchOf(
       leftMs < 0 ? `It ran out at ${when} (${setting}).` : `It is good until ${when} (${setting}).`;
     return { isHealthy: leftMs >= SOON_MS, detail };
   };
-  const alert = { key: `expiry/${setting}`, title: `The ${component} runs out` } as const;
+  const alert = { key: `expiry/${setting}`, title: `The ${component} has expired or expires soon` } as const;
   return { component, look, alert, isOutside: true, everyMs: EVERY_MS };
 }
 

@@ -19,7 +19,7 @@ export class WarehouseLockedError extends WarehouseError {
     owner: { readonly pid: number; readonly role: string } | null,
     who = owner === null ? 'another process' : `process ${owner.pid} (${owner.role})`,
   ) {
-    super(`The warehouse ${path} is in use by ${who}. Ask it, or stop it first.`);
+    super(`The warehouse ${path} is in use by ${who}. Stop it first.`);
     this.owner = owner;
   }
 }
@@ -102,6 +102,8 @@ export class DataFolderTooNewError extends WarehouseError {
 export class FileNotArchivedError extends WarehouseError {
   readonly code = 'file-not-archived';
   override readonly exitCode = EXIT.rejected;
+  override readonly hint =
+    '`billsync verify --full` says what else the archive lacks; put it back from the backup, or `billsync invoices retry`';
 
   constructor(sha256: string, problem: string) {
     super(`File ${sha256} of the archive: ${problem}. It has to be downloaded again.`);
@@ -112,6 +114,8 @@ export class FileNotArchivedError extends WarehouseError {
 export class PublicationError extends WarehouseError {
   readonly code = 'publication-failed';
   override readonly exitCode = EXIT.checkFailed;
+  override readonly hint =
+    '`billsync verify` says whether the warehouse is whole; the worker publishes again by itself';
 
   constructor(problem: string, cause?: unknown) {
     super(`The copy for readers was not published: ${problem}. Readers keep the previous one.`, { cause });

@@ -135,7 +135,7 @@ function tellOfPayload(
   }
   alerts.raise({
     key: 'temporal/undecryptable',
-    title: 'What stands in Temporal cannot be read with the keys that are set',
+    title: 'Data in Temporal cannot be decrypted with the keys that are set',
     detail: `${whose} waits: ${message} Set the key it was written with, beside the new one, in BILLSYNC_ENCRYPTION_KEY.`,
   });
 }

@@ -13,7 +13,7 @@ const OTHERS = [
   {
     component: 'billing service',
     key: 'service/unwell',
-    title: 'The billing service is not well',
+    title: 'Calls to the billing service fail',
     advice: 'Everything is tried again with growing pauses; nothing is lost.',
   },
 ] as const;

@@ -56,7 +56,7 @@ export function watchRetries({
     const more = late.length > TOLD ? ` And ${late.length - TOLD} more.` : '';
     alerts.raise({
       key: 'retries',
-      title: `Steps of ${late.length === 1 ? 'an invoice fail' : 'invoices fail'} again and again`,
+      title: `Work on ${late.length === 1 ? 'an invoice' : 'invoices'} keeps failing`,
       detail: `Since ${new Date(oldest.sinceMs).toISOString()}: ${list.join('; ')}.${more} Each is tried again by itself.`,
     });
   }

@@ -34,7 +34,7 @@ export function schedulesWatch({
       component: 'schedule',
       isOutside: true,
       everyMs,
-      alert: { key: 'schedule', title: 'What runs by the clock did not run, or failed' },
+      alert: { key: 'schedule', title: 'A scheduled job failed or did not run' },
       async look() {
         // While Temporal is away that is the news, and it has an alert of its own.
         if (asked === null || health.report().components.temporal?.isHealthy !== true) return last;

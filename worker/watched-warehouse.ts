@@ -11,7 +11,7 @@ export function watchedWarehouse(
 ): PublishedWarehouse {
   const ingest = watchTask({
     ...{ ...sinks, component: 'ingest' },
-    title: 'What was received does not reach the warehouse',
+    title: 'Received events do not reach the warehouse',
     advice: 'Deliveries are kept meanwhile. The log of the worker names what it stumbled over.',
   });
   const publication = watchTask({

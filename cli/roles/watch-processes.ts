@@ -44,9 +44,9 @@ export function watchProcesses({ endpoint, worker, context }: WatchOptions): { c
         continue;
       }
       const detail = `Nothing was heard of it for ${Math.round(silentMs / 1_000)} s; it is ended and started again when that goes on.`;
-      alerts.raise({ key, title: `The process of the ${NAMES[role]} stands still`, detail });
+      alerts.raise({ key, title: `The process of the ${NAMES[role]} does not respond`, detail });
       if (silentMs < KILLED_AFTER_MS[role]) continue;
-      log.error({ process: NAMES[role] }, 'a process stands still and is ended');
+      log.error({ process: NAMES[role] }, 'a process does not respond and is killed');
       child.kill();
     }
     health.set('endpoint', endpointNow());
@@ -63,7 +63,7 @@ export function watchProcesses({ endpoint, worker, context }: WatchOptions): { c
   function endpointNow(): EndpointState {
     if (endpoint.state() === null) return { isHealthy: false, detail: 'Its process is being started again.' };
     if (silenceOf(endpoint) >= SILENT_AFTER_MS)
-      return { isHealthy: false, detail: 'Its process stands still.' };
+      return { isHealthy: false, detail: 'Its process does not respond.' };
     return door;
   }
 

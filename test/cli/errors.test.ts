@@ -89,6 +89,22 @@ describe('errors of ours', () => {
     const ownBase = others
       .filter(([found]) => /extends (?:Range)?Error$/.test(found))
       .map(([, name]) => name);
-    expect(ownBase.sort()).toEqual(['BillsyncError', 'CursorError', 'NotJsonError', 'Refusal']);
+    expect(ownBase.sort()).toEqual([
+      'BillsyncError',
+      'CursorError',
+      'NotJsonError',
+      'Refusal',
+      'SavedViewsBusyError',
+    ]);
+  });
+
+  test('of the billing service say what to do, unless their message does or nobody has to', () => {
+    const [, ...classes] = readFileSync('billing/errors.ts', 'utf8').split(
+      /(?=\nexport (?:abstract )?class )/,
+    );
+    const silent = classes
+      .filter((text) => !/\bhint\b/.test(text))
+      .map((text) => /class (\w+)/.exec(text)?.[1]);
+    expect(silent).toEqual(['BillingError', 'HostNotAllowedError', 'NotModifiedError']);
   });
 });

@@ -1,6 +1,7 @@
 /** A role that cannot start says at once what is in the way, and with which exit code. */
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -74,4 +75,13 @@ describe('a role', () => {
     expect(beside.stdout).toMatch(/set base_url, .* in the settings file/);
     expect(beside.stdout).not.toMatch(/billsync init/);
   }, 90_000);
+});
+
+test('a package that was packed without the compiled program says how to pack it', () => {
+  const copy = join(folder, 'packed', 'bin', 'billsync');
+  mkdirSync(join(folder, 'packed', 'bin'), { recursive: true });
+  copyFileSync(join(import.meta.dirname, '../../bin/billsync'), copy);
+  const { status, stderr } = spawnSync(copy, ['--version'], { encoding: 'utf8' });
+  expect(status).toBe(2);
+  expect(stderr).toContain('npm pack --ignore-scripts=false');
 });
