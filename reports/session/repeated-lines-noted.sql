@@ -12,5 +12,6 @@ select
     currency_code,
     case when getvariable('date_basis') = 'invoice-date' then invoice_generation_date else ship_date end as report_date,
     billable_weight,
-    billable_weight_unit
+    billable_weight_unit,
+    lb_of(billable_weight, billable_weight_unit) as lb
 from asked_repeats

@@ -12,6 +12,7 @@ repeated as (
 )
 select
     s.carrier, s.tracking_number, s.tenant, s.tenant_id, s.origin, s.carrier_zone, s.zone, s.service_level,
-    s.currency_code, s.report_date, s.billable_weight, s.billable_weight_unit
+    s.currency_code, s.report_date, s.billable_weight, s.billable_weight_unit,
+    lb_of(s.billable_weight, s.billable_weight_unit) as lb
 from selected_shipments as s
 semi join repeated as r on r.mark = mark_of(s.tracking_number)

@@ -4,11 +4,11 @@
 -- params: $limit integer = 100000: list at most this many rows, largest amounts first
 -- means: all lines of a carrier's tracking number in one currency are read together, within and across invoices and
 --   tenants; lines of zero are left out. charged is the sum of the lines above zero, credited that of the credits.
---   Each credit cancels one charge of exactly its amount. A number is listed if more than one charge remains: the
---   largest of these is taken as the right one, and money_at_risk is the sum of the others less the credits that
---   cancelled nothing, if above zero. same_amount says whether two of the remaining charges are equal. scope is
---   "across tenants", "across invoices" or "within an invoice"; lines, invoice_numbers and tenant_names count and
---   name all lines read.
+--   Each credit cancels one charge of exactly its amount. Of the charges that remain the largest is taken as the right
+--   one, and money_at_risk is the sum of the others less the credits that cancelled nothing. A number is listed if more
+--   than one charge remains and money_at_risk is above zero. same_amount says whether two of the remaining charges are
+--   equal. scope is "across tenants", "across invoices" or "within an invoice"; lines, invoice_numbers and tenant_names
+--   count and name all lines read.
 -- order: currency; highest money_at_risk first; carrier; tracking_number
 -- cannot say: whether a second, different charge is an adjustment (see "adjustments") or a tracking number used
 --   again. It shows where to look.
