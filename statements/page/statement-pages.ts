@@ -9,6 +9,7 @@ import { escapeHtml } from '../../reports/render/escape-html.js';
 import { cellLabel, columnLabel } from '../../reports/render/labels.js';
 import { askBilled } from '../ask-billed.js';
 import { tenantOf } from '../compose.js';
+import { StatementRefusedError } from '../errors.js';
 import { lastMonth, type MadeStatement, makeStatements, type StatementSources } from '../make-statements.js';
 import { PAPERS } from '../pdf/paper.js';
 import { renderStatement, STATEMENT_FORMATS } from '../render-statement.js';
@@ -62,8 +63,9 @@ export function statementPages(
       host.send(reply, { title, html: eta.render('./statement', { ...page, ...values }), figures });
     if (tenant === undefined) return send('Statements', {}, { tenants: page.tenants });
     try {
+      const wanted = format === undefined || format === 'json' ? null : formatOf(query, format);
       const found = await made(tenant, period);
-      const file = format === undefined || format === 'json' ? null : await fileOf(found, query);
+      const file = wanted === null ? null : await fileOf(found, wanted);
       if (file !== null)
         return reply
           .type(file.contentType)
@@ -96,14 +98,22 @@ const STATUS: ReadonlyMap<number, number> = new Map([
   [EXIT.checkFailed, 503],
 ]);
 
-/** `shipments` is the file that goes with a PDF or a CSV. */
-async function fileOf(made: MadeStatement, query: Query) {
-  const asked = one(query, 'format');
+/** `shipments` is the file that goes with a PDF or a CSV. @throws StatementRefusedError there is no such format or paper */
+function formatOf(query: Query, asked: string) {
   const format = STATEMENT_FORMATS.find((each) => each === (asked === 'shipments' ? 'csv' : asked));
+  if (format === undefined)
+    throw new StatementRefusedError(`There is no format "${asked}" of statements`, {
+      hint: `take json, shipments, ${STATEMENT_FORMATS.join(', ')}`,
+    });
   const paper = PAPERS.find((each) => each === (one(query, 'paper') ?? 'a4'));
-  if (format === undefined || paper === undefined) return null;
+  if (paper === undefined)
+    throw new StatementRefusedError('There is no such paper', { hint: `take ${PAPERS.join(', ')}` });
+  return { format, paper, isLines: asked === 'shipments' };
+}
+
+async function fileOf(made: MadeStatement, { format, paper, isLines }: ReturnType<typeof formatOf>) {
   const [first, lines] = await renderStatement(made, format, paper);
-  return (asked === 'shipments' ? lines : first) ?? null;
+  return (isLines ? lines : first) ?? null;
 }
 
 function shownOf({ statement, shipments, state }: MadeStatement, tenant: string) {

@@ -212,6 +212,8 @@ describe('the page of statements', () => {
   test.each([
     ['?tenant=nobody', 404, 'No tenant is'],
     ['?tenant=tenant-Acme&period=2026-99', 400, 'is no month'],
+    ['?tenant=tenant-Acme&format=doc', 400, 'There is no format'],
+    ['?tenant=tenant-Acme&format=pdf&paper=a5', 400, 'There is no such paper'],
   ])('tells %s with status %i', async (query, status, words) => {
     const told = await page(query);
     expect([told.statusCode, told.body]).toEqual([status, expect.stringContaining(words)]);
