@@ -38,7 +38,7 @@ export function purgedFilesOf(archive: Pick<Archive, 'facts'>): () => Promise<Re
   };
 }
 
-/** Whether one of the holds keeps it. What nobody can say the owner of is kept by any hold. */
+/** Whether one of the holds keeps it. What has no known owner is kept by every hold. */
 export function isHeld(holds: readonly Hold[], { invoiceId, tenantIds }: Owner): boolean {
   if (invoiceId === null) return holds.length > 0;
   const names = new Set(tenantIds.flatMap((id) => (typeof id === 'string' ? [id.toLowerCase()] : [])));

@@ -79,7 +79,7 @@ const CLOSE_WITHIN_MS = 2_000;
 /** DuckDB takes all cores for one query; more at once only slow each other and hold memory. */
 const QUERIES_AT_ONCE = 2;
 
-/** @throws AdminPasswordMissingError, AdminPortTakenError */
+/** Serves health, metrics and the pages on the admin port. @throws AdminPasswordMissingError, AdminPortTakenError */
 export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
   const { settings, log } = options;
   const operator = (settings.admin.operators ?? []).length === 0 ? null : (options.operator ?? null);

@@ -21,7 +21,7 @@ export interface StateWatch {
   readonly everyMs: number;
 }
 
-/** What cannot be looked at is not well either: silence would pass for good news. */
+/** A state that cannot be read counts as unhealthy: silence would pass for good news. */
 export function watchStates(
   watches: readonly StateWatch[],
   { health, alerts }: { readonly health: Health; readonly alerts: Alerts },

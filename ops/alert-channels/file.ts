@@ -9,7 +9,7 @@ export const file: OpenChannel = ({ settings: { alerts } }) => {
   if (path === null) return null;
   const append = (text: string) => appendFile(path, text, { mode: 0o600 });
   return {
-    where: `appended to ${path}`,
+    where: `appended to ${path} (BILLSYNC_ALERT_FILE)`,
     tell: (notice) => append(`${JSON.stringify(notice)}\n`),
     async tryOut() {
       const isNew = !existsSync(path);
