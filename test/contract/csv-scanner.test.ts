@@ -31,7 +31,7 @@ function withLevel(serviceLevel: string) {
 describe('CsvScanner', () => {
   test('counts the records of a good file', () => {
     const file = fileWith(GOOD);
-    expect(scan(file)).toEqual({
+    expect(scan(file)).toMatchObject({
       records: 3,
       longestRecordBytes: GOOD.length + 2,
       findings: [],
@@ -93,7 +93,7 @@ describe('CsvScanner', () => {
     ['a column more in a row', fileWith(`${GOOD},x`), ['field-count']],
     ['a comma at the end of a row', fileWith(`${GOOD},`), ['field-count']],
     ['a column more throughout', fileWith(GOOD).replaceAll('\r\n', ',x\r\n'), ['header', 'field-count']],
-    ['a column less throughout', fileWith(GOOD).replaceAll(/,[^,]*\r\n/g, '\r\n'), ['header', 'field-count']],
+    ['a column less throughout', fileWith(GOOD).replaceAll(/^[^,\r\n]+,/gm, ''), ['header', 'field-count']],
     ['a header twice', fileWith(GOOD).replace('Carrier Zone', 'Carrier'), ['header']],
     [
       'headers in another order',
@@ -108,7 +108,7 @@ describe('CsvScanner', () => {
     ['a quote in an unquoted field', fileWith(withLevel('ab"c')), ['stray-quote']],
     ['text after a closing quote', fileWith(withLevel('"ab"c')), ['text-after-quote']],
     ['a space before a quote', fileWith(withLevel(' "ab,c"')), ['stray-quote', 'field-count']],
-    ['a quote that stays open', fileWith(withLevel('"ab')), ['open-quote']],
+    ['a quote that stays open', fileWith(GOOD.replace(/[^,]*$/, '"ab')), ['open-quote']],
     ['a backslash before a quote', fileWith(withLevel('"a\\"b"')), ['text-after-quote', 'stray-quote']],
     ['a blank line', fileWith(''), ['blank-line']],
     ['blank lines at the end', `${fileWith(GOOD)}\r\n\r\n`, ['blank-line']],
