@@ -77,6 +77,8 @@ export function leadOfCell(
     if (value === null && binding.isOptional) isWhole = false;
     else fields[fieldOf(binding, result)] = textOf(value);
   }
+  // Bars of rows with nothing in common would lead to everything.
+  if (rows.length > 1 && Object.keys(fields).length === 0) return null;
   const total = lead.exact[column] ?? null;
   return { target: lead.target, fields, total: isWhole && rows.length === 1 ? total : null };
 }

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listReports, parseReport } from '../../reports/catalogue.js';
 import { type CellLead, leadOfCell } from '../../reports/drill-down/leads.js';
+import { drawCharts } from '../../reports/render/chart-svg.js';
 import type { ReportFilters } from '../../reports/report-filters.js';
 import type { ReportRow } from '../../reports/report-result.js';
 import { openReportSession, type ReportSession } from '../../reports/report-session.js';
@@ -164,6 +165,36 @@ describe.each(ASKED_WITH)('of %s lines, asked with %j', (lines, filters) => {
     expect(followed > 0, `numbers of ${name}`).toBe(answered > 0);
     if (isWhole) withRows.set(name, (withRows.get(name) ?? 0) + answered);
   });
+});
+
+test.each(reports.map(({ name }) => name))('every bar, point and cell of the charts of %s', async (name) => {
+  const { leads } = reports.find((report) => report.name === name) ?? { leads: [] };
+  for (const lines of ['awkward', 'months'] as const) {
+    const session = await sessionOf(lines, {});
+    for (const parameters of (ASKED[name] ?? [{}]).slice(0, lines === 'months' ? undefined : 1)) {
+      const result = await session.run(name, parameters);
+      const marks = new Map<string, readonly [rows: readonly ReportRow[], column: string]>();
+      const charts = drawCharts(result, {
+        leadTo(rows, column) {
+          marks.set(JSON.stringify([rows, column]), [rows, column]);
+          return null;
+        },
+      });
+      expect(marks.size > 0, `${name} ${JSON.stringify(parameters)}`).toBe(charts.length > 0);
+      for (const [rows, column] of [...marks.values()].filter((_, index) => index % 5 === 0).slice(0, 3)) {
+        const lead = leadOfCell({ leads, result }, rows, column);
+        const where = `${name} ${column} of ${JSON.stringify(rows)} by ${JSON.stringify(lead?.fields)}`;
+        // A bar of several rows leads to what they have in common, and to nothing rather than to everything.
+        if (lead === null) expect(rows.length, where).toBeGreaterThan(1);
+        else expect(Object.keys(lead.fields).length, where).toBeGreaterThan(0);
+        if (lead === null || lead.total === null || lead.target !== 'shipments') continue;
+        const totals = await totalsOf(lines, {}, lead);
+        const currency = rows[0]?.currency_code;
+        const total = totals.find(({ currency_code }) => currency_code === currency);
+        expect(total?.[lead.total] ?? null, where).toEqual(rows[0]?.[column]);
+      }
+    }
+  }
 });
 
 test('every report had rows to follow', () => {
