@@ -81,8 +81,11 @@ export class TemporalUnreachableError extends BillsyncError {
 }
 
 const CALL_DEADLINE_MS = 10_000;
+/** What the endpoint and its forwarder say; the forwarder tries again, for ever. */
+const SIGNAL_DEADLINE_MS = 5_000;
 /** Long polls: the server itself answers after 20 s at most, empty-handed. */
 const POLL_DEADLINE_MS = 70_000;
+const SIGNAL = /SignalWithStartWorkflowExecution$/;
 const LONG_POLL = /GetWorkflowExecutionHistory|UpdateWorkflowExecution$|QueryWorkflow$/;
 
 /** @throws TemporalUnreachableError when an embedded server is meant and none was started */
@@ -227,11 +230,14 @@ async function connectOnce(
 /** @throws TemporalUnreachableError after 3 s */
 export async function openConnection(options: NativeConnectionOptions): Promise<Connection> {
   try {
-    return await Connection.connect({
+    const connection = await Connection.connect({
       ...(options as ConnectionOptions),
       connectTimeout: 3_000,
       interceptors: [withDeadlines, makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), refuseOnceClosed],
     });
+    // Connecting keeps its deadline there, which makes every promise of the process dearer as long as it is enabled.
+    connection.callContextStorage.disable();
+    return connection;
   } catch (error) {
     throw new TemporalUnreachableError(options.address ?? null, { cause: error });
   }
@@ -239,12 +245,19 @@ export async function openConnection(options: NativeConnectionOptions): Promise<
 
 type GrpcInterceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 
-/** The first interceptor: its deadline spans the retries that the next one makes. */
+/**
+ * The first interceptor: its deadline spans the retries that the next one makes. The client's own `withDeadline` would enable the
+ * AsyncLocalStorage again (see `openConnection`).
+ */
 const withDeadlines: GrpcInterceptor = (options, nextCall) => {
-  const limit = LONG_POLL.test(options.method_definition.path) ? POLL_DEADLINE_MS : CALL_DEADLINE_MS;
-  const deadline = options.deadline ?? Date.now() + limit;
+  const deadline = options.deadline ?? Date.now() + limitOf(options.method_definition.path);
   return nextCall({ ...options, deadline }) as ReturnType<GrpcInterceptor>;
 };
+
+function limitOf(method: string): number {
+  if (SIGNAL.test(method)) return SIGNAL_DEADLINE_MS;
+  return LONG_POLL.test(method) ? POLL_DEADLINE_MS : CALL_DEADLINE_MS;
+}
 
 function isLoopback(address: string): boolean {
   const host = address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');

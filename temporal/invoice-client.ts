@@ -33,14 +33,11 @@ export interface InvoiceAddress {
   readonly invoiceId: string;
 }
 
-/** The endpoint's whole forwarding step; the forwarder tries again, for ever. */
-const SEND_DEADLINE_MS = 5_000;
-
 /**
  * Gives an event to its invoice's workflow, and starts one when none runs. At least once is enough: the workflow
  * drops what it has seen.
  *
- * @throws whatever Temporal says; nothing is retried here beyond the deadline of 5 s
+ * @throws whatever Temporal says; nothing is retried here beyond the call's deadline of 5 s
  */
 export async function sendInvoiceEvent(
   client: Client,
@@ -49,14 +46,12 @@ export async function sendInvoiceEvent(
 ): Promise<void> {
   const { partnerId, invoice: header } = event;
   const address = { partnerId, invoiceId: header.invoiceId };
-  await client.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
-    client.workflow.signalWithStart<typeof invoice, [InvoiceEvent]>('invoice', {
-      ...startOptions(route, address, header.tenantId ?? null),
-      ...delayOf(event, route),
-      signal: invoiceEventSignal,
-      signalArgs: [event],
-    }),
-  );
+  await client.workflow.signalWithStart<typeof invoice, [InvoiceEvent]>('invoice', {
+    ...startOptions(route, address, header.tenantId ?? null),
+    ...delayOf(event, route),
+    signal: invoiceEventSignal,
+    signalArgs: [event],
+  });
 }
 
 /**
@@ -79,13 +74,11 @@ export async function lookUpInvoice(
   address: InvoiceAddress,
   request: LookUpRequest,
 ): Promise<void> {
-  await client.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
-    client.workflow.signalWithStart<typeof invoice, [LookUpRequest]>('invoice', {
-      ...startOptions(route, address, null),
-      signal: lookUpSignal,
-      signalArgs: [request],
-    }),
-  );
+  await client.workflow.signalWithStart<typeof invoice, [LookUpRequest]>('invoice', {
+    ...startOptions(route, address, null),
+    signal: lookUpSignal,
+    signalArgs: [request],
+  });
 }
 
 /** Starts a run that asks the service, unless one is open: open runs watch themselves by timers. */
@@ -95,13 +88,11 @@ export async function watchInvoice(
   address: InvoiceAddress,
 ): Promise<void> {
   const { args, ...options } = startOptions(route, address, null);
-  await client.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
-    client.workflow.start<typeof invoice>('invoice', {
-      ...options,
-      args: [{ ...args[0], lookUp: { cause: 'reconcile' } }],
-      workflowIdConflictPolicy: 'USE_EXISTING',
-    }),
-  );
+  await client.workflow.start<typeof invoice>('invoice', {
+    ...options,
+    args: [{ ...args[0], lookUp: { cause: 'reconcile' } }],
+    workflowIdConflictPolicy: 'USE_EXISTING',
+  });
 }
 
 /** Tries again what needs attention; starts a run when none is open, which then asks the service. */
@@ -111,12 +102,13 @@ export async function retryInvoice(
   address: InvoiceAddress,
   requestedBy: 'person' | 'reconcile' = 'person',
 ): Promise<void> {
-  await client.withDeadline(Date.now() + SEND_DEADLINE_MS, () =>
-    client.workflow.signalWithStart<typeof invoice, [{ requestedBy: 'person' | 'reconcile' }]>('invoice', {
+  await client.workflow.signalWithStart<typeof invoice, [{ requestedBy: 'person' | 'reconcile' }]>(
+    'invoice',
+    {
       ...startOptions(route, address, null),
       signal: retrySignal,
       signalArgs: [{ requestedBy }],
-    }),
+    },
   );
 }
 
