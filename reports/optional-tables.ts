@@ -22,16 +22,26 @@ export type OptionalTables = Readonly<Partial<Record<ExtraTable, string | undefi
 /** Beside the published file. */
 export const REPORT_FILES = 'report-files';
 
+/** What a report says where everything in it depends on a table that was not given. */
+const WITHOUT: Readonly<Partial<Record<ExtraTable, string>>> = {
+  rates: 'No rates are given, so no line is covered',
+  costs: 'No own costs are given, so no tracking number is covered',
+  payments: 'No payments are given, so every invoice counts as open',
+  statements: 'No carrier statements are given, so every charge counts as not stated',
+  budget: 'No budget is given, so there are no rows',
+};
+
 /**
  * Makes the temporary tables that `report` joins; a table that is not given is empty, so that the report still runs.
  *
+ * @returns sentences on what the answer cannot know, since its table is not given
  * @throws ReportFilterError naming file, line and column of what cannot be read
  */
 export async function provideTables(
   file: PublishedFile,
   report: ReportDefinition,
   tables: OptionalTables,
-): Promise<void> {
+): Promise<readonly string[]> {
   const unused = EXTRA_TABLES.find((name) => tables[name] !== undefined && !report.sources.includes(name));
   if (unused !== undefined) {
     const joined = report.sources.length === 0 ? 'no file' : report.sources.join(', ');
@@ -40,12 +50,16 @@ export async function provideTables(
       `The report ${report.name} does not read --${unused}; it joins ${joined}.`,
     );
   }
+  const missing: string[] = [];
   for (const name of report.sources) {
     await file.apply(name);
     const path = tables[name] ?? (await lyingBeside(file.path, name));
     if (path !== undefined) await appendCsv(file, name, path);
+    else if (WITHOUT[name] !== undefined)
+      missing.push(`${WITHOUT[name]} (--${name} FILE, or ${REPORT_FILES}/${name}.csv).`);
     if (name === 'weights') await rateWeights(file, path !== undefined);
   }
+  return missing;
 }
 
 /** Has the reports' lines say as what weight their carrier rates them; without a file they are rated in whole pounds. */

@@ -81,7 +81,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     const comparesLevels = /\bfiltered_shipments\b/.test(report.sql);
     const level = comparesLevels ? 'all' : session.level;
     const values = bindParameters(report, { ...report.formerly[name], ...parameters });
-    await provideTables(file, report, request.tables ?? {});
+    const missing = await provideTables(file, report, request.tables ?? {});
     const { columns, rows, isCut } = await answerEachPartner(file, { report, values, session });
     const selected = counts.filter((count) => levelsOf(level).includes(count.level));
     const listsInvoices = readsInvoices(report.sql);
@@ -102,6 +102,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
           ...(report.name === name
             ? []
             : [`${name} is now called ${nowCalled(report, name)}; the old name works in this version only.`]),
+          ...missing,
           ...matchNotes(matches),
           ...(session.partners.length > 1
             ? [

@@ -77,10 +77,11 @@ export function leadOfCell(
     if (value === null && binding.isOptional) isWhole = false;
     else fields[fieldOf(binding, result)] = textOf(value);
   }
-  // Bars of rows with nothing in common would lead to everything.
-  if (rows.length > 1 && Object.keys(fields).length === 0) return null;
+  // What rows have in common is all of them where they are groups; of lines there may be others that have it too.
+  const areLines = lead.by.some((binding) => binding.column === 'row_number');
+  if (rows.length > 1 && (areLines || Object.keys(fields).length === 0)) return null;
   const total = lead.exact[column] ?? null;
-  return { target: lead.target, fields, total: isWhole && rows.length === 1 ? total : null };
+  return { target: lead.target, fields, total: isWhole ? total : null };
 }
 
 /** What a report has of these is the total of its name, where its header says `totals`. */

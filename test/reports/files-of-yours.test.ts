@@ -56,6 +56,24 @@ describe('the optional tables', () => {
     ]);
   });
 
+  test.each([
+    ['rates', 'rate-variance', 'so no line is covered'],
+    ['costs', 'margin', 'so no tracking number is covered'],
+    ['payments', 'payables', 'so every invoice counts as open'],
+    ['payments', 'register', 'so every invoice counts as open'],
+    ['statements', 'carrier-statements', 'so every charge counts as not stated'],
+    ['budget', 'budget', 'so there are no rows'],
+  ])('are missed in the head: no %s, %s', async (name, report, so) => {
+    const { head } = await askReport(report, invoices);
+    expect(head.notes[0]).toContain(`${so} (--${name} FILE, or report-files/${name}.csv).`);
+  });
+
+  test('are not missed when they are given', async () => {
+    const payments = await table('payments', 'invoice_number,currency_code,amount');
+    const { head } = await askReport('payables', invoices, { tables: { payments } });
+    expect(head.notes.join()).not.toContain('No payments');
+  });
+
   test('set billed against own cost', async () => {
     const costs = await table(
       'costs',
