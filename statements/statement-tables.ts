@@ -56,7 +56,8 @@ export function tablesOf(statement: Statement): readonly StatementTable[] {
 
 function attachedAs({ shipments }: Statement): string {
   if (shipments === null) return 'not attached';
-  return `${shipments.lines} lines, attached as CSV with the SHA-256 ${shipments.sha256}`;
+  const lines = shipments.lines === 1 ? '1 line' : `${shipments.lines} lines`;
+  return `${lines}, attached as CSV with the SHA-256 ${shipments.sha256}`;
 }
 
 function table(

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { RunningDashboard } from '../../dashboard/server.js';
 import { listReports } from '../../reports/catalogue.js';
 import { renderReport } from '../../reports/render/render-report.js';
+import { statementPages } from '../../statements/page/statement-pages.js';
 import { MONTH_END, MOST_CLICKS } from '../support/month-end-story.js';
 import { monthsInvoices } from '../support/reports/months-invoices.js';
 import {
@@ -47,6 +48,8 @@ const PAGES = [
   '/health',
   '/reports',
   '/views?address=%2Fshipments',
+  '/statements',
+  '/statements?tenant=Acme&period=2026-03',
   '/reports/carriers?from=2026-03-01&until=2026-03-31&compare=previous',
   '/invoices/nobody',
   '/reports/tenants?from=yesterday',
@@ -63,7 +66,9 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'billsync-pages-'));
   // Few rows: every cell is checked for its contrast, which is most of the time these tests take.
   fixture = await reportsFixture([...seededInvoices(8, 8), ...twice, parked]);
-  dashboard = await dashboardOver(fixture.path);
+  const sentFolder = join(folder, 'none');
+  const statements = { databasePath: fixture.path, sentFolder, timeLimitMs: 60_000, now: () => new Date() };
+  dashboard = await dashboardOver(fixture.path, { guests: [statementPages(statements)] });
   browser = await launchChromium();
   watched = await watchedPage();
 }, 180_000);

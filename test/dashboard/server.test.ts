@@ -318,7 +318,7 @@ describe('the published file', () => {
     const folder = await mkdtemp(join(tmpdir(), 'billsync-damaged-'));
     const path = join(folder, 'reports.duckdb');
     await writeFile(path, 'this is no database '.repeat(50));
-    const running = await dashboardOver(path);
+    const running = await dashboardOver(path, { firstWordsMs: 60_000 });
     for (const address of ['/', '/invoices', '/events', '/reports/tenants']) {
       const answer = await fetch(running.url + address);
       expect(answer.status, address).toBe(503);
