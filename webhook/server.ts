@@ -22,7 +22,7 @@ import { isOpen } from './authorize.js';
 import { guardConnections } from './connection-guard.js';
 import { createPathGuards, pathnameOf } from './endpoint-authentication.js';
 import { answerBrokenRequest, createServer, LIMITS, type WebhookLimits } from './http-server.js';
-import { readToItsEnd } from './last-word.js';
+import { readToItsEnd } from './read-to-its-end.js';
 import { createReceiver, type ReceiveDeps } from './receive-delivery.js';
 import { createSenderAddresses, type SenderAddresses } from './sender-address.js';
 import {

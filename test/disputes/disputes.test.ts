@@ -242,7 +242,8 @@ describe('claims', () => {
     const [anna, ben] = [disputesOf(before), disputesOf(before)];
     await Promise.all([openAll(anna, 'shipments', ['A']), openAll(ben, 'shipments', ['C'])]);
     const claims = await listed(before);
-    expect(claims.map(({ id }) => id)).toEqual(['D-1', 'D-2', 'D-3']);
+    // Which numbers they get depends on who is first; one that was tried in vain is not given again.
+    expect([claims.length, new Set(claims.map(({ id }) => id)).size]).toEqual([3, 3]);
   });
 
   test('change as is sensible: the second of two people is told who changed what', async () => {
