@@ -98,7 +98,7 @@ export async function runWorkerPoints(options: {
   }
 }
 
-/** D12: Temporal's history has the load's answer. */
+/** D12: Temporal's history has the answer of the activity that brings a file and loads it. */
 async function loadReported({ dataDir }: Product, invoiceId: string): Promise<void> {
   await withTemporalBeside(dataDir, async (client) => {
     const deadline = Date.now() + DEAD_WITHIN_MS;
@@ -108,7 +108,7 @@ async function loadReported({ dataDir }: Product, invoiceId: string): Promise<vo
         const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
         const load = events?.find(
           ({ activityTaskScheduledEventAttributes: scheduled }) =>
-            scheduled?.activityType?.name === 'loadInvoice',
+            scheduled?.activityType?.name === 'downloadCsv',
         );
         const isReported = events?.some(
           ({ activityTaskCompletedEventAttributes: completed }) =>
