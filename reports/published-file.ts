@@ -55,6 +55,8 @@ export type SessionStatement =
   | 'cell-prices'
   | 'invoiced'
   | 'billed-by'
+  | 'rate-day'
+  | 'rated-cells'
   | 'billed-by-noted'
   | 'invoiced-months'
   | 'invoiced-months-noted'

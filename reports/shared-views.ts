@@ -28,6 +28,8 @@ const SHARED_BY_REPORTS = {
   'monthly-prices': /\bmonthly_prices\b/,
   'followed-prices': /\bprice_moves\b/,
   'price-moves': /\bprice_moves\b/,
+  'rate-day': /\brated_cells\b/,
+  'rated-cells': /\brated_cells\b/,
   'shipped-months': /\baccrual_estimates\b/,
   'accrual-estimates': /\baccrual_estimates\b/,
 } as const;

@@ -7,10 +7,10 @@ select
     tenant_id,
     origin,
     carrier_zone,
-    normal_zone(carrier_zone) as zone,
+    zone,
     service_level,
     currency_code,
-    case when getvariable('date_basis') = 'invoice-date' then invoice_generation_date else ship_date end as report_date,
+    report_date,
     billable_weight,
     billable_weight_unit,
     lb_of(billable_weight, billable_weight_unit) as lb

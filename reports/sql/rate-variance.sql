@@ -30,76 +30,22 @@
 --   UPS | | | | | USD | 12 |
 --   rows: carrier | shipments | covered_shipments | billing_cost | expected_cost | variance | overcharged_shipments
 --   ups | 3 | 3 | 31.9000 | 31.5000 | 0.4000 | 1
-with cells as (
-    select
-        carrier,
-        service_level,
-        zone,
-        currency_code,
-        exact_weight(billable_weight, billable_weight_unit) as exact,
-        -- The day matters only where some rate has one.
-        case when (select count(*) from rates where valid_from is not null or valid_to is not null) > 0 then report_date end
-            as day,
-        billing_cost,
-        count(*) as shipments
-    from selected_shipments
-    where billing_cost > 0
-    group by all
-),
-places as (
-    select distinct carrier, service_level, zone, currency_code, exact, day from cells
-),
-rated as (
-    select
-        p.carrier,
-        p.service_level,
-        p.zone,
-        p.currency_code,
-        p.exact,
-        p.day,
-        arg_min(
-            r.rate,
-            row(
-                -(
-                    (r.carrier is not null)::integer + (r.service_level is not null)::integer
-                    + (r.zone is not null)::integer + (r.from_lb is not null or r.to_lb is not null)::integer
-                ),
-                -coalesce(r.valid_from - date '0001-01-01', 0),
-                r.rate
-            )
-        ) as rate
-    from places as p
-    join rates as r
-        on r.currency_code = p.currency_code
-        and (r.from_lb is null or p.exact > exact_weight(r.from_lb, coalesce(r.unit, 'lb')))
-        and (r.to_lb is null or p.exact <= exact_weight(r.to_lb, coalesce(r.unit, 'lb')))
-        and (r.carrier is null or lower(r.carrier) = lower(p.carrier))
-        and (r.service_level is null or lower(r.service_level) = lower(p.service_level))
-        and (r.zone is null or normal_zone(r.zone) = p.zone)
-        and (r.valid_from is null or p.day >= r.valid_from)
-        and (r.valid_to is null or p.day < r.valid_to)
-    group by all
-)
 select
     c.carrier,
     c.service_level,
     c.currency_code,
     sum(c.shipments) as shipments,
-    coalesce(sum(c.shipments) filter (where r.rate is not null), 0) as covered_shipments,
-    percent_of(coalesce(sum(c.shipments) filter (where r.rate is not null), 0), sum(c.shipments)) as coverage_percent,
+    coalesce(sum(c.shipments) filter (where c.rate is not null), 0) as covered_shipments,
+    percent_of(coalesce(sum(c.shipments) filter (where c.rate is not null), 0), sum(c.shipments)) as coverage_percent,
     sum(cast(c.billing_cost * c.shipments as decimal(38, 4))) as billing_cost,
-    coalesce(sum(cast(c.billing_cost * c.shipments as decimal(38, 4))) filter (where r.rate is not null), 0)
+    coalesce(sum(cast(c.billing_cost * c.shipments as decimal(38, 4))) filter (where c.rate is not null), 0)
         as covered_cost,
-    coalesce(sum(cast(r.rate * c.shipments as decimal(38, 4))), 0) as expected_cost,
-    coalesce(sum(cast((c.billing_cost - r.rate) * c.shipments as decimal(38, 4))), 0) as variance,
-    coalesce(sum(c.shipments) filter (where c.billing_cost > r.rate), 0) as overcharged_shipments,
+    coalesce(sum(cast(c.rate * c.shipments as decimal(38, 4))), 0) as expected_cost,
+    coalesce(sum(cast((c.billing_cost - c.rate) * c.shipments as decimal(38, 4))), 0) as variance,
+    coalesce(sum(c.shipments) filter (where c.billing_cost > c.rate), 0) as overcharged_shipments,
     coalesce(
-        sum(cast((c.billing_cost - r.rate) * c.shipments as decimal(38, 4))) filter (where c.billing_cost > r.rate), 0
+        sum(cast((c.billing_cost - c.rate) * c.shipments as decimal(38, 4))) filter (where c.billing_cost > c.rate), 0
     ) as overcharged_cost
-from cells as c
-left join rated as r
-    on r.carrier = c.carrier and r.service_level is not distinct from c.service_level
-    and r.zone is not distinct from c.zone and r.currency_code = c.currency_code and r.exact is not distinct from c.exact
-    and r.day is not distinct from c.day
+from rated_cells as c
 group by c.carrier, c.service_level, c.currency_code
 order by c.currency_code, variance desc, c.carrier, c.service_level
