@@ -59,6 +59,11 @@ export function fromTenThousandths(amount: bigint): string {
   return `${amount < 0n ? '-' : ''}${digits.slice(0, -MONEY_SCALE)}.${digits.slice(-MONEY_SCALE)}`;
 }
 
+/** The exact sum of amounts, always with four decimals. @throws RangeError one needs more decimals, or is no number */
+export function sumOfAmounts(amounts: readonly string[]): string {
+  return fromTenThousandths(amounts.reduce((sum, amount) => sum + toTenThousandths(amount), 0n));
+}
+
 /** `amount` in `by` parts, rounded once to the nearest whole number, half away from zero. @param by above zero */
 export function dividedHalfAway(amount: bigint, by: bigint): bigint {
   const size = amount < 0n ? -amount : amount;

@@ -40,3 +40,8 @@ export abstract class BillsyncError extends Error {
     this.hint = hint ?? null;
   }
 }
+
+/** What happened, to what, and what to do, for where there is one line for it. */
+export function sentenceOf({ message, subject, hint }: BillsyncError): string {
+  return [message, subject, hint].filter((part) => part !== null).join('; ');
+}

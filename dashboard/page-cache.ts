@@ -174,9 +174,10 @@ function once<T>(parts: Map<string, Part>, { name, stamp, make, most }: Wanted<T
   parts.delete(name);
   parts.set(name, own);
   for (const oldest of [...parts.keys()].slice(0, -most)) parts.delete(oldest);
-  own.promise.catch(() => {
-    if (parts.get(name) === own) parts.delete(name);
-  });
+  if (own !== known)
+    own.promise.catch(() => {
+      if (parts.get(name) === own) parts.delete(name);
+    });
   return own.promise as Promise<T>;
 }
 

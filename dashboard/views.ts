@@ -2,12 +2,11 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { Eta } from 'eta';
 import { escapeAttribute, escapeHtml } from '../reports/render/escape-html.js';
 import { REPORT_CSS } from '../reports/render/html-page.js';
-import { cellLabel, grouped } from '../reports/render/labels.js';
-import type { ReportCell, ReportColumn } from '../reports/report-result.js';
+import { grouped, instantLabel } from '../reports/render/labels.js';
+import { templatesIn } from '../reports/render/templates.js';
+import type { ReportCell } from '../reports/report-result.js';
 
 export type ViewName =
   | 'overview'
@@ -59,13 +58,7 @@ export interface Frame {
 /** Where the part of a page begins that has to be waited for. */
 const SPLIT = '<!-- figures -->';
 
-const eta = new Eta({
-  views: fileURLToPath(new URL('./views', import.meta.url)),
-  autoTrim: false,
-  cache: true,
-  // What is not known is an empty place; nobody reads "null".
-  escapeFunction: (value: unknown) => (value === null || value === undefined ? '' : escapeHtml(value)),
-});
+const eta = templatesIn(new URL('./views', import.meta.url));
 
 const style = asset('style', 'css', `${REPORT_CSS}\n${textBeside('dashboard.css')}`);
 const script = asset('script', 'js', textBeside('page.js'));
@@ -155,18 +148,9 @@ function money(cell: ReportCell | undefined, currency: ReportCell | undefined): 
 }
 
 export function instant(cell: ReportCell | undefined): string {
-  return cellLabel(cell ?? null, INSTANT);
+  return cell === null || cell === undefined ? '' : instantLabel(String(cell));
 }
 
 function stateLabel(state: ReportCell | undefined): string {
   return String(state ?? '').replaceAll('_', ' ');
 }
-
-const INSTANT: ReportColumn = {
-  name: 'at',
-  type: 'instant',
-  scale: 0,
-  unit: null,
-  align: 'left',
-  isDetail: false,
-};

@@ -1,14 +1,14 @@
 /** What becomes of claims by what is published: whether their invoices still stand, and what was credited since. */
 
-import { addDecimals, compareDecimals, toTenThousandths } from '../contract/decimal.js';
+import { compareDecimals, sumOfAmounts, toTenThousandths } from '../contract/decimal.js';
+import { groupBy } from '../reports/group-by.js';
 import { openPublishedFile, type PublishedFile } from '../reports/published-file.js';
 import { readColumns, readRows } from '../reports/read-rows.js';
 import type { ReportRow } from '../reports/report-result.js';
 import { statementText } from '../reports/statement-text.js';
 import { type Claim, isWithdrawn, type NumberOf, numberKey } from './claim.js';
-import { groupedBy } from './grouped-by.js';
 import { recoveredOf } from './recovered.js';
-import { NOTHING, withFour } from './totals.js';
+import { NOTHING } from './totals.js';
 import { type ClaimWindow, type Deadline, deadlineOf } from './windows.js';
 
 /** A credit of a tracking number. */
@@ -71,16 +71,13 @@ export async function readPublished(
   const invoices = JSON.stringify([...new Set(lines.map(({ invoiceId }) => invoiceId))]);
   const file = await openPublishedFile(databasePath);
   try {
-    const credits = new Map<string, Credit[]>();
-    for (const row of await ask(file, 'credits', { numbers })) {
-      const key = numberKey(numberIn(row));
-      credits.set(key, [...(credits.get(key) ?? []), creditIn(row)]);
-    }
+    const credited = groupBy(await ask(file, 'credits', { numbers }), (row) => numberKey(numberIn(row)));
+    const credits = new Map(credited.map(([key, rows]) => [key, rows.map(creditIn)]));
     const found = invoicesIn(await ask(file, 'billed', { invoices, numbers }));
     const creditsOf = (line: NumberOf): readonly Credit[] => credits.get(numberKey(line)) ?? [];
     return {
       creditsOf,
-      creditedOf: (line) => withFour(addDecimals(...creditsOf(line).map(({ amount }) => amount))),
+      creditedOf: (line) => sumOfAmounts(creditsOf(line).map(({ amount }) => amount)),
       invoiceOf: (invoiceId) => found.get(invoiceId) ?? null,
     };
   } finally {
@@ -99,9 +96,8 @@ export function standingOf(
 ): readonly StandingClaim[] {
   const voidedAt = (claim: Claim): string | null => published.invoiceOf(claim.invoiceId)?.voidedAt ?? null;
   const claimsNothing = (claim: Claim): boolean => voidedAt(claim) !== null || isWithdrawn(claim);
-  const byNumber = groupedBy(claims, numberKey);
   const recovered = new Map<string, string>();
-  for (const [, ofNumber] of byNumber) {
+  for (const [, ofNumber] of groupBy(claims, numberKey)) {
     const credited = toTenThousandths(published.creditedOf(ofNumber[0] as Claim));
     const asked = ofNumber.filter((claim) => !claimsNothing(claim));
     for (const [id, amount] of recoveredOf(asked, credited)) recovered.set(id, amount);
@@ -146,16 +142,14 @@ function concernsOf(
 
 function invoicesIn(rows: readonly ReportRow[]): ReadonlyMap<string, PublishedInvoice> {
   return new Map(
-    [...groupedBy(rows, ({ invoice_id }) => String(invoice_id))].map(([id, lines]) => {
+    groupBy(rows, ({ invoice_id }) => String(invoice_id)).map(([id, lines]) => {
       const billed = lines.filter(({ tracking_number }) => tracking_number !== null);
-      const costs = groupedBy(billed, (row) => numberKey(numberIn(row)));
+      const costs = groupBy(billed, (row) => numberKey(numberIn(row)));
       const voidedAt = lines[0]?.voided_at ?? null;
       const invoice = {
         state: String(lines[0]?.state),
         voidedAt: voidedAt === null ? null : String(voidedAt),
-        costs: new Map(
-          [...costs].map(([key, of]) => [key, of.map(({ billing_cost }) => String(billing_cost))]),
-        ),
+        costs: new Map(costs.map(([key, of]) => [key, of.map(({ billing_cost }) => String(billing_cost))])),
       };
       return [id, invoice] as const;
     }),

@@ -1,7 +1,7 @@
 /** Sums of claims, exact, by currency; partners are never added up. */
 
-import { addDecimals, fromTenThousandths, toTenThousandths } from '../contract/decimal.js';
-import { groupedBy } from './grouped-by.js';
+import { sumOfAmounts } from '../contract/decimal.js';
+import { groupBy } from '../reports/group-by.js';
 import type { StandingClaim } from './standing.js';
 
 export const NOTHING = '0.0000';
@@ -19,18 +19,12 @@ export interface ClaimTotals {
 
 /** In the order in which partners and currencies come up; `claimed` is what is claimed now. */
 export function totalsOf(claims: readonly Summed[]): readonly ClaimTotals[] {
-  const groups = groupedBy(claims, ({ partnerId, currencyCode }) =>
-    JSON.stringify([partnerId, currencyCode]),
-  );
-  return [...groups.values()].map((group) => ({
+  const groups = groupBy(claims, ({ partnerId, currencyCode }) => JSON.stringify([partnerId, currencyCode]));
+  return groups.map(([, group]) => ({
     partnerId: group[0]?.partnerId ?? null,
     currencyCode: group[0]?.currencyCode ?? '',
     claims: group.length,
-    claimed: withFour(addDecimals(...group.map(({ outstanding }) => outstanding))),
-    recovered: withFour(addDecimals(...group.map(({ recovered }) => recovered))),
+    claimed: sumOfAmounts(group.map(({ outstanding }) => outstanding)),
+    recovered: sumOfAmounts(group.map(({ recovered }) => recovered)),
   }));
-}
-
-export function withFour(decimal: string): string {
-  return fromTenThousandths(toTenThousandths(decimal));
 }

@@ -1,5 +1,6 @@
 /** A statement as the files that are handed out, in the format that was asked for. */
 
+import { XLSX_TYPE } from '../reports/render/render-report.js';
 import type { MadeStatement } from './make-statements.js';
 import type { PaperSize } from './pdf/paper.js';
 import { shortKey } from './sent-statements.js';
@@ -15,7 +16,6 @@ export interface StatementFile {
   readonly body: string | Uint8Array;
 }
 
-const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 const CSV = 'text/csv; charset=utf-8';
 
 /** The statement first; where it has no room for the shipments, their CSV beside it. */
@@ -27,7 +27,9 @@ export async function renderStatement(
   const name = fileName(statement);
   if (format === 'xlsx') {
     const { statementXlsx } = await import('./render-xlsx.js');
-    return [{ name: `${name}.xlsx`, contentType: XLSX, body: await statementXlsx(statement, shipments) }];
+    return [
+      { name: `${name}.xlsx`, contentType: XLSX_TYPE, body: await statementXlsx(statement, shipments) },
+    ];
   }
   const lines =
     shipments === null

@@ -1,5 +1,6 @@
 /** A statement as headed tables and lines of text: what a person sees in a workbook, on paper and on a page. */
 
+import { instantLabel } from '../reports/render/labels.js';
 import type { ColumnType, ReportColumn, ReportRow } from '../reports/report-result.js';
 import type { Statement } from './statement.js';
 
@@ -18,8 +19,8 @@ export function headOf(statement: Statement): readonly (readonly [string, string
     ['Tenant', tenant_id === null || tenant.includes(tenant_id) ? tenant : `${tenant} (${tenant_id})`],
     ...(partner_id === null ? [] : [['Partner', partner_id] as const]),
     ['Period', `invoices dated in ${period}`],
-    ['State', sent_at === null ? 'draft: it may still change' : `sent, ${instant(sent_at)}`],
-    ['Made of', `publication ${publication} of ${instant(published_at)}`],
+    ['State', sent_at === null ? 'draft: it may still change' : `sent, ${instantLabel(sent_at)}`],
+    ['Made of', `publication ${publication} of ${instantLabel(published_at)}`],
     ['Shipments', attachedAs(statement)],
   ];
 }
@@ -65,10 +66,6 @@ function table(
   { about, columns, rows }: { about: string; columns: readonly ReportColumn[]; rows: readonly object[] },
 ): StatementTable {
   return { title, about, columns, rows: rows as readonly ReportRow[] };
-}
-
-export function instant(text: string): string {
-  return text.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC');
 }
 
 function column(name: string, type: ColumnType = 'text', label?: string): ReportColumn {

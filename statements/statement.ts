@@ -1,6 +1,6 @@
 /** What a tenant was billed in a month, as data: every form of a statement shows this and nothing else. */
 
-import { fromTenThousandths, toTenThousandths } from '../contract/decimal.js';
+import { sumOfAmounts } from '../contract/decimal.js';
 
 /** What a line is taken for; each is of one kind. */
 export type LineKind = 'charge' | 'billed again' | 'credit';
@@ -123,21 +123,16 @@ export function totalsOf(
   return [...currencies].sort().map((currency) => {
     const here = cells.filter(({ currency_code }) => currency_code === currency);
     const of = (kind: LineKind): string =>
-      sumOf(here.filter((cell) => cell.kind === kind).map(({ amount }) => amount));
+      sumOfAmounts(here.filter((cell) => cell.kind === kind).map(({ amount }) => amount));
     const [charges, billed_again, credits] = [of('charge'), of('billed again'), of('credit')];
-    const billed = sumOf([charges, billed_again, credits]);
-    const corrected = sumOf(
+    const billed = sumOfAmounts([charges, billed_again, credits]);
+    const corrected = sumOfAmounts(
       corrections.flatMap((each) => (each.currency_code === currency ? [each.difference] : [])),
     );
     return {
       ...{ currency_code: currency, lines: here.reduce((count, { lines }) => count + lines, 0) },
       ...{ charges, billed_again, credits, billed },
-      ...{ corrections: corrected, total: sumOf([billed, corrected]) },
+      ...{ corrections: corrected, total: sumOfAmounts([billed, corrected]) },
     };
   });
-}
-
-/** Exact, always with four decimals. */
-export function sumOf(amounts: readonly string[]): string {
-  return fromTenThousandths(amounts.reduce((sum, amount) => sum + toTenThousandths(amount), 0n));
 }

@@ -1,8 +1,8 @@
 /** Puts the files of a statement into a folder, each whole or not at all. */
 
-import { randomBytes } from 'node:crypto';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writeWhole } from '../ops/write-whole.js';
 import type { StatementFile } from './render-statement.js';
 
 /** In the place of files of the same names. @returns their paths @throws the system's error */
@@ -14,14 +14,7 @@ export async function writeFiles(
   const paths: string[] = [];
   for (const { name, body } of files) {
     const path = join(folder, name);
-    const part = `${path}.${randomBytes(4).toString('hex')}.part`;
-    try {
-      await writeFile(part, body);
-      await rename(part, path);
-    } catch (error) {
-      await rm(part, { force: true }).catch(() => undefined);
-      throw Object.assign(error as Error, { path });
-    }
+    await writeWhole(path, body);
     paths.push(path);
   }
   return paths;

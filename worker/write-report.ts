@@ -1,8 +1,9 @@
 /** Makes a scheduled report from the published file and puts it into its folder, whole or not at all. */
 
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ScheduledReport, WrittenReport } from '../activities/write-report.js';
+import { writeWhole } from '../ops/write-whole.js';
 import { ReportFilterError } from '../reports/errors.js';
 import { daysOf, RELATIVE_PERIODS } from '../reports/relative-period.js';
 import { headLines } from '../reports/render/labels.js';
@@ -35,8 +36,7 @@ export async function writeReport(
   const { body, extension } = await renderReport(result, format);
   const path = join(scheduled.folder, `${scheduled.name}-${now.toISOString().slice(0, 10)}.${extension}`);
   await mkdir(scheduled.folder, { recursive: true });
-  await writeFile(`${path}.part`, body);
-  await rename(`${path}.part`, path);
+  await writeWhole(path, body);
   const about = [
     result.title,
     ...headLines(result.head).map(([label, value]) => `${label}: ${value}`),

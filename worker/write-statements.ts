@@ -2,11 +2,11 @@
 
 import { join } from 'node:path';
 import type { ScheduledReport, WrittenReport } from '../activities/write-report.js';
+import { sumOfAmounts } from '../contract/decimal.js';
 import { StatementRefusedError } from '../statements/errors.js';
 import { lastMonth, makeStatements, type StatementSources } from '../statements/make-statements.js';
 import { PAPERS } from '../statements/pdf/paper.js';
 import { renderStatement, STATEMENT_FORMATS } from '../statements/render-statement.js';
-import { sumOf } from '../statements/statement.js';
 import { writeFiles } from '../statements/write-files.js';
 
 const TIME_LIMIT_MS = 600_000;
@@ -38,7 +38,7 @@ export async function writeStatements(
   const rows = await makeStatements({ ...sources, timeLimitMs: TIME_LIMIT_MS }, wanted, async (made) => {
     await writeFiles(path, await renderStatement(made, format, paper));
     for (const { currency_code, total } of made.statement.totals)
-      totals.set(currency_code, sumOf([totals.get(currency_code) ?? '0', total]));
+      totals.set(currency_code, sumOfAmounts([totals.get(currency_code) ?? '0', total]));
   });
   const sums = [...totals].sort().map(([currency, total]) => `${total} ${currency}`);
   const what = `${rows} ${wanted.isFinal ? 'statements' : 'draft statements'} of ${period}`;

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settings } from '../../config/settings.js';
 import { messageOf } from '../../config/system-error.js';
-import { BillsyncError } from '../../contract/errors.js';
+import { BillsyncError, sentenceOf } from '../../contract/errors.js';
 import { audited, verifyAudit } from '../../ops/audit-log.js';
 import { one, type Query } from '../address.js';
 import type { GuestOperators } from '../guest-pages.js';
@@ -42,9 +42,8 @@ export async function registerOperator(
   /** What cannot be done is a sentence, not a failure of the page. */
   async function refused(reply: FastifyReply, error: unknown, back: string): Promise<FastifyReply> {
     if (!(error instanceof BillsyncError)) throw error;
-    const problem = [error.message, error.subject, error.hint].filter((part) => part !== null).join('; ');
     return page(reply.code(409), 'operator-done', 'That cannot be done', {
-      problem,
+      problem: sentenceOf(error),
       detail: '',
       next: null,
       back,

@@ -2,8 +2,9 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { BillsyncError } from '../../contract/errors.js';
+import { BillsyncError, sentenceOf } from '../../contract/errors.js';
 import type { GuestHost, GuestPages } from '../../dashboard/guest-pages.js';
+import { XLSX_TYPE } from '../../reports/render/render-report.js';
 import { CLAIM_STATES, ClaimRefusedError, NEXT_STATES } from '../claim.js';
 import { claimJson, totalsJson, wholeClaimJson } from '../claim-json.js';
 import type { Disputes } from '../disputes.js';
@@ -65,7 +66,7 @@ function registerPages(
       const { body } = await claimFile(chosen, asked.format, now());
       const name = `claims-${asked.carrier.replace(/[^\w-]+/g, '-') || 'all'}.${asked.format}`;
       return reply
-        .type(asked.format === 'csv' ? 'text/csv; charset=utf-8; header=present' : XLSX)
+        .type(asked.format === 'csv' ? 'text/csv; charset=utf-8; header=present' : XLSX_TYPE)
         .header('content-disposition', `attachment; filename="${name}"`)
         .send(typeof body === 'string' ? body : Buffer.from(body));
     }),
@@ -88,7 +89,6 @@ function registerPages(
 
 /** What claims mostly become, first. */
 const BY_USE = ['sent', 'credited', 'rejected', 'closed', 'open'] as const;
-const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 
 function registerForms(operators: NonNullable<GuestHost['operators']>, disputes: Disputes): void {
   operators.post(`${ADDRESS}/choose`, (form, request, reply) =>
@@ -126,7 +126,7 @@ async function told(
     return await answer();
   } catch (error) {
     if (!(error instanceof BillsyncError)) throw error;
-    const problem = [error.message, error.hint].filter((part) => part !== null).join('; ');
+    const problem = sentenceOf(error);
     const status = error instanceof ClaimRefusedError ? 400 : 503;
     const page = { title: 'Disputes', html: render('problem', { problem }), figures: { error: problem } };
     return host.send(reply.code(status), page);

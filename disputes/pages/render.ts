@@ -1,24 +1,14 @@
-/** Renders the templates of `views/`; every value is escaped unless a template says otherwise. */
+/** Renders the templates of `views/`. */
 
-import { fileURLToPath } from 'node:url';
-import { Eta } from 'eta';
-import { escapeAttribute, escapeHtml } from '../../reports/render/escape-html.js';
-import { grouped } from '../../reports/render/labels.js';
+import { escapeAttribute } from '../../reports/render/escape-html.js';
+import { grouped, instantLabel } from '../../reports/render/labels.js';
+import { templatesIn } from '../../reports/render/templates.js';
 
-const eta = new Eta({
-  views: fileURLToPath(new URL('../views', import.meta.url)),
-  autoTrim: false,
-  cache: true,
-  escapeFunction: (value: unknown) => (value === null || value === undefined ? '' : escapeHtml(value)),
-});
+const eta = templatesIn(new URL('../views', import.meta.url));
 
 export function render(
   view: 'claims' | 'claim' | 'problem',
   values: Readonly<Record<string, unknown>>,
 ): string {
-  return eta.render(`./${view}`, { ...values, grouped, attribute: escapeAttribute, instant });
-}
-
-function instant(at: string): string {
-  return `${at.slice(0, 19).replace('T', ' ')} UTC`;
+  return eta.render(`./${view}`, { ...values, grouped, attribute: escapeAttribute, instant: instantLabel });
 }

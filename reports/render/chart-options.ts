@@ -3,6 +3,7 @@
 import type { EChartsCoreOption } from 'echarts/core';
 import stringWidth from 'string-width';
 import type { ChartSpec } from '../catalogue.js';
+import { groupBy } from '../group-by.js';
 import {
   amountLabel,
   categoryAxis,
@@ -15,7 +16,7 @@ import {
   short,
   valueAxis,
 } from './chart-look.js';
-import { groupBy, type Point } from './chart-points.js';
+import type { Point } from './chart-points.js';
 import { grouped } from './labels.js';
 
 const [, , LESS, MORE, , , , TOTAL] = PALETTE;

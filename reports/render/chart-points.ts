@@ -52,13 +52,3 @@ function plus(one: string, other: string): string {
 function label(cell: unknown): string {
   return cell === null || cell === undefined || cell === '' ? '(none)' : String(cell);
 }
-
-export function groupBy<T>(members: readonly T[], of: (member: T) => string): [string, T[]][] {
-  const groups = new Map<string, T[]>();
-  for (const member of members) {
-    const group = groups.get(of(member)) ?? [];
-    group.push(member);
-    groups.set(of(member), group);
-  }
-  return [...groups];
-}

@@ -6,10 +6,11 @@ import { type EChartsCoreOption, init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
 import { visible } from '../../contract/printable.js';
 import type { ChartSpec } from '../catalogue.js';
+import { groupBy } from '../group-by.js';
 import type { ReportColumn, ReportResult, ReportRow } from '../report-result.js';
 import { GRID_LINE, INK, PALETTE } from './chart-look.js';
 import { type Drawing, MOST_BARS, optionOf } from './chart-options.js';
-import { groupBy, type Point, pointsOf } from './chart-points.js';
+import { type Point, pointsOf } from './chart-points.js';
 import { escapeAttribute } from './escape-html.js';
 import { columnLabel, grouped } from './labels.js';
 

@@ -2,22 +2,16 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { Eta } from 'eta';
 import type { ReportResult, ReportRow } from '../report-result.js';
 import { exampleTables } from '../worked-example.js';
 import { cellLabels } from './cell-labels.js';
 import { drawCharts } from './chart-svg.js';
-import { escapeAttribute, escapeHtml } from './escape-html.js';
+import { escapeAttribute } from './escape-html.js';
 import { columnLabel, grouped, headLines } from './labels.js';
 import { sumsOf } from './table-order.js';
+import { templatesIn } from './templates.js';
 
-const eta = new Eta({
-  views: fileURLToPath(new URL('.', import.meta.url)),
-  autoTrim: false,
-  cache: true,
-  escapeFunction: escapeHtml,
-});
+const eta = templatesIn(new URL('.', import.meta.url));
 /** The stylesheet, which the dashboard serves as well. */
 export const REPORT_CSS = readFileSync(new URL('./report.css', import.meta.url), 'utf8');
 

@@ -25,12 +25,16 @@ export function cellLabel(cell: ReportCell, column: ReportColumn): string {
   if (cell === null) return '';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
   if (column.type === 'decimal' || column.type === 'count') return grouped(String(cell));
-  if (column.type === 'instant')
-    return String(cell)
-      .replace('T', ' ')
-      .replace(/\.\d+Z$/, 'Z')
-      .replace('Z', ' UTC');
+  if (column.type === 'instant') return instantLabel(String(cell));
   return visible(String(cell));
+}
+
+/** ISO 8601 UTC as people read it, to the second. */
+export function instantLabel(at: string): string {
+  return at
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, 'Z')
+    .replace('Z', ' UTC');
 }
 
 /** The head of a result as label and value, in the order in which it is read. */
@@ -57,8 +61,8 @@ export function headLines(head: ReportHead): [string, string][] {
       ? [['Parameters', parameters.map(([name, value]) => `${name} ${value}`).join(', ')] as [string, string]]
       : []),
     ['Level', head.level],
-    ['As known on', filters.asKnownOn === null ? 'now' : cellLabel(filters.asKnownOn, INSTANT)],
-    ['As of', `${cellLabel(head.asOf, INSTANT)}, publication ${head.publication}`],
+    ['As known on', filters.asKnownOn === null ? 'now' : instantLabel(filters.asKnownOn)],
+    ['As of', `${instantLabel(head.asOf)}, publication ${head.publication}`],
     ['Time zone', head.timeZone],
     ['Rows', grouped(String(head.rows))],
     ['Shipments', grouped(String(head.shipments))],
@@ -82,15 +86,6 @@ export function grouped(digits: string): string {
   const [whole = '', ...fraction] = digits.split('.');
   return [whole.replace(/\B(?=(\d{3})+(?!\d))/g, ','), ...fraction].join('.');
 }
-
-const INSTANT: ReportColumn = {
-  name: 'as_of',
-  type: 'instant',
-  scale: 0,
-  unit: null,
-  align: 'left',
-  isDetail: false,
-};
 
 function escapeRegExp(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/%]/g, '\\$&');

@@ -22,6 +22,9 @@ interface Format extends Omit<RenderedReport, 'body'> {
   ) => RenderedReport['body'] | Promise<RenderedReport['body']>;
 }
 
+/** Media type of a workbook. */
+export const XLSX_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+
 /**
  * Every form, by the name a person asks for it. A new one is a file beside this one and a line here. The heavy ones are
  * imported when they are asked for, so that a table is there at once.
@@ -34,9 +37,7 @@ const FORMATS = {
   parquet: binary('application/vnd.apache.parquet', 'parquet', async (result) =>
     (await import('./parquet-file.js')).renderParquet(result),
   ),
-  xlsx: binary('application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'xlsx', async (result) =>
-    (await import('./xlsx-file.js')).renderXlsx(result),
-  ),
+  xlsx: binary(XLSX_TYPE, 'xlsx', async (result) => (await import('./xlsx-file.js')).renderXlsx(result)),
   html: text('text/html; charset=utf-8', 'html', async (result) =>
     (await import('./html-page.js')).renderHtml(result),
   ),

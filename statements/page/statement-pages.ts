@@ -1,12 +1,10 @@
 /** The dashboard's page of statements: a tenant's of a month, and its files. It sends nothing; `--final` does. */
 
-import { fileURLToPath } from 'node:url';
-import { Eta } from 'eta';
 import type { FastifyReply } from 'fastify';
-import { BillsyncError, EXIT } from '../../contract/errors.js';
+import { BillsyncError, EXIT, sentenceOf } from '../../contract/errors.js';
 import type { GuestHost, GuestPages } from '../../dashboard/guest-pages.js';
-import { escapeHtml } from '../../reports/render/escape-html.js';
 import { cellLabel, columnLabel } from '../../reports/render/labels.js';
+import { templatesIn } from '../../reports/render/templates.js';
 import { askBilled } from '../ask-billed.js';
 import { tenantOf } from '../compose.js';
 import { StatementRefusedError } from '../errors.js';
@@ -16,12 +14,7 @@ import { renderStatement, STATEMENT_FORMATS } from '../render-statement.js';
 import { headOf, type StatementTable, tablesOf } from '../statement-tables.js';
 
 const ADDRESS = '/statements';
-const eta = new Eta({
-  views: fileURLToPath(new URL('.', import.meta.url)),
-  autoTrim: false,
-  cache: true,
-  escapeFunction: (value: unknown) => (value === null || value === undefined ? '' : escapeHtml(value)),
-});
+const eta = templatesIn(new URL('.', import.meta.url));
 
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -76,7 +69,7 @@ export function statementPages(
     } catch (error) {
       if (!(error instanceof BillsyncError) || !STATUS.has(error.exitCode)) throw error;
       reply.code(STATUS.get(error.exitCode) ?? 400);
-      const problem = [error.message, error.subject, error.hint].filter((part) => part !== null).join('; ');
+      const problem = sentenceOf(error);
       return send('Statements', { problem }, { error: problem });
     }
   }

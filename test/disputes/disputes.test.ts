@@ -4,11 +4,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { addDecimals } from '../../contract/decimal.js';
+import { sumOfAmounts as sum } from '../../contract/decimal.js';
 import { type Disputes, disputePaths, openDisputes } from '../../disputes/disputes.js';
 import { type FindingName, rowKey } from '../../disputes/finding-kinds.js';
 import { type FindRequest, findLines } from '../../disputes/findings.js';
-import { totalsOf, withFour } from '../../disputes/totals.js';
+import { totalsOf } from '../../disputes/totals.js';
 import type { ReportRow } from '../../reports/report-result.js';
 import { runReport } from '../../reports/run-report.js';
 import { monthsInvoices } from '../support/reports/months-invoices.js';
@@ -47,7 +47,6 @@ const found = (fixture: ReportsFixture, finding: FindingName, more: Partial<Find
   findLines({ databasePath: fixture.path, finding, ...everything, ...more });
 const disputesOf = (fixture: ReportsFixture): Disputes =>
   openDisputes({ dataDir: folder, databasePath: fixture.path, now: () => NOW });
-const sum = (amounts: readonly string[]): string => withFour(addDecimals(...amounts));
 const rowsOf = async (fixture: ReportsFixture, name: string, tables = {}): Promise<readonly ReportRow[]> =>
   (await runReport({ databasePath: fixture.path, name, tables })).rows;
 /** Claimed by what tells the report's rows apart. */

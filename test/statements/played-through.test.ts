@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sumOfAmounts } from '../../contract/decimal.js';
 import { findCosts } from '../../cost-alerts/find-costs.js';
 import { readCostRules } from '../../cost-alerts/rules.js';
 import { costPaths } from '../../cost-alerts/watch-costs.js';
@@ -17,7 +18,7 @@ import type { ReportRow } from '../../reports/report-result.js';
 import { runReport } from '../../reports/run-report.js';
 import { makeStatements } from '../../statements/make-statements.js';
 import { sentFolder } from '../../statements/sent-statements.js';
-import { type Statement, sumOf } from '../../statements/statement.js';
+import type { Statement } from '../../statements/statement.js';
 import { lookAsWorker, SAID } from '../cost-alerts/look-as-worker.js';
 import { BILLSYNC, cleanEnvironment } from '../support/processes/billsync.js';
 import { testProgram } from '../support/processes/test-program.js';
@@ -103,7 +104,7 @@ test('statements of each month sum to the report, and what was voided after them
     voided
       .map(({ id, date, shipments }) => [
         ...['2026-08', date.slice(0, 7), id],
-        sumOf([sumOf(shipments.map(({ cost }) => cost)).replace(/^(?=\d)/, '-')]),
+        sumOfAmounts([sumOfAmounts(shipments.map(({ cost }) => cost)).replace(/^(?=\d)/, '-')]),
       ])
       .sort(),
   );
@@ -111,7 +112,7 @@ test('statements of each month sum to the report, and what was voided after them
   for (const { tenant_id, totals: each } of sent)
     for (const { currency_code, total } of each) {
       const key = `${tenant_id} ${currency_code}`;
-      totals.set(key, sumOf([totals.get(key) ?? '0', total]));
+      totals.set(key, sumOfAmounts([totals.get(key) ?? '0', total]));
     }
   const last = publications.at(-1);
   expect([...totals].map(([key, total]) => `${key} ${total}`).sort()).toEqual(

@@ -5,6 +5,7 @@ import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { sumOfAmounts } from '../../contract/decimal.js';
 import { runReport } from '../../reports/run-report.js';
 import {
   type MadeStatement,
@@ -13,7 +14,7 @@ import {
 } from '../../statements/make-statements.js';
 import { renderStatement } from '../../statements/render-statement.js';
 import { sentFolder, shortKey } from '../../statements/sent-statements.js';
-import { type Statement, sumOf } from '../../statements/statement.js';
+import type { Statement } from '../../statements/statement.js';
 import {
   anInvoice,
   aShipment,
@@ -102,9 +103,9 @@ describe('the statements of all tenants', () => {
       for (const { statement: one, shipments } of made) {
         for (const { currency_code, billed } of one.totals) {
           const lines = shipments?.rows.filter((row) => row.currency_code === currency_code) ?? [];
-          expect(sumOf(lines.map((row) => String(row.billing_cost)))).toBe(billed);
+          expect(sumOfAmounts(lines.map((row) => String(row.billing_cost)))).toBe(billed);
           const proved = one.invoices.filter((each) => each.currency_code === currency_code);
-          expect(sumOf(proved.map(({ amount }) => amount))).toBe(billed);
+          expect(sumOfAmounts(proved.map(({ amount }) => amount))).toBe(billed);
         }
         expect(one.shipments?.lines).toBe(shipments?.rows.length);
       }
@@ -325,7 +326,7 @@ describe('what was sent', () => {
     const kept = await Promise.all(
       ['2026-09', '2026-10', '2026-11'].map((period) => statement(path, period)),
     );
-    expect(sumOf(kept.flatMap(({ totals }) => totals.map(({ total }) => total)))).toBe('173.4567');
+    expect(sumOfAmounts(kept.flatMap(({ totals }) => totals.map(({ total }) => total)))).toBe('173.4567');
   });
 
   test('to all tenants is what a tenant that comes later is made up for', async () => {
