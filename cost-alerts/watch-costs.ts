@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { messageOf, naming } from '../config/system-error.js';
 import { BillsyncError } from '../contract/errors.js';
 import type { Alerts } from '../ops/alerts.js';
 import { replaceDurably, systemCode } from '../ops/durable-files.js';
@@ -40,10 +41,11 @@ export function costPaths(dataDir: string): Pick<CostWatchOptions, 'rulesPath' |
 /** More new findings of one rule at a time are told as a number: a rule's first look may find hundreds. */
 const TOLD_ONE_BY_ONE = 10;
 const TIME_LIMIT_MS = 60_000;
+const CANNOT_APPLY = { key: 'cost-rules', title: 'Cost rules cannot be applied' } as const;
 /** Of findings that are no longer found; days are part of what a finding is, so this outlives every period. */
 const FORGOTTEN_AFTER_MS = 400 * 86_400_000;
 
-/** Looks now, after publications at most once in `pauseMs`, and every `everyMs`; a look that fails is logged. */
+/** Looks now, after publications at most once in `pauseMs`, and every `everyMs`; a look that fails is an alert until one succeeds. */
 export function watchCosts(options: CostWatchOptions): CostWatch {
   const { log, pauseMs = 60_000, everyMs = 3_600_000 } = options;
   let looking: Promise<void> | null = null;
@@ -61,9 +63,10 @@ export function watchCosts(options: CostWatchOptions): CostWatch {
     planned = undefined;
     isWanted = false;
     looking = lookAtCosts(options)
-      .catch((error: unknown) =>
-        log.error({ err: error }, 'the cost rules could not be held against what is published'),
-      )
+      .catch((error: unknown) => {
+        log.error({ err: error }, 'the cost rules could not be applied to what is published');
+        options.alerts.raise({ ...CANNOT_APPLY, detail: withHint(error) });
+      })
       .finally(() => {
         looking = null;
         lookedAtMs = performance.now();
@@ -88,7 +91,7 @@ export async function lookAtCosts(options: CostWatchOptions): Promise<void> {
   const { rulesPath, memoryPath, databasePath, alerts, now = () => new Date() } = options;
   const problems: string[] = [];
   const rules = await readCostRules(rulesPath).catch((error: unknown) => {
-    problems.push(error instanceof Error ? error.message : String(error));
+    problems.push(messageOf(error));
     return [];
   });
   const told = rules === null || rules.length === 0 ? new Map<string, string>() : await readTold(memoryPath);
@@ -103,18 +106,18 @@ export async function lookAtCosts(options: CostWatchOptions): Promise<void> {
       for (const { id } of found) told.set(id, at.toISOString());
     } catch (error) {
       if (error instanceof NotPublishedError) return;
-      problems.push(`rule ${rule.name}: ${messageOf(error)}`);
+      problems.push(`rule ${rule.name}: ${withHint(error)}`);
     }
   }
   // Told before it is noted: a process that dies between tells twice, and never not at all.
   if (isNews) await keepTold(memoryPath, told, at);
   if (problems.length === 0) return alerts.resolve('cost-rules');
-  alerts.raise({ key: 'cost-rules', title: 'Cost rules cannot be applied', detail: problems.join('; ') });
+  alerts.raise({ ...CANNOT_APPLY, detail: problems.join('; ') });
 }
 
-function messageOf(error: unknown): string {
+function withHint(error: unknown): string {
   const hint = error instanceof BillsyncError && error.hint !== null ? ` (${error.hint})` : '';
-  return `${error instanceof Error ? error.message : String(error)}${hint}`;
+  return `${messageOf(error)}${hint}`;
 }
 
 function tell(
@@ -136,10 +139,9 @@ function tell(
 
 /** Instant of the last look that found it, by id. A file that cannot be read is told anew from, and replaced. */
 async function readTold(path: string): Promise<Map<string, string>> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT') return '{}';
-    throw error;
-  });
+  const text = await readFile(path, 'utf8').catch((error: unknown) =>
+    systemCode(error) === 'ENOENT' ? '{}' : naming(path)(error),
+  );
   try {
     const told = Object.entries(JSON.parse(text) as Record<string, unknown>);
     return new Map(told.filter((pair): pair is [string, string] => typeof pair[1] === 'string'));
@@ -151,5 +153,5 @@ async function readTold(path: string): Promise<Map<string, string>> {
 async function keepTold(path: string, told: ReadonlyMap<string, string>, at: Date): Promise<void> {
   const oldest = new Date(at.getTime() - FORGOTTEN_AFTER_MS).toISOString();
   const kept = [...told].filter(([, foundAt]) => foundAt >= oldest);
-  await replaceDurably(path, `${JSON.stringify(Object.fromEntries(kept))}\n`);
+  await replaceDurably(path, `${JSON.stringify(Object.fromEntries(kept))}\n`).catch(naming(path));
 }

@@ -72,7 +72,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   reports: ['contract', 'config', 'ops'],
   dashboard: ['contract', 'config', 'ops', 'reports'],
   assistants: ['contract', 'ops', 'reports'],
-  'cost-alerts': ['contract', 'ops', 'reports'],
+  'cost-alerts': ['contract', 'config', 'ops', 'reports'],
   disputes: ['contract', 'config', 'ops', 'reports', 'type:dashboard'],
   statements: ['contract', 'ops', 'reports', 'type:dashboard'],
   sandbox: [],

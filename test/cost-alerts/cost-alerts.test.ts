@@ -191,6 +191,16 @@ describe('what a rule finds', () => {
   });
 });
 
+test('findings that cannot be noted are an alert that says which file', async () => {
+  await write(SPEND);
+  await mkdir(costPaths(folder).memoryPath);
+  const watch = watchCosts(options({ pauseMs: 60_000, everyMs: 60_000 }));
+  await expect
+    .poll(() => raised, { timeout: 60_000 })
+    .toMatchObject([{ key: 'cost-rules', detail: `${costPaths(folder).memoryPath}: it is a folder` }]);
+  await watch.close();
+});
+
 describe('rules that cannot be meant', () => {
   test.each([
     ['rules:\n  - name: a\n    report: tenant', 'line 2: rule a: There is no report "tenant"'],
