@@ -34,7 +34,8 @@ import { askedOf, conditionsOf, withoutPlace } from './shipments-address.js';
 
 /** A file is made in memory, which took 1.3 GB for so many lines; whoever wants more takes `billsync export`. */
 const MOST_EXPORTED = 100_000;
-const EXPORTS = ['csv', 'xlsx', 'parquet', 'ndjson', 'about'] as const;
+/** Every form but the terminal's, a page of so many lines, and JSON, which here is the figures of this page. */
+const EXPORTS = REPORT_FORMATS.filter((format) => !['table', 'html', 'json'].includes(format));
 
 /** Serves `/shipments`; with `format` as JSON, or as a file of all of them. */
 export function registerShipments(app: FastifyInstance, context: PageContext): void {

@@ -1,6 +1,6 @@
 /** Every form holds the same rows: what is exact stays exact, what looks like a formula stays text. */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -235,4 +235,10 @@ test('every report takes every form', async () => {
       expect(rendered.body.length, `${name} as ${format}`).toBeGreaterThan(result.rows.length > 0 ? 20 : -1);
     }
   }
+});
+
+test('the guide says of every form where its head is', async () => {
+  const guide = await readFile(new URL('../../docs/your-own-tools.md', import.meta.url), 'utf8');
+  const forms = [...guide.matchAll(/^\| ([a-z, ]+?) +\|/gm)].flatMap(([, names = '']) => names.split(', '));
+  expect(REPORT_FORMATS.filter((format) => format !== 'about' && !forms.includes(format))).toEqual([]);
 });
