@@ -22,6 +22,7 @@ import type { Settings } from '../config/settings.js';
 import { SettingsError } from '../config/settings-error.js';
 import { messageOf, systemErrorIn } from '../config/system-error.js';
 import { BillsyncError, EXIT } from '../contract/errors.js';
+import { keepContextWhileCalling } from './call-context.js';
 import { refuseOnceClosed } from './closed-connection.js';
 import { createDataConverter } from './codec.js';
 import { encryptionKeys } from './encryption-keys.js';
@@ -235,8 +236,7 @@ export async function openConnection(options: NativeConnectionOptions): Promise<
       connectTimeout: 3_000,
       interceptors: [withDeadlines, makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), refuseOnceClosed],
     });
-    // Connecting keeps its deadline there, which makes every promise of the process dearer as long as it is enabled.
-    connection.callContextStorage.disable();
+    keepContextWhileCalling(connection);
     return connection;
   } catch (error) {
     throw new TemporalUnreachableError(options.address ?? null, { cause: error });
@@ -246,8 +246,8 @@ export async function openConnection(options: NativeConnectionOptions): Promise<
 type GrpcInterceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 
 /**
- * The first interceptor: its deadline spans the retries that the next one makes. The client's own `withDeadline` would enable the
- * AsyncLocalStorage again (see `openConnection`).
+ * The first interceptor: its deadline spans the retries that the next one makes. The client's own `withDeadline` does not cover what
+ * is called after a wait (`keepContextWhileCalling`).
  */
 const withDeadlines: GrpcInterceptor = (options, nextCall) => {
   const deadline = options.deadline ?? Date.now() + limitOf(options.method_definition.path);

@@ -1,4 +1,7 @@
-/** Letting go of a Temporal that is away, while calls to it are being tried again, must end calls and not the process. */
+/**
+ * What our own additions to the client's connection do: letting go of a Temporal that is away, while calls to it are being tried
+ * again, ends calls and not the process; and a call says its namespace without an AsyncLocalStorage.
+ */
 
 import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
@@ -8,6 +11,7 @@ import { openConnection } from '../../temporal/connect.js';
 
 let server: Http2Server;
 let asked = 0;
+let namespaces: unknown[] = [];
 
 /** Answers the greeting with an empty message, and everything else with UNAVAILABLE, as a server that shuts down. */
 function answer(stream: ServerHttp2Stream, path: string): void {
@@ -20,7 +24,11 @@ function answer(stream: ServerHttp2Stream, path: string): void {
 
 beforeEach(async () => {
   server = createServer();
-  server.on('stream', (stream, headers) => answer(stream, headers[':path'] ?? ''));
+  namespaces = [];
+  server.on('stream', (stream, headers) => {
+    if (headers['temporal-namespace'] !== undefined) namespaces.push(headers['temporal-namespace']);
+    answer(stream, headers[':path'] ?? '');
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
 afterEach(() => {
@@ -37,4 +45,17 @@ test('a call that is being tried again fails once the connection is closed, and 
   await failed;
   // An error in a timer would be uncaught, which fails the run.
   await sleep(500);
+});
+
+test('each of two calls at once says its own namespace, and none enables the AsyncLocalStorage', async () => {
+  const { port } = server.address() as AddressInfo;
+  const connection = await openConnection({ address: `127.0.0.1:${port}` });
+  const isEnabled = (): unknown => Reflect.get(connection.callContextStorage, 'enabled');
+  const calls = ['one', 'two'].map((namespace) =>
+    connection.workflowService.getSystemInfo({ namespace } as object),
+  );
+  await Promise.all([...calls, connection.workflowService.getSystemInfo({})]);
+  expect(namespaces).toEqual(['one', 'two']);
+  expect(isEnabled()).toBe(false);
+  await connection.close();
 });
