@@ -24,18 +24,28 @@ export interface Exchange {
   readonly reply: FastifyReply;
 }
 
-/** Faults that answer instead of the endpoint, in the order in which they are tried. */
-const INSTEAD: readonly FaultName[] = [
-  'unauthorized',
-  'forbidden',
-  'too-many-requests',
-  'unavailable',
-  'server-error',
-  'bad-request',
-  'not-found',
-  'redirect',
-  'html-body',
-];
+const PLAYED = 'This answer is a fault of the sandbox.';
+
+/** Faults that answer in place of the endpoint, in the order in which they are tried. */
+const INSTEAD: Readonly<Partial<Record<FaultName, (rule: FaultRule, moment: Moment) => Answer>>> = {
+  unauthorized: refusal(401, 'invalid_token', 'The access token expired'),
+  forbidden: refusal(403, 'forbidden'),
+  'too-many-requests': refusal(429, 'too_many_requests'),
+  unavailable: refusal(503, 'unavailable'),
+  'server-error': refusal(500, 'internal_error'),
+  'bad-request': refusal(400, 'invalid_request'),
+  'not-found': refusal(404, 'not_found'),
+  redirect: (rule) => ({
+    status: numberParam(rule, 'status'),
+    headers: { location: String(rule.params.location) },
+    body: '',
+  }),
+  'html-body': () => ({
+    status: 200,
+    headers: { 'content-type': 'text/html' },
+    body: '<!doctype html><h1>Welcome</h1>\n',
+  }),
+};
 
 export function json(status: number, body: object | string, headers: Record<string, string> = {}): Answer {
   return {
@@ -76,43 +86,22 @@ async function workOrConfess(work: () => Answer | Promise<Answer>): Promise<Answ
 type Strike = (name: FaultName) => FaultRule | null;
 
 function refuseByFault(strike: Strike, moment: Moment): Answer | null {
-  for (const name of INSTEAD) {
-    const rule = strike(name);
-    if (rule !== null) return insteadOf(rule, moment);
+  for (const [name, answerOf] of Object.entries(INSTEAD)) {
+    const rule = strike(name as FaultName);
+    if (rule !== null) return answerOf(rule, moment);
   }
   return null;
 }
 
-function insteadOf(rule: FaultRule, { place }: Moment): Answer {
-  const text = 'This answer is a fault of the sandbox.';
-  if (rule.name === 'redirect') {
-    const location = String(rule.params.location);
-    return { status: numberParam(rule, 'status'), headers: { location }, body: '' };
-  }
-  if (rule.name === 'html-body') {
-    return {
-      status: 200,
-      headers: { 'content-type': 'text/html' },
-      body: '<!doctype html><h1>Welcome</h1>\n',
-    };
-  }
-  const [status, error] = REFUSALS[rule.name] ?? [500, 'internal_error'];
-  const headers: Record<string, string> =
-    'retryAfterSeconds' in rule.params ? { 'retry-after': String(rule.params.retryAfterSeconds) } : {};
-  if (place === 'storage') return storageError(status, error, text, headers);
-  const details = status === 400 ? [{ field: 'invoiceId', issue: text }] : undefined;
-  const description = status === 401 ? 'The access token expired' : text;
-  return json(status, errorBody(error, description, details), headers);
+function refusal(status: number, error: string, description = PLAYED) {
+  return (rule: FaultRule, { place }: Moment): Answer => {
+    const headers: Record<string, string> =
+      'retryAfterSeconds' in rule.params ? { 'retry-after': String(rule.params.retryAfterSeconds) } : {};
+    if (place === 'storage') return storageError(status, error, PLAYED, headers);
+    const details = status === 400 ? [{ field: 'invoiceId', issue: PLAYED }] : undefined;
+    return json(status, errorBody(error, description, details), headers);
+  };
 }
-
-const REFUSALS: Readonly<Partial<Record<FaultName, readonly [number, string]>>> = {
-  unauthorized: [401, 'invalid_token'],
-  forbidden: [403, 'forbidden'],
-  'too-many-requests': [429, 'too_many_requests'],
-  unavailable: [503, 'unavailable'],
-  'bad-request': [400, 'invalid_request'],
-  'not-found': [404, 'not_found'],
-};
 
 /** Object storage speaks XML. */
 export function storageError(
