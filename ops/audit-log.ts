@@ -6,14 +6,12 @@
  * other reads that entry and takes the next.
  */
 
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { naming } from '../config/system-error.js';
 import { BillsyncError, EXIT } from '../contract/errors.js';
 import { beginningOf, wellFormedJson } from '../contract/well-formed.js';
-import { createDurably, makeFolder, namesIn } from './durable-files.js';
+import { auditEntriesIn, auditFileName, auditHash, readAuditEntry } from './audit-chain.js';
+import { createDurably, makeFolder } from './durable-files.js';
 import type { Scrub } from './scrub.js';
 
 /** What somebody did, or began to do. */
@@ -57,23 +55,8 @@ export class AuditBusyError extends BillsyncError {
   override readonly exitCode = EXIT.locked;
 }
 
-const Entry = z.object({
-  number: z.int().positive(),
-  at: z.string(),
-  by: z.string(),
-  via: z.enum(['command', 'dashboard']),
-  action: z.string(),
-  target: z.array(z.string()),
-  reason: z.string().nullable(),
-  outcome: z.enum(['begun', 'done', 'failed']),
-  detail: z.string(),
-  began: z.number().nullable(),
-  previous: z.string(),
-}) satisfies z.ZodType<AuditEntry>;
-
 /** More at once than people ever do. */
 const MOST_TRIES = 1_000;
-const DIGITS = 9;
 /** Of each text, in characters. */
 const LONGEST_TEXT = 2_000;
 
@@ -86,14 +69,15 @@ export function openAuditLog(
   options: { readonly now?: () => Date; readonly scrub?: Scrub } = {},
 ): AuditLog {
   const { now = () => new Date(), scrub = (text: string) => text } = options;
+  const stored = auditEntriesIn(folder);
   const kept = (text: string): string => beginningOf(scrub(text), LONGEST_TEXT);
   return {
     async write(note) {
       await makeFolder(folder);
       for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-        const last = (await numbersIn(folder)).at(-1) ?? 0;
+        const last = (await stored.numbers()).at(-1) ?? 0;
         // One that was damaged stops nobody: whatever lies there now is what the next one names.
-        const before = last === 0 ? '' : await bytesOf(folder, last);
+        const before = last === 0 ? '' : await stored.bytes(last);
         const entry: AuditEntry = {
           number: last + 1,
           at: now().toISOString(),
@@ -101,87 +85,19 @@ export function openAuditLog(
           target: note.target.map(kept),
           reason: note.reason === null ? null : kept(note.reason),
           detail: kept(note.detail),
-          previous: hashOf(before),
+          previous: auditHash(before),
         };
-        const path = pathOf(folder, entry.number);
+        const path = join(folder, auditFileName(entry.number));
         if (await createDurably(path, `${wellFormedJson(entry)}\n`).catch(naming(path))) return entry;
       }
       throw new AuditBusyError('The audit log gave no number', { subject: folder, hint: 'try again' });
     },
     async newest(limit) {
-      const numbers = (await numbersIn(folder)).slice(-limit).reverse();
-      const files = await Promise.all(numbers.map((number) => bytesOf(folder, number)));
-      return files.flatMap((bytes) => read(bytes) ?? []);
+      const numbers = (await stored.numbers()).slice(-limit).reverse();
+      const files = await Promise.all(numbers.map(stored.bytes));
+      return files.flatMap((bytes) => readAuditEntry(bytes) ?? []);
     },
   };
-}
-
-export interface AuditVerdict {
-  readonly entries: number;
-  /** SHA-256 of the newest entry: kept elsewhere it proves that nothing was cut off since; null when there is none. */
-  readonly head: string | null;
-  /** What does not hold, in sentences; empty when all does. */
-  readonly problems: readonly string[];
-}
-
-/** Reads every entry. @param known hash of an entry that was the newest once */
-export async function verifyAudit(folder: string, known: string | null = null): Promise<AuditVerdict> {
-  const problems: string[] = [];
-  const hashes = new Set<string>();
-  let expected = 1;
-  let previous = hashOf('');
-  const numbers = await numbersIn(folder);
-  for (const number of numbers) {
-    if (number !== expected) problems.push(`${missing(expected, number - 1)} missing.`);
-    const bytes = await bytesOf(folder, number);
-    const entry = read(bytes);
-    if (entry === null || entry.number !== number) {
-      problems.push(`Entry ${number} is none: it was changed.`);
-    } else if (number === expected && entry.previous !== previous) {
-      problems.push(`Entry ${number} does not follow entry ${number - 1}: one of the two was changed.`);
-    }
-    previous = hashOf(bytes);
-    hashes.add(previous);
-    expected = number + 1;
-  }
-  if (known !== null && !hashes.has(known.toLowerCase())) {
-    problems.push(`No entry has the hash ${known}: what followed was cut off, or the log is another one.`);
-  }
-  return { entries: numbers.length, head: numbers.length === 0 ? null : previous, problems };
-}
-
-function missing(from: number, to: number): string {
-  return from === to ? `Entry ${from} is` : `Entries ${from} to ${to} are`;
-}
-
-async function numbersIn(folder: string): Promise<readonly number[]> {
-  return (await namesIn(folder))
-    .flatMap((name) => /^(\d{9})\.json$/.exec(name)?.[1] ?? [])
-    .map(Number)
-    .sort((one, other) => one - other);
-}
-
-function pathOf(folder: string, number: number): string {
-  return join(folder, `${String(number).padStart(DIGITS, '0')}.json`);
-}
-
-/** Nothing for what cannot be read, as a folder in its place. */
-function bytesOf(folder: string, number: number): Promise<Buffer> {
-  return readFile(pathOf(folder, number)).catch(() => Buffer.alloc(0));
-}
-
-function read(bytes: Buffer): AuditEntry | null {
-  try {
-    const parsed = Entry.safeParse(JSON.parse(bytes.toString('utf8')));
-    return parsed.success ? parsed.data : null;
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof RangeError) return null;
-    throw error;
-  }
-}
-
-function hashOf(bytes: Uint8Array | string): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }
 
 /** What surrounds an act: noted before and after. @throws whatever `work` throws, once that is noted too */

@@ -5,6 +5,7 @@ import { createBillingActivities, createWarehouseActivities } from '../activitie
 import type { ForwardWaiting } from '../activities/dependencies.js';
 import { createReportActivities, TENANT_STATEMENTS } from '../activities/write-report.js';
 import type { Archive } from '../archive/archive.js';
+import { openAuditCopy } from '../archive/audit-copy.js';
 import { openArchive } from '../archive/open-archive.js';
 import type { BillingService } from '../billing/billing-service.js';
 import { createBillingService } from '../billing/client.js';
@@ -146,8 +147,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       },
     });
     closers.push(() => publisher.close());
+    const auditCopy = await openAuditCopy(settings, join(settings.dataDir, 'audit'));
+    closers.push(async () => auditCopy?.close());
     const upkeep = upkeepWatches({
-      ...{ settings, archive, quarantine },
+      ...{ settings, archive, auditCopy, quarantine },
       readWaiting: () => readWaiting(publishedPath(settings)),
     });
     const schedules = schedulesWatch({ settings, health });

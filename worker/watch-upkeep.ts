@@ -2,6 +2,7 @@
 
 import { access, constants } from 'node:fs/promises';
 import type { Archive } from '../archive/archive.js';
+import type { AuditCopy } from '../archive/audit-copy.js';
 import type { Settings } from '../config/settings.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import { certificateWatch, tokenWatch } from '../ops/watch-expiry.js';
@@ -17,6 +18,8 @@ export interface Waiting {
 export interface UpkeepOptions {
   readonly settings: Pick<Settings, 'service' | 'archive'>;
   readonly archive: Pick<Archive, 'file'>;
+  /** Of an archive in a bucket; null beside a folder. */
+  readonly auditCopy: Pick<AuditCopy, 'bring'> | null;
   readonly quarantine: Pick<Quarantine, 'list'>;
   /** By the published file. */
   readonly readWaiting: () => Promise<Waiting>;
@@ -34,11 +37,23 @@ const FILE_TOO_LATE_MS = HOUR_MS;
 const NO_FILE = '0'.repeat(64);
 
 export function upkeepWatches(options: UpkeepOptions): readonly StateWatch[] {
-  const { settings, archive, quarantine, readWaiting, env = process.env, now = Date.now } = options;
+  const {
+    settings,
+    archive,
+    auditCopy,
+    quarantine,
+    readWaiting,
+    env = process.env,
+    now = Date.now,
+  } = options;
   const { clientCert, apiKey } = settings.service;
   const { TEMPORAL_API_KEY: temporalKey, TEMPORAL_TLS_CLIENT_CERT_PATH: temporalCert } = env;
   const own: StateWatch[] = [
-    { component: 'archive', look: () => lookAtArchive(settings.archive, archive), everyMs: MINUTE_MS },
+    {
+      component: 'archive',
+      look: () => lookAtArchive(settings.archive, archive, auditCopy),
+      everyMs: MINUTE_MS,
+    },
     {
       component: 'quarantine',
       isOutside: true,
@@ -79,13 +94,19 @@ export function upkeepWatches(options: UpkeepOptions): readonly StateWatch[] {
   return [...own, ...expiring.filter((watch) => watch !== null)];
 }
 
-/** A folder that is not there any more answers "no such file" to every question, as one that never had it. */
+/**
+ * What is out of reach throws. An audit log that grew is copied to the bucket.
+ *
+ * A folder that is not there any more answers "no such file" to every question, as one that never had it.
+ */
 async function lookAtArchive(
   settings: Settings['archive'],
   archive: Pick<Archive, 'file'>,
+  auditCopy: UpkeepOptions['auditCopy'],
 ): Promise<LookedAt> {
   if (settings.kind === 'folder') await access(settings.path, constants.R_OK | constants.W_OK);
   else await archive.file(NO_FILE);
+  await auditCopy?.bring();
   return { isHealthy: true, detail: '' };
 }
 

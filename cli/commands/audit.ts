@@ -1,10 +1,13 @@
 /** `billsync audit`: what people changed, by a command or from the dashboard, and whether that record is whole. */
 
 import type { Command } from 'commander';
-import { type AuditEntry, openAuditLog, verifyAudit } from '../../ops/audit-log.js';
+import { type AuditCopyProof, openAuditCopy } from '../../archive/audit-copy.js';
+import { auditEntriesIn, verifyAudit } from '../../ops/audit-chain.js';
+import { type AuditEntry, openAuditLog } from '../../ops/audit-log.js';
 import { auditFolder } from '../audited-commands.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT } from '../errors.js';
+import { counted } from '../terminal/output.js';
 import { printable } from '../terminal/terminal-text.js';
 import { contextOf, group, positiveInteger, verb, withJson } from '../verb.js';
 
@@ -61,17 +64,40 @@ function verifyCommand(): Command {
   return withJson(command).action(async (flags: { readonly known?: string }, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);
-    const { entries, head, problems } = await verifyAudit(auditFolder(settings), flags.known ?? null);
-    output.thing({ entries, head, problems }, () =>
+    const folder = auditFolder(settings);
+    const known = flags.known ?? null;
+    const own = await verifyAudit(auditEntriesIn(folder), known);
+    const opened = await openAuditCopy(settings, folder);
+    const copy = opened === null ? null : await opened.prove(known).finally(() => opened.close());
+    output.thing({ ...own, copy }, () =>
       [
-        `${entries} ${entries === 1 ? 'entry' : 'entries'}, newest ${head ?? 'none'}`,
-        ...problems.map((problem) => printable(problem)),
+        `${counted(own.entries, 'entry', 'entries')}, newest ${own.head ?? 'none'}`,
+        ...own.problems.map((problem) => printable(problem)),
+        ...(copy === null ? [] : describeCopy(copy)),
       ].join('\n'),
     );
-    if (problems.length === 0) return;
+    if (own.problems.length === 0 && (copy === null || copy.problems.length === 0)) return;
     throw new CliError(EXIT.checkFailed, 'the audit log is not what was written', {
-      subject: auditFolder(settings),
-      hint: 'compare it with a backup; who can write to the data folder can do this',
+      subject: folder,
+      hint:
+        copy === null
+          ? 'compare it with a backup; who can write to the data folder can do this'
+          : 'compare it with the copy; who can write to the data folder or the bucket can do this',
     });
   });
+}
+
+function describeCopy({ url, entries, head, missing, problems, others }: AuditCopyProof): readonly string[] {
+  return [
+    url === null
+      ? 'nothing to copy'
+      : `copy ${printable(url)}: ${counted(entries, 'entry', 'entries')}, newest ${head ?? 'none'}`,
+    ...(missing === 0
+      ? []
+      : [`${counted(missing, 'entry', 'entries')} not copied yet; the worker does so each minute`]),
+    ...problems.map((problem) => `copy: ${printable(problem)}`),
+    ...others.map(
+      (other) => `another log: ${printable(other.url)}, ${counted(other.entries, 'entry', 'entries')}`,
+    ),
+  ];
 }

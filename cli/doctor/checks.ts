@@ -3,11 +3,11 @@
 import { existsSync } from 'node:fs';
 import { rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { openAuditCopy } from '../../archive/audit-copy.js';
 import { openArchive } from '../../archive/open-archive.js';
 import type { Settings } from '../../config/settings.js';
 import { openInbox } from '../../inbox/inbox.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { namesIn } from '../../ops/durable-files.js';
 import { lockOwner } from '../../ops/lock-file.js';
 import { createLogger } from '../../ops/log.js';
 import { keepPrivate } from '../../ops/private-folder.js';
@@ -78,12 +78,12 @@ async function checkArchive(settings: Settings): Promise<Finding> {
   // Opening a folder makes it; opening a bucket asks nothing of S3.
   await archive.file('0'.repeat(64)).finally(() => archive.close());
   if (settings.archive.kind === 'folder') return ok(settings.archive.path);
-  const audit = auditFolder(settings);
-  const entries = (await namesIn(audit)).length;
-  if (entries === 0) return ok(settings.archive.url);
+  const copy = await openAuditCopy(settings, auditFolder(settings));
+  const missing = copy === null ? [] : await copy.missing().finally(() => copy.close());
+  if (missing.length === 0) return ok(settings.archive.url);
   return note(
-    `${settings.archive.url}; the audit log (${counted(entries, 'file')}) lies in ${audit} alone`,
-    'back that folder up, and keep what `billsync audit verify` calls the newest somewhere else',
+    `${settings.archive.url}; ${counted(missing.length, 'entry', 'entries')} of the audit log not copied there yet`,
+    'a running worker copies them within a minute; `billsync audit verify` says more',
   );
 }
 

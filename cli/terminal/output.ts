@@ -73,8 +73,8 @@ export function createOutput(options: {
 }
 
 /** `1 invoice`, `2 invoices`. */
-export function counted(count: number, one: string): string {
-  return `${count} ${one}${count === 1 ? '' : 's'}`;
+export function counted(count: number, one: string, several = `${one}s`): string {
+  return `${count} ${count === 1 ? one : several}`;
 }
 
 const SILENT: Progress = { update: () => undefined, end: () => undefined };

@@ -6,7 +6,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settings } from '../../config/settings.js';
 import { messageOf } from '../../config/system-error.js';
 import { BillsyncError, sentenceOf } from '../../contract/errors.js';
-import { audited, verifyAudit } from '../../ops/audit-log.js';
+import { auditEntriesIn, verifyAudit } from '../../ops/audit-chain.js';
+import { audited } from '../../ops/audit-log.js';
 import { one, type Query } from '../address.js';
 import type { GuestOperators } from '../guest-pages.js';
 import { frame, type PageContext, sendPage } from '../page-context.js';
@@ -154,7 +155,10 @@ export async function registerOperator(
       return page(reply, 'operator-backfill', 'Backfill', { id, ...shown });
     });
     inner.get(`${SECTION}/audit`, async (_request, reply) => {
-      const [entries, verdict] = await Promise.all([audit.newest(NEWEST), verifyAudit(auditFolder)]);
+      const [entries, verdict] = await Promise.all([
+        audit.newest(NEWEST),
+        verifyAudit(auditEntriesIn(auditFolder)),
+      ]);
       return page(reply, 'operator-audit', 'Audit log', { entries, verdict });
     });
   });

@@ -4,7 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type AuditNote, audited, openAuditLog, verifyAudit } from '../../ops/audit-log.js';
+import { auditEntriesIn, verifyAudit } from '../../ops/audit-chain.js';
+import { type AuditNote, audited, openAuditLog } from '../../ops/audit-log.js';
 import { attack } from '../support/hostile/attack.js';
 
 const root = mkdtempSync(join(tmpdir(), 'billsync-audit-'));
@@ -37,7 +38,7 @@ describe('the audit log', () => {
     expect(written.map((entry) => entry?.number).sort((a = 0, b = 0) => a - b)).toEqual(
       Array.from({ length: 30 }, (_, at) => at + 1),
     );
-    expect(await verifyAudit(folder)).toMatchObject({ entries: 30, problems: [] });
+    expect(await verifyAudit(auditEntriesIn(folder))).toMatchObject({ entries: 30, problems: [] });
     expect(statSync(join(folder, '000000001.json')).mode & 0o777).toBe(0o600);
     expect((await openAuditLog(folder).newest(2)).map(({ number }) => number)).toEqual([30, 29]);
   });
@@ -98,7 +99,7 @@ describe('the audit log', () => {
       const folder = aFolder();
       await aChain(folder);
       change(folder);
-      if ((await verifyAudit(folder)).problems.length > 0) held += 1;
+      if ((await verifyAudit(auditEntriesIn(folder))).problems.length > 0) held += 1;
     }
     attack('audit log: changed afterwards', { tries: changes.length, held });
   });
@@ -106,11 +107,13 @@ describe('the audit log', () => {
   test('shows an end that was cut off to who kept a hash, and to nobody else', async () => {
     const folder = aFolder();
     await aChain(folder, 5);
-    const { head } = await verifyAudit(folder);
-    expect(await verifyAudit(folder, head)).toMatchObject({ problems: [] });
+    const { head } = await verifyAudit(auditEntriesIn(folder));
+    expect(await verifyAudit(auditEntriesIn(folder), head)).toMatchObject({ problems: [] });
     rmSync(join(folder, '000000005.json'));
-    expect((await verifyAudit(folder)).problems).toEqual([]);
-    expect((await verifyAudit(folder, head)).problems).toEqual([expect.stringContaining('cut off')]);
+    expect((await verifyAudit(auditEntriesIn(folder))).problems).toEqual([]);
+    expect((await verifyAudit(auditEntriesIn(folder), head)).problems).toEqual([
+      expect.stringContaining('cut off'),
+    ]);
   });
 
   test('goes on behind an entry that was damaged, and names it ever after', async () => {
@@ -121,7 +124,9 @@ describe('the audit log', () => {
       const log = openAuditLog(folder);
       expect((await log.write(NOTE)).number).toBe(3);
       expect((await log.newest(9)).map(({ number }) => number)).toEqual([3, 1]);
-      expect((await verifyAudit(folder)).problems).toEqual(['Entry 2 is none: it was changed.']);
+      expect((await verifyAudit(auditEntriesIn(folder))).problems).toEqual([
+        'Entry 2 is none: it was changed.',
+      ]);
     }
   });
 });

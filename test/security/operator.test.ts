@@ -12,7 +12,8 @@ import { receiveUpload, UploadError } from '../../dashboard/operator/upload.js';
 import type { RunningDashboard } from '../../dashboard/server.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import { createAlerts } from '../../ops/alerts.js';
-import { openAuditLog, verifyAudit } from '../../ops/audit-log.js';
+import { auditEntriesIn, verifyAudit } from '../../ops/audit-chain.js';
+import { openAuditLog } from '../../ops/audit-log.js';
 import { openAlerts } from '../../ops/open-alerts.js';
 import { dashboardOver } from '../dashboard/support.js';
 import { attack } from '../support/hostile/attack.js';
@@ -118,7 +119,7 @@ test('a refused delivery is discarded by its operator, after seeing what it does
   expect(after).toMatchObject({ ...what, outcome: 'done', began: before?.number });
   const log = await (await fetch(`${locked.url}/operator/audit`, { headers: BOB })).text();
   expect(log).toContain('a test of ours');
-  expect(log).toContain((await verifyAudit(auditFolder)).head);
+  expect(log).toContain((await verifyAudit(auditEntriesIn(auditFolder))).head);
   const archive = await openFolderArchive(join(dataDir, 'archive'));
   const notes: string[] = [];
   for await (const fact of archive.facts()) if (fact.kind === 'discard') notes.push(fact.note);
