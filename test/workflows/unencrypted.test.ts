@@ -60,7 +60,12 @@ describe.concurrent('in clear text', () => {
       for (const args of [[input], []]) {
         const options = { workflowId, taskQueue: route.queues.billing, args };
         await stranger().workflow.start('invoice', options);
-        await expect(underTest.result()).rejects.toThrow(WorkflowFailedError);
+        const failed = await underTest.result().catch((error: unknown) => error);
+        expect(failed).toBeInstanceOf(WorkflowFailedError);
+        // Its stack leads to the line of ours (ADR 33).
+        expect((failed as WorkflowFailedError).cause?.stack).toMatch(
+          /at refusal .*refuse-unencrypted\.ts:\d+:\d+/,
+        );
       }
       expect(world.calls).toEqual([]);
       await underTest.send(anEvent('invoice_finalized'));
@@ -75,6 +80,8 @@ describe.concurrent('in clear text', () => {
       await expect(forged.query('status', { any: 1 })).rejects.toThrow('Encoded failure');
       await expect(forged.executeUpdate('invoiceEvent', { args: [{}] })).rejects.toThrow();
       await until(underTest, async () => (await underTest.status()).state === 'draft');
+      // No stack was taken for any promise that it waits for.
+      expect(await underTest.handle().query('__stack_trace')).toBe('');
     });
   });
 
