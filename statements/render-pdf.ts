@@ -1,7 +1,8 @@
 /** A statement on paper, A4 or Letter; its lines go with it as a CSV file, which it names by its SHA-256. */
 
+import type { PaperSize } from './paper-sizes.js';
 import { UNKNOWN, unknownLetters } from './pdf/fonts.js';
-import { openPaper, type PaperSize } from './pdf/paper.js';
+import { openPaper } from './pdf/paper.js';
 import type { Statement } from './statement.js';
 import { headOf, tablesOf } from './statement-tables.js';
 

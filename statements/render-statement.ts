@@ -2,7 +2,7 @@
 
 import { XLSX_TYPE } from '../reports/render/render-report.js';
 import type { MadeStatement } from './make-statements.js';
-import type { PaperSize } from './pdf/paper.js';
+import type { PaperSize } from './paper-sizes.js';
 import { shortKey } from './sent-statements.js';
 import { shipmentsCsv } from './shipment-lines.js';
 import type { Statement } from './statement.js';

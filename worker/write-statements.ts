@@ -5,7 +5,7 @@ import type { ScheduledReport, WrittenReport } from '../activities/write-report.
 import { sumOfAmounts } from '../contract/decimal.js';
 import { StatementRefusedError } from '../statements/errors.js';
 import { lastMonth, makeStatements, type StatementSources } from '../statements/make-statements.js';
-import { PAPERS } from '../statements/pdf/paper.js';
+import { PAPERS } from '../statements/paper-sizes.js';
 import { renderStatement, STATEMENT_FORMATS } from '../statements/render-statement.js';
 import { writeFiles } from '../statements/write-files.js';
 

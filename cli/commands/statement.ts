@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import type { Settings } from '../../config/settings.js';
 import type { MadeStatement } from '../../statements/make-statements.js';
-import type { PaperSize } from '../../statements/pdf/paper.js';
+import { PAPERS, type PaperSize } from '../../statements/paper-sizes.js';
 import type { StatementFormat } from '../../statements/render-statement.js';
 import type { Statement } from '../../statements/statement.js';
 import { noteOutcome } from '../audited-commands.js';
@@ -35,7 +35,6 @@ interface StatementFlags {
 
 /** Said here as well, so that help needs nothing of them. */
 const FORMATS = ['pdf', 'xlsx', 'csv'] as const satisfies readonly StatementFormat[];
-const PAPERS = ['a4', 'letter'] as const satisfies readonly PaperSize[];
 
 export function statementCommand(): Command {
   const command = verb(

@@ -9,7 +9,7 @@ import { askBilled } from '../ask-billed.js';
 import { tenantOf } from '../compose.js';
 import { StatementRefusedError } from '../errors.js';
 import { lastMonth, type MadeStatement, makeStatements, type StatementSources } from '../make-statements.js';
-import { PAPERS } from '../pdf/paper.js';
+import { PAPERS } from '../paper-sizes.js';
 import { renderStatement, STATEMENT_FORMATS } from '../render-statement.js';
 import { headOf, type StatementTable, tablesOf } from '../statement-tables.js';
 

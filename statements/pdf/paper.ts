@@ -3,10 +3,8 @@
 import PDFDocument from 'pdfkit';
 import { cellLabel, columnLabel } from '../../reports/render/labels.js';
 import type { ReportColumn, ReportRow } from '../../reports/report-result.js';
+import type { PaperSize } from '../paper-sizes.js';
 import { registerFonts, runsOf, type Weight } from './fonts.js';
-
-export const PAPERS = ['a4', 'letter'] as const;
-export type PaperSize = (typeof PAPERS)[number];
 
 /** In points, a 72nd of an inch. */
 const MARGIN = 40;
