@@ -3,6 +3,7 @@
  * count, and the engine's first meeting with the code that draws. The first reader would wait for it otherwise.
  */
 
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { practiseDrawing } from '../reports/render/chart-svg.js';
 import { countedOf, type PageContext } from './page-context.js';
@@ -10,8 +11,12 @@ import { choicesOf } from './pages/choices.js';
 
 const UNDER_WAY_MS = 20;
 
-/** Never fails: what cannot be had now, a page asks for again and tells of. */
+/**
+ * Never fails: what cannot be had now, a page asks for again and tells of. Before the first publication there is nothing to read
+ * or to draw, and the first page is made ahead as soon as there is.
+ */
 export async function prepare(context: PageContext): Promise<void> {
+  if (!existsSync(context.publishedPath)) return;
   const read = Promise.allSettled([choicesOf(context), countedOf(context)]);
   // Drawing holds this thread; the questions have to be with DuckDB before.
   await sleep(UNDER_WAY_MS);

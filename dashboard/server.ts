@@ -62,7 +62,7 @@ export interface DashboardOptions {
   readonly patienceMs?: number;
   /** A page that takes longer is sent as it becomes known, its figures last; 300 unless told. */
   readonly firstWordsMs?: number;
-  /** How often it is looked whether pages are to be made ahead, 1 000 unless told; null: none ever is. */
+  /** How often it is looked whether pages are to be made ahead, 1 000 unless told; null: nothing is made ahead, at the start neither. */
   readonly warmUpEveryMs?: number | null;
 }
 
@@ -143,9 +143,10 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     );
 
   const port = await listenAt(app, settings.admin);
-  // Probes are answered meanwhile; whoever starts a dashboard over a huge file is not kept waiting for it.
-  await Promise.race([prepare(context), sleep(PREPARED_WITHIN_MS, undefined, { ref: false })]);
   const { warmUpEveryMs: everyMs } = options;
+  // Probes are answered meanwhile; whoever starts a dashboard over a huge file is not kept waiting for it.
+  if (everyMs !== null)
+    await Promise.race([prepare(context), sleep(PREPARED_WITHIN_MS, undefined, { ref: false })]);
   const warmUp =
     everyMs === null ? null : startWarmUp(context.cache, everyMs === undefined ? {} : { everyMs });
   const host = settings.admin.host.includes(':')
