@@ -1,4 +1,4 @@
-/** Keeps requests out of our own network: the address that is dialled is judged, not the text of a URL (hazard 39). */
+/** Keeps requests out of our own network: the address that is dialled is checked, not the text of a URL (hazard 39). */
 
 import { lookup as systemLookup } from 'node:dns';
 import { lookup } from 'node:dns/promises';
@@ -25,7 +25,7 @@ export interface GuardRules {
   readonly mayUsePort?: (host: string) => boolean;
 }
 
-/** Whether an IP address may be dialled. IPv6 forms that stand for an IPv4 address are judged as that address. */
+/** Whether an IP address may be dialled. IPv6 forms that stand for an IPv4 address are checked as that address. */
 export function mayDial(
   address: string,
   { allowPrivateHosts }: Pick<GuardRules, 'allowPrivateHosts'>,
@@ -40,7 +40,7 @@ export function guardedConnector(
   rules: GuardRules,
 ): buildConnector.connector {
   const connectorFor = (isOddPort: boolean) => {
-    const lookupAndJudge: LookupFunction = (hostname, lookupOptions, callback) => {
+    const lookupAndCheck: LookupFunction = (hostname, lookupOptions, callback) => {
       systemLookup(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
         if (error !== null) return callback(error, []);
         const refusal = refusalOf(hostname, { addresses, isOddPort }, rules);
@@ -50,7 +50,7 @@ export function guardedConnector(
         callback(null, first?.address ?? '', first?.family);
       });
     };
-    return buildConnector({ ...options, lookup: lookupAndJudge } as buildConnector.BuildOptions);
+    return buildConnector({ ...options, lookup: lookupAndCheck } as buildConnector.BuildOptions);
   };
   const [connect, connectToOddPort] = [connectorFor(false), connectorFor(true)];
   return (target, callback) => {
@@ -65,11 +65,11 @@ export function guardedConnector(
 }
 
 /**
- * Judges a target that a proxy will dial for us. A name that only the proxy can resolve is the proxy's to judge.
+ * Checks a target that a proxy will dial for us. A name that only the proxy can resolve is the proxy's to check.
  *
  * @throws AddressRefusedError, HostNotAllowedError
  */
-export async function judgeTarget(url: URL, rules: GuardRules): Promise<void> {
+export async function checkTarget(url: URL, rules: GuardRules): Promise<void> {
   const literal = literalOf(url.hostname);
   const addresses =
     literal === null ? await lookup(url.hostname, { all: true }).catch(() => []) : [{ address: literal }];
@@ -115,7 +115,7 @@ function kindOf(text: string): 'public' | 'private' | 'refused' {
 }
 
 function kindOfOne(address: ipaddr.IPv4 | ipaddr.IPv6): 'public' | 'private' | 'refused' {
-  // Judged by what it carries, see carriedBy; :: and ::1 carry nothing.
+  // Checked by what it carries, see carriedBy; :: and ::1 carry nothing.
   if (isCarrier(address)) return 'public';
   const range = address.range();
   if (METADATA_ADDRESSES.has(address.toString())) return 'refused';
@@ -125,7 +125,7 @@ function kindOfOne(address: ipaddr.IPv4 | ipaddr.IPv6): 'public' | 'private' | '
   return range === 'unicast' && isGlobal ? 'public' : 'refused';
 }
 
-/** The IPv4 address inside an IPv6 one; in ISATAP's form (RFC 5214) it stands beside a prefix that is judged as well. */
+/** The IPv4 address inside an IPv6 one; in ISATAP's form (RFC 5214) it stands beside a prefix that is checked as well. */
 function carriedBy(address: ipaddr.IPv4 | ipaddr.IPv6): readonly ipaddr.IPv4[] {
   if (address.kind() === 'ipv4') return [];
   const { parts } = address as ipaddr.IPv6;

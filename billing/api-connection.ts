@@ -40,15 +40,15 @@ export interface ApiConnection {
 export interface ApiConnectionOptions {
   readonly settings: Settings['service'];
   readonly http: Http;
-  readonly judge: AnswerCheck;
+  readonly check: AnswerCheck;
   readonly onToken: (token: Pick<AccessToken, 'expiresInSeconds' | 'partnerIds'>) => void;
 }
 
 const TOKEN_LIMITS: CallLimits = { deadlineMs: 10_000, maxBodyBytes: 1024 * 1024 };
 
-export function createApiConnection({ settings, http, judge, onToken }: ApiConnectionOptions): ApiConnection {
+export function createApiConnection({ settings, http, check, onToken }: ApiConnectionOptions): ApiConnection {
   const clean = createCleaner(settings);
-  const tokens = new TokenSource({ fetch: () => requestToken(settings, http, judge, clean), onToken });
+  const tokens = new TokenSource({ fetch: () => requestToken(settings, http, check, clean), onToken });
   const { apiKey, apiKeyHeader } = settings;
 
   async function authorised<Answer extends HttpAnswer | HttpStream>(
@@ -118,7 +118,7 @@ function createCleaner(settings: Settings['service']): Cleaner {
 async function requestToken(
   settings: Settings['service'],
   http: Http,
-  judge: AnswerCheck,
+  check: AnswerCheck,
   clean: Cleaner,
 ): Promise<AccessToken> {
   const { authUrl, clientId, clientSecret } = settings;
@@ -152,7 +152,7 @@ async function requestToken(
   if (reason !== null && (isCredentials || answer.status === 401 || answer.status === 403)) {
     throw new CredentialsRefusedError('the client id and secret', answer.status, reason);
   }
-  return judge.json(answer, { url, endpoint: 'the token endpoint' }, parseToken);
+  return check.json(answer, { url, endpoint: 'the token endpoint' }, parseToken);
 }
 
 /**

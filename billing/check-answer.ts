@@ -23,7 +23,7 @@ import {
 import { readRetryAfter } from './retry-after.js';
 
 /** An answer's head and, when it is a refusal, what its body says. */
-type Judged = Pick<HttpAnswer, 'status' | 'headers'> & { readonly body: unknown };
+type Checked = Pick<HttpAnswer, 'status' | 'headers'> & { readonly body: unknown };
 
 interface Asked {
   readonly url: string;
@@ -33,9 +33,9 @@ interface Asked {
 
 export interface AnswerCheck {
   /** @throws unless the API answered 2xx with something in it */
-  api(answer: Judged, asked: Asked): void;
+  api(answer: Checked, asked: Asked): void;
   /** @throws unless storage answered 200 */
-  storage(answer: Judged, url: string): void;
+  storage(answer: Checked, url: string): void;
   /** The parsed body of a good API answer. */
   json<T>(answer: HttpAnswer, asked: Asked, parse: (body: Uint8Array) => T): T;
 }
@@ -45,7 +45,7 @@ const ERROR_BODY_BYTES = 64 * 1024;
 
 export function createAnswerCheck(http: Pick<Http, 'leaveAlone'>, now: () => Date): AnswerCheck {
   /** What means the same wherever it comes from. */
-  function common({ status, headers }: Judged, { url, endpoint }: Asked): void {
+  function common({ status, headers }: Checked, { url, endpoint }: Asked): void {
     if (status === 429 || status === 503) {
       const seconds = readRetryAfter(headers['retry-after'], now());
       if (seconds !== null) http.leaveAlone(url, { status, seconds });
@@ -54,7 +54,7 @@ export function createAnswerCheck(http: Pick<Http, 'leaveAlone'>, now: () => Dat
     if (status >= 300 && status < 400) throw new RedirectError(endpoint, status);
   }
 
-  function api(answer: Judged, asked: Asked): void {
+  function api(answer: Checked, asked: Asked): void {
     const { status, headers } = answer;
     if (status === 202 || status === 204) {
       throw new NotReadyError(asked.endpoint, status, readRetryAfter(headers['retry-after'], now()));
@@ -113,10 +113,10 @@ export async function readAnswer(
   return { status, headers, body: Buffer.concat(chunks).subarray(0, ERROR_BODY_BYTES) };
 }
 
-/** The open body of an answer that `judge` lets pass; any other is let go of, or it would hold its connection. */
-export function checkedOpen(answer: HttpStream | HttpAnswer, judge: () => void): HttpStream {
+/** The open body of an answer that `check` lets pass; any other is let go of, or it would hold its connection. */
+export function checkedOpen(answer: HttpStream | HttpAnswer, check: () => void): HttpStream {
   try {
-    judge();
+    check();
     if (isOpen(answer)) return answer;
     throw new UnexpectedAnswerError('The answer', 'there is nothing to read.');
   } catch (error) {
@@ -129,6 +129,6 @@ function isOpen(answer: HttpStream | HttpAnswer): answer is HttpStream {
   return !(answer.body instanceof Uint8Array);
 }
 
-function reasonOf({ body }: Judged) {
+function reasonOf({ body }: Checked) {
   return body instanceof Uint8Array ? parseErrorBody(body) : { code: null, description: null };
 }

@@ -21,6 +21,7 @@ import type {
   FileTag,
   InvoiceDetails,
 } from './billing-service.js';
+import { checkAnnouncement } from './check-announcement.js';
 import { type AnswerCheck, checkedOpen, createAnswerCheck } from './check-answer.js';
 import { countedHttp } from './count-calls.js';
 import {
@@ -37,7 +38,6 @@ import {
 import { isSameFile, tagOf, unlessHeaders } from './file-tag.js';
 import { isListedHost } from './host-list.js';
 import { createHttp, type Http, type HttpStream, hostOf } from './http.js';
-import { judgeAnnouncement } from './judge-announcement.js';
 import { createLimiter, type Limiter } from './limiter.js';
 import { readDetails } from './read-details.js';
 import { type ReceivedFile, receiveFile } from './receive-file.js';
@@ -82,7 +82,7 @@ class Client implements BillingService {
   readonly #archive: Archive;
   readonly #now: () => Date;
   readonly #http: Http;
-  readonly #judge: AnswerCheck;
+  readonly #check: AnswerCheck;
   readonly #api: ApiConnection;
   readonly #limit: Limiter = createLimiter(DOWNLOADS_PER_HOST);
   /** What every transfer has in common. */
@@ -100,12 +100,12 @@ class Client implements BillingService {
     const http = createHttp({ ...settings.service, connectionsPerHost: CONNECTIONS_PER_HOST });
     this.#http = countedHttp(http, metrics);
     this.#downloaded = metrics?.counter('downloaded_bytes_total');
-    this.#judge = createAnswerCheck(this.#http, now);
+    this.#check = createAnswerCheck(this.#http, now);
     this.#limits = limits;
     this.#transfer = { folder: join(settings.dataDir, 'tmp'), limits: { ...DOWNLOAD_LIMITS, ...limits } };
     this.#partnerIds = settings.partnerId === null ? [] : [settings.partnerId];
     this.#api = createApiConnection({
-      ...{ settings: settings.service, http: this.#http, judge: this.#judge },
+      ...{ settings: settings.service, http: this.#http, check: this.#check },
       onToken: ({ expiresInSeconds, partnerIds }) => {
         log?.debug({ expiresInSeconds }, 'got an access token');
         metrics?.gauge('token_obtained_timestamp_seconds').set(now().getTime() / 1_000);
@@ -128,7 +128,7 @@ class Client implements BillingService {
       { method: 'GET', path, ...asked, accept: JSON_TYPE, signal },
       CALL_LIMITS,
     );
-    this.#judge.json(answer, asked, parsePing);
+    this.#check.json(answer, asked, parsePing);
   }
 
   partnerIds(): readonly string[] {
@@ -143,7 +143,7 @@ class Client implements BillingService {
       CALL_LIMITS,
     );
     if (answer.status === 404) throw new NotExportedError(invoiceId);
-    return this.#judge.json(answer, asked, parseExportLocation);
+    return this.#check.json(answer, asked, parseExportLocation);
   }
 
   async lookUpInvoice(invoiceId: string, { signal }: CallOptions = {}): Promise<InvoiceDetails> {
@@ -153,7 +153,7 @@ class Client implements BillingService {
     const open = async (rule: AbortSignal): Promise<HttpStream> => {
       const answer = await this.#api.open({ method: 'GET', path, ...asked, accept: JSON_TYPE, signal: rule });
       if (answer.status === 404) throw new UnknownInvoiceError(invoiceId);
-      return checkedOpen(answer, () => this.#judge.api(answer, asked));
+      return checkedOpen(answer, () => this.#check.api(answer, asked));
     };
     return readDetails({ ...asked, open, signal, limits: this.#limits }, { invoiceId, wirePrefix });
   }
@@ -161,7 +161,7 @@ class Client implements BillingService {
   async downloadCsv(request: DownloadRequest, options: FetchFileOptions = {}): Promise<ArchivedFile> {
     const { invoiceId, location, source } = request;
     const { presignedUrl: url, fileHashSha256: sha256, fileSizeBytes: sizeBytes } = location;
-    await judgeAnnouncement(invoiceId, location, this.#transfer.folder);
+    await checkAnnouncement(invoiceId, location, this.#transfer.folder);
     this.#allow(url, source);
     const known = await this.#archive.file(sha256);
     if (known !== null && known.sizeBytes !== sizeBytes) {
@@ -199,7 +199,7 @@ class Client implements BillingService {
       return checkedOpen(answer, () => {
         const isSame = unless !== undefined && (answer.status === 304 || isSameFile(unless, answer.headers));
         if (isSame) throw new NotModifiedError(invoiceId);
-        this.#judge.api(answer, asked);
+        this.#check.api(answer, asked);
       });
     };
     const tooLong = (bytes: number) =>
@@ -242,7 +242,7 @@ class Client implements BillingService {
     const { presignedUrl: url, fileHashSha256: expected, fileSizeBytes: expectedBytes } = location;
     const tooLong = (bytes: number) => new SizeMismatchError(invoiceId, expectedBytes, bytes);
     const open = (rule: AbortSignal) =>
-      openStorage({ http: this.#http, judge: this.#judge }, { invoiceId, location }, rule);
+      openStorage({ http: this.#http, check: this.#check }, { invoiceId, location }, rule);
     await this.#sweep();
     return this.#inTurn(hostOf(url), { signal, onProgress }, () =>
       receiveFile(

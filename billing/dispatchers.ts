@@ -4,7 +4,7 @@ import { createSecureContext, rootCertificates, type SecureContext } from 'node:
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { readAuthorities, readCertificatePair } from '../config/certificate-files.js';
 import type { Settings } from '../config/settings.js';
-import { type GuardRules, guardedConnector, judgeTarget } from './address-guard.js';
+import { checkTarget, type GuardRules, guardedConnector } from './address-guard.js';
 import { NotConfiguredError } from './errors.js';
 import { isListedHost } from './host-list.js';
 
@@ -63,7 +63,7 @@ export function createDispatchers(options: ConnectionOptions): Dispatchers {
       httpProxy: httpProxy ?? '',
       noProxy: [noProxy ?? '', ...NEVER_BY_PROXY].join(','),
       requestTls: { ...tls, timeout: CONNECT_TIMEOUT_MS },
-      // The proxy is where a setting says, so its address is not judged.
+      // The proxy is where a setting says, so its address is not checked.
       proxyTls: { ...withSecureContext(trust(options)), timeout: CONNECT_TIMEOUT_MS },
     });
   }
@@ -74,7 +74,7 @@ export function createDispatchers(options: ConnectionOptions): Dispatchers {
     options.clientCert === null && options.clientKey === null ? strangers : open(identity(options));
   return {
     async dispatcherFor(url) {
-      if (isProxied) await judgeTarget(url, rules);
+      if (isProxied) await checkTarget(url, rules);
       return own.has(url.host) ? service : strangers;
     },
     async close() {

@@ -11,7 +11,7 @@ import { DOWNLOAD_LIMITS, type TransferLimits, type TransferWatch, watchTransfer
 export interface DetailsRequest {
   readonly url: string;
   readonly endpoint: string;
-  /** Opens the answer and judges its head; its signal ends the transfer too. */
+  /** Opens the answer and checks its head; its signal ends the transfer too. */
   readonly open: (signal: AbortSignal) => Promise<HttpStream>;
   readonly signal: AbortSignal | undefined;
   /** Tests make them short. */

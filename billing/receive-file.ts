@@ -24,7 +24,7 @@ export interface ReceivedFile {
 
 export interface ReceiveRequest {
   readonly url: string;
-  /** Opens the answer and judges its head; its signal ends the transfer too. */
+  /** Opens the answer and checks its head; its signal ends the transfer too. */
   readonly open: (signal: AbortSignal) => Promise<HttpStream>;
   /** null when the size was not announced. */
   readonly expectedBytes: number | null;
@@ -84,7 +84,7 @@ async function copy(stream: HttpStream, { part, watch, request }: Copying): Prom
 
   async function take(): Promise<void> {
     const bytes = Buffer.concat(block, blockBytes);
-    if (sizeBytes === 0) judgeHead(bytes, stream, request);
+    if (sizeBytes === 0) checkHead(bytes, stream, request);
     sizeBytes += bytes.length;
     block = [];
     blockBytes = 0;
@@ -138,7 +138,7 @@ function wireOf(stream: HttpStream, { watch, request }: Omit<Copying, 'part'>) {
 }
 
 /** Only a CSV becomes evidence: what a service sends in its place is refused before anything is kept. */
-function judgeHead(bytes: Uint8Array, { headers }: HttpStream, { endpoint }: ReceiveRequest): void {
+function checkHead(bytes: Uint8Array, { headers }: HttpStream, { endpoint }: ReceiveRequest): void {
   const problem = whyNoCsv(bytes.subarray(0, HEAD_BYTES), headers['content-type']);
   if (problem !== null) throw new NotCsvError(endpoint, problem);
 }

@@ -13,7 +13,7 @@ import type { Http, HttpStream } from './http.js';
  * @throws SizeMismatchError what the head already gives away, before a byte is read
  */
 export async function openStorage(
-  { http, judge }: { readonly http: Http; readonly judge: AnswerCheck },
+  { http, check }: { readonly http: Http; readonly check: AnswerCheck },
   { invoiceId, location }: { readonly invoiceId: string; readonly location: ExportLocation },
   signal: AbortSignal,
 ): Promise<HttpStream> {
@@ -22,7 +22,7 @@ export async function openStorage(
   const stream = await http.open({ method: 'GET', url, signal });
   const answer = stream.status === 200 ? stream : await readAnswer(stream, { url, signal });
   return checkedOpen(answer, () => {
-    judge.storage(answer, url);
+    check.storage(answer, url);
     // The length is that of the bytes on the wire: encoded ones say nothing of the file's.
     if (encodingsOf(answer.headers).length > 0) return;
     const announcedLength = Number(answer.headers['content-length'] ?? expectedBytes);

@@ -1,6 +1,6 @@
 /**
  * What a person does in the billing application. The specification describes it and gives it no API (spec 1), so
- * a real account is judged without it; the sandbox offers it through its admin API.
+ * a real account is checked without it; the sandbox offers it through its admin API.
  */
 
 export type Status = 'DRAFT' | 'PENDING_APPROVAL' | 'APPROVED' | 'CANCELED';

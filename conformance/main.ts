@@ -1,5 +1,5 @@
 /**
- * `npm run conformance`: judges a billing service by its specification, over HTTPS and nothing else.
+ * `npm run conformance`: checks a billing service against its specification, over HTTPS and nothing else.
  *
  * Without arguments it starts the sandbox and looks at everything. With the addresses and credentials of a real
  * account it leaves out whatever would change data there, and says what the shapes that the specification does
@@ -45,7 +45,7 @@ async function main(argv: readonly string[]): Promise<number> {
   const command = program();
   try {
     await command.parseAsync([...argv]);
-    return await judge(command.opts<Options>());
+    return await run(command.opts<Options>());
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     return explain(error, command.opts<Options>());
@@ -55,7 +55,7 @@ async function main(argv: readonly string[]): Promise<number> {
 function program(): Command {
   const collect = (value: string, all: readonly string[]) => [...all, value];
   return new Command('conformance')
-    .description('judge a billing service by its specification; without options, the sandbox')
+    .description('check a billing service against its specification; without options, the sandbox')
     .option('--base-url <url>', 'base address of the API of a real account')
     .option('--auth-url <url>', 'base address of its authorization server (the base URL)')
     .option('--client-id <id>', 'OAuth client id (BILLSYNC_CLIENT_ID)')
@@ -67,7 +67,7 @@ function program(): Command {
     .option('--ca-file <file>', 'further CA to trust')
     .option('--invoice <id>', 'finalized invoice that may be read; repeatable', collect, [])
     .option('--admin-url <url>', 'admin API of a running sandbox, to look at everything there')
-    .option('--only <rule>', 'section (6, 6.7) or id of the rules to judge; repeatable', collect, [])
+    .option('--only <rule>', 'section (6, 6.7) or id of the rules to check; repeatable', collect, [])
     .option(
       '--response-limit <seconds>',
       'limit of an endpoint’s answer',
@@ -84,7 +84,7 @@ function program(): Command {
     .exitOverride();
 }
 
-async function judge(options: Options): Promise<number> {
+async function run(options: Options): Promise<number> {
   const unknown = options.only.filter((word) => !RULES.some((rule) => isNamed(rule, word)));
   if (unknown.length > 0)
     throw new UsageError(`No rule is called ${unknown.join(', ')}; the rows name them.`);
@@ -113,14 +113,14 @@ async function checkContext(where: OpenContextOptions, options: Options): Promis
     responseLimitMs: options.responseLimit * 1_000,
   });
   try {
-    let judged = 0;
+    let checked = 0;
     const rows = await runSuite(context, {
       only: options.only,
       onRow: ({ verdict, section, rule, seen }) => {
-        judged += 1;
+        checked += 1;
         if (options.quiet === true) return;
         if (verdict === 'fail') process.stderr.write(`broken: ${section} ${rule}: ${seen}\n`);
-        if (judged % 25 === 0) process.stderr.write(`${judged} rules judged …\n`);
+        if (checked % 25 === 0) process.stderr.write(`${checked} rules checked …\n`);
       },
     });
     return { service: context.service.baseUrl, rows, findings: await collectFindings(context) };

@@ -3,7 +3,7 @@ import type { Finding } from './findings.js';
 import type { Row, Verdict } from './rule.js';
 
 export interface Report {
-  /** Base URL of the service that was judged. */
+  /** Base URL of the service that was checked. */
   readonly service: string;
   readonly rows: readonly Row[];
   readonly findings: readonly Finding[];

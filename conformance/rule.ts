@@ -25,7 +25,7 @@ export interface Rule {
    * Resolves with what was seen when the rule holds.
    *
    * @throws BrokenRuleError the service does otherwise
-   * @throws SkippedRuleError it cannot be judged here, for instance because it would change a real account
+   * @throws SkippedRuleError it cannot be checked here, for instance because it would change a real account
    */
   readonly check: (context: SuiteContext) => Promise<string>;
 }
@@ -35,7 +35,7 @@ export class BrokenRuleError extends Error {
   override readonly name = 'BrokenRuleError';
 }
 
-/** The rule cannot be judged here; the message says why. */
+/** The rule cannot be checked here; the message says why. */
 export class SkippedRuleError extends Error {
   override readonly name = 'SkippedRuleError';
 }

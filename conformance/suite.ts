@@ -33,7 +33,7 @@ export interface SuiteOptions {
 
 /**
  * @returns a row per rule, ordered by section
- * @throws RefusedCredentialsError, UnreachableError when the service cannot be judged at all
+ * @throws RefusedCredentialsError, UnreachableError when the service cannot be checked at all
  */
 export async function runSuite(
   context: SuiteContext,
@@ -45,7 +45,7 @@ export async function runSuite(
   const queue = [...wanted].sort((one, other) => (other.slow ?? 0) - (one.slow ?? 0));
   const work = async () => {
     for (let rule = queue.shift(); rule !== undefined; rule = queue.shift()) {
-      const row = await judge(rule, context);
+      const row = await rowOf(rule, context);
       rows.set(rule, row);
       onRow(row);
     }
@@ -58,7 +58,7 @@ export function isNamed({ section, id }: Rule, word: string): boolean {
   return id === word || section === word || section.startsWith(`${word}.`);
 }
 
-async function judge({ section, id, rule, check }: Rule, context: SuiteContext): Promise<Row> {
+async function rowOf({ section, id, rule, check }: Rule, context: SuiteContext): Promise<Row> {
   try {
     return { section, id, rule, verdict: 'pass', seen: await check(context) };
   } catch (error) {

@@ -6,7 +6,7 @@
  * leave it empty.
  */
 
-/** What a cell must be. An empty cell is judged by `isRequired`; `unit` also asks for one beside every weight. */
+/** What a cell must be. An empty cell is checked by `isRequired`; `unit` also asks for one beside every weight. */
 export type ColumnRule = 'text' | 'date' | 'invoice-id' | 'currency' | 'amount' | 'weight' | 'unit';
 
 interface Entry<Header extends string = string> {

@@ -14,16 +14,16 @@ export class Contradiction {
   }
 }
 
-/** The two values of one key. Of two objects each field is judged by itself. */
+/** The two values of one key. Of two objects, each field is compared by itself. */
 export function contradictionOf(one: unknown, other: unknown): unknown {
   if (one instanceof Contradiction) return new Contradiction([...one.contradictoryValues, other]);
   if (!isFields(one) || !isFields(other)) return new Contradiction([one, other]);
-  const judged = Object.entries(other).map(([key, value]) => {
+  const fields = Object.entries(other).map(([key, value]) => {
     const isNew = !Object.hasOwn(one, key) || isSame(one[key], value);
     return [key, isNew ? value : contradictionOf(one[key], value)];
   });
   // Not by assignment: `__proto__` is a name like any other.
-  return Object.fromEntries([...Object.entries(one), ...judged]);
+  return Object.fromEntries([...Object.entries(one), ...fields]);
 }
 
 /** Where the contradictions stand, as `payload.invoiceTotalAmount`. */

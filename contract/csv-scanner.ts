@@ -106,7 +106,7 @@ export class CsvScanner {
 
   /**
    * @param recordsPerCut other than usual for tests, whose files are small
-   * @param tolerated the columns' names, when somebody has judged the header already, and whether a lone LF ends a record
+   * @param tolerated the columns' names, when somebody has checked the header already, and whether a lone LF ends a record
    */
   constructor(
     recordsPerCut = RECORDS_PER_CUT,

@@ -108,7 +108,7 @@ export function parseDelivery(body: Uint8Array, options: ParseDeliveryOptions): 
   const eventId = statedId ?? idMadeFrom(body);
   const reading = readEvent(found, eventId, options);
   const { invoiceId } = reading;
-  // Before anything is judged: a test event may carry any payload and is never real (spec 6, rule 4).
+  // Before anything is checked: a test event may carry any payload and is never real (spec 6, rule 4).
   if (readBoolean(metadata.testEvent)) {
     return { kind: 'test', eventId, event: reading.event, envelope };
   }

@@ -21,7 +21,7 @@ export interface StreamedPage {
   /** What is known before anything is read, since it is sent first; 200 unless told. */
   readonly status?: number;
   /** Only the figures can tell whether it is refused: nothing is sent before them. */
-  readonly isJudgedByFigures?: boolean;
+  readonly statusComesWithFigures?: boolean;
   readonly page: Promise<Shown<PublishedPage & { readonly status?: number }>>;
   /** HTML that stands above the figures and does not depend on them. */
   readonly lead?: Promise<string>;
@@ -41,7 +41,7 @@ export async function sendWhenKnown(
     section,
     period = '',
     status = 200,
-    isJudgedByFigures,
+    statusComesWithFigures,
     page,
     lead = Promise.resolve(''),
   }: StreamedPage,
@@ -55,7 +55,7 @@ export async function sendWhenKnown(
   // Who streams waits for each by itself.
   whole.catch(() => undefined);
   const waited = new AbortController();
-  const first = isJudgedByFigures
+  const first = statusComesWithFigures
     ? await whole
     : await Promise.race([whole, sleep(context.firstWordsMs, null, waited)]).finally(() => waited.abort());
   if (first !== null) {

@@ -20,7 +20,7 @@ export function tellError(
   error: unknown,
   { url, log }: { readonly url: string; readonly log: Logger },
 ): ToldError {
-  const [status, title] = judge(error);
+  const [status, title] = statusOf(error);
   if (error instanceof UnreadableFileError) {
     log.error({ err: error }, 'what readers open cannot be read');
     return { status, title, message: `${error.message} ${error.hint}.` };
@@ -31,7 +31,7 @@ export function tellError(
   return { status, title, message: 'This page could not be made; the log says why.' };
 }
 
-function judge(error: unknown): readonly [number, string] {
+function statusOf(error: unknown): readonly [number, string] {
   if (error instanceof NotPublishedError) return [503, 'Nothing is published yet'];
   if (error instanceof UnreadableFileError) return [503, 'What is published cannot be read'];
   if (error instanceof ReportNotFoundError) return [404, 'No such report'];

@@ -139,7 +139,7 @@ async function fromStorage(
         return { outcome: 'arrived', sha256, source, ...proof, loaded };
       }
       case 'host-not-allowed':
-        // Nothing was asked of storage, so this was no round; only an event's URL can be judged so.
+        // Nothing was asked of storage, so this was no round; only an event's URL can be checked so.
         if (source === 'regenerate') return failed('person', result.outcome, result.message);
         break;
       case 'impossible-announcement':

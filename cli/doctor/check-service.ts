@@ -66,7 +66,7 @@ async function pingRefusal(service: BillingService, signal: AbortSignal): Promis
   }
 }
 
-/** Expiry is judged by our own clock, so hours of difference make live URLs look dead, and dead ones alive. */
+/** Whether a URL has expired is decided by our own clock, so hours of difference make live URLs look dead, and dead ones alive. */
 export async function checkClock({ service }: Settings): Promise<Finding> {
   if (service.baseUrl === null) return ok('no service to compare with');
   const http = createHttp({ ...service, connectionsPerHost: 1 });
@@ -87,7 +87,7 @@ export async function checkClock({ service }: Settings): Promise<Finding> {
     if (Math.abs(seconds) <= TOLERATED_SKEW_SECONDS) return ok("as the service's");
     return note(
       `this machine's clock is ${duration(Math.abs(seconds))} ${seconds < 0 ? 'behind' : 'ahead of'} the service's`,
-      'set the clock, e.g. with NTP: whether a URL has expired is judged by it',
+      'set the clock, e.g. with NTP: it decides whether a URL has expired',
     );
   } finally {
     await http.close();

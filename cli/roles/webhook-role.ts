@@ -80,7 +80,7 @@ interface PartnerQuestion {
   readonly stopping: AbortSignal;
 }
 
-/** Asks for a token until one tells whose account this is; until then deliveries are kept and judged later. */
+/** Asks for a token until one tells whose account this is; until then deliveries are kept and checked later. */
 function learnPartner({ settings, archive, log, metrics, stopping }: PartnerQuestion) {
   if (settings.partnerId !== null || !hasService(settings)) {
     const configured = settings.partnerId === null ? [] : [settings.partnerId];

@@ -67,7 +67,7 @@ export async function registerReports(app: FastifyInstance, context: PageContext
       ...{ title: report.title, section: sectionOf(report), status: refuses(report, query) ? 400 : 200 },
       period: periodOf(query),
       // Its columns are known with its rows, and so is what stands across.
-      isJudgedByFigures: one(query, 'sort') !== undefined || one(query, 'pivot') !== undefined,
+      statusComesWithFigures: one(query, 'sort') !== undefined || one(query, 'pivot') !== undefined,
       lead: reportForm(context, report, query),
       page: context.cache.page(addressOfPage(request), () => reportPage(context, report, query)),
     });
@@ -89,7 +89,7 @@ function newAddress(
   return withQuery(`/reports/${report.name}${asked.page}`, asked.query, Object.fromEntries(parameters));
 }
 
-/** Judged before anything is read, so that a page which is sent in parts has the right status as well. */
+/** Checked before anything is read, so that a page which is sent in parts has the right status as well. */
 export function refuses(report: ReportDefinition, query: Query): boolean {
   try {
     bindParameters(report, parametersOf(report, query));

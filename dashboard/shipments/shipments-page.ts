@@ -53,7 +53,7 @@ export function registerShipments(app: FastifyInstance, context: PageContext): v
   });
 }
 
-/** Judged before anything is read, so that a page which is sent in parts has the right status as well. */
+/** Checked before anything is read, so that a page which is sent in parts has the right status as well. */
 function refuses(query: Query): boolean {
   try {
     checkFilters(filtersOf(query));

@@ -46,7 +46,7 @@ export const SERVICE = {
   },
   gaps: {
     severity: 'warning',
-    meaning: 'Judging by invoice numbers and billing periods, invoices are missing.',
+    meaning: 'Invoice numbers or billing periods show that invoices are missing.',
     firstLook: ['`billsync report gaps`'],
     cure: [
       'Ask the billing service for the ids, then `billsync backfill ID --wait`.',

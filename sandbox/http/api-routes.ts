@@ -88,7 +88,7 @@ function endpoint(app: FastifyInstance, method: 'GET' | 'POST', url: string, han
   });
 }
 
-/** Bodies stay text: their content type is judged by the endpoint, not by the framework. */
+/** Bodies stay text: their content type is checked by the endpoint, not by the framework. */
 function acceptAnyBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));

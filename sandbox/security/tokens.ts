@@ -46,7 +46,7 @@ export class Tokens {
     return { accessToken, expiresInSeconds: lifetimeSeconds };
   }
 
-  /** Judges a token exactly as it was sent. */
+  /** Checks a token exactly as it was sent. */
   check(token: string): TokenVerdict {
     const bytes = Buffer.from(token, 'base64');
     if (bytes.length !== CLAIMS_BYTES + SIGNATURE_BYTES || bytes.toString('base64') !== token) {

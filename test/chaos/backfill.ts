@@ -43,12 +43,12 @@ export async function main([ids = '100000', kills = '2']: readonly string[]): Pr
     await product.start('temporal');
     await product.start('worker');
     const told = await backfill(product, mix, Number(kills));
-    judgeResults(mix, told);
-    await withTemporalBeside(product.dataDir, judgeHistories);
+    checkResults(mix, told);
+    await withTemporalBeside(product.dataDir, checkHistories);
     console.log(costOf('worker since its last start', product.pid('worker')));
     console.log(costOf('Temporal', product.temporalPid() ?? undefined));
     await product.stop('worker');
-    await judgeWarehouse(product.dataDir, mix);
+    await checkWarehouse(product.dataDir, mix);
   } finally {
     await product.close();
     await sandbox.close();
@@ -103,7 +103,7 @@ async function restart(product: Product): Promise<void> {
 }
 
 /** @throws Error something else was told than there is to tell */
-function judgeResults(mix: readonly MixedInvoice[], told: ReadonlyMap<string, string>): void {
+function checkResults(mix: readonly MixedInvoice[], told: ReadonlyMap<string, string>): void {
   const wrong = mix.filter(({ invoiceId, kind }) => told.get(invoiceId) !== KINDS[kind]);
   if (wrong.length === 0 && told.size === mix.length) return;
   const few = wrong.slice(0, 5).map(({ invoiceId, kind }) => `${kind} ${invoiceId}: ${told.get(invoiceId)}`);
@@ -111,7 +111,7 @@ function judgeResults(mix: readonly MixedInvoice[], told: ReadonlyMap<string, st
 }
 
 /** @throws Error the warehouse does not hold what the service has */
-async function judgeWarehouse(dataDir: string, mix: readonly MixedInvoice[]): Promise<void> {
+async function checkWarehouse(dataDir: string, mix: readonly MixedInvoice[]): Promise<void> {
   const rows = await ask(
     join(dataDir, 'warehouse.duckdb'),
     `select i.invoice_id::varchar as id, i.state, l.billing_cost::varchar as cost, l.version
@@ -131,7 +131,7 @@ async function judgeWarehouse(dataDir: string, mix: readonly MixedInvoice[]): Pr
 }
 
 /** @throws Error a run's history is where the server warns */
-async function judgeHistories(client: Client): Promise<void> {
+async function checkHistories(client: Client): Promise<void> {
   const tooLarge: string[] = [];
   for (const type of ['backfill', 'backfillBatch', 'invoice']) {
     let [runs, events, bytes] = [0, 0, 0];

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aWorkshop, type Findings, isSound, judge, kill, startWriter } from '../warehouse/chaos.js';
+import { aWorkshop, type Findings, inspect, isSound, kill, startWriter } from '../warehouse/chaos.js';
 
 export const summary =
   'a small tmpfs gets full during loads [times] [seed]: nothing partial or lost, work resumes';
@@ -44,13 +44,13 @@ export async function runFullDisk(options: {
       if (writer.exitCode === 9) timesFull += 1;
       await kill(writer);
       leaveFree(disk, 512 * MIB);
-      const found = await judge(workshop);
+      const found = await inspect(workshop);
       options.onProgress?.(
         `${round + 1} of ${options.times}: ended ${writer.exitCode}, ${found.loads} loads`,
       );
       if (!isSound(found)) throw new Error(`A promise broke: ${JSON.stringify(found)}`);
     }
-    const findings = await judge(workshop);
+    const findings = await inspect(workshop);
     const promised = workshop.promised.loads.size;
     return {
       ...findings,

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   aWorkshop,
   type Findings,
+  inspect,
   isSound,
-  judge,
   kill,
   startWriter,
   type Workshop,
@@ -52,7 +52,7 @@ export async function runKills(options: {
     );
     if (round % 20 === 19) await expectSound(workshop);
   }
-  const findings = await judge(workshop);
+  const findings = await inspect(workshop);
   const promised = workshop.promised.loads.size;
   workshop.remove();
   return {
@@ -76,7 +76,7 @@ async function batchBegins({ batches }: Workshop): Promise<void> {
 }
 
 async function expectSound(workshop: Workshop): Promise<void> {
-  const found = await judge(workshop);
+  const found = await inspect(workshop);
   if (!isSound(found)) throw new Error(`A promise broke: ${JSON.stringify(found)}`);
 }
 

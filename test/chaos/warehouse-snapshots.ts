@@ -14,7 +14,7 @@ export const summary =
   'snapshots during loads [snapshots] [seed]: each consistent, readers in other processes hold the old one';
 
 export interface SnapshotsResult {
-  /** Different publications that were judged. */
+  /** Different publications that were inspected. */
   readonly snapshots: number;
   readonly inconsistent: readonly string[];
   /** Times that a reader of another process held a copy to the end while newer ones were published. */
@@ -45,15 +45,15 @@ export async function runSnapshots(options: {
     }
     lastInode = inode;
     // A name of its own: the published one may be replaced between two questions.
-    const held = join(workshop.dataDir, 'judged.duckdb');
+    const held = join(workshop.dataDir, 'inspected.duckdb');
     linkSync(published, held);
-    const judged = await checkFile(held, null);
+    const inspected = await checkFile(held, null);
     const [line] = await ask(held, 'select sequence from publication');
     rmSync(held);
-    if (judged.partial + judged.doubled + judged.voidedInReports > 0)
-      inconsistent.push(JSON.stringify({ ...line, ...judged }));
+    if (inspected.partial + inspected.doubled + inspected.voidedInReports > 0)
+      inconsistent.push(JSON.stringify({ ...line, ...inspected }));
     seen.add(Number(line?.sequence));
-    loads = judged.loads;
+    loads = inspected.loads;
     if (readers.length < 2) readers.push(startReader(published, 3 + readers.length * 5));
     options.onProgress?.(`${seen.size} of ${options.snapshots} snapshots, ${loads} loads`);
   }

@@ -53,7 +53,7 @@ describe('a decision that only a person may take', () => {
       run('use-version', NUMBER, 'one', ...because),
       run('use-version', NUMBER, '1', '--reason', 'it lacks a carrier'),
     ]);
-    // One after the other: each holds the warehouse while it judges.
+    // One after the other: each holds the warehouse while it checks.
     const loaded = await run('restore', AWAY, ...because);
     const byService = await run('restore', VOIDED_BY_SERVICE, ...because);
     const none = await run('use-version', NUMBER, '9', ...because);

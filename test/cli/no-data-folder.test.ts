@@ -12,7 +12,7 @@ const dataDir = join(folder, 'misspelt');
 const env = { BILLSYNC_DATA_DIR: dataDir };
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('snapshot and verify end with 3 and name the folder; a rehearsed import judges the file; none is made', async () => {
+test('snapshot and verify end with 3 and name the folder; a rehearsed import checks the file; none is made', async () => {
   const csv = join(folder, 'invoice.csv');
   writeFileSync(csv, aCsv());
   const [snapshot, verify, rehearsed] = await Promise.all([

@@ -39,7 +39,7 @@ function found(question: string): string | null | undefined {
   return findings.find((one) => one.question.includes(question))?.found;
 }
 
-test('judges what can be judged without changing anything', () => {
+test('checks what can be checked without changing anything', () => {
   const passed = rows.filter(({ verdict }) => verdict === 'pass').map(({ id }) => id);
   expect(passed).toEqual(
     expect.arrayContaining([

@@ -49,7 +49,7 @@ describe('npm run conformance', () => {
     expect(code).toBe(0);
   });
 
-  test('judges a real account and says what it skipped', async () => {
+  test('checks a real account and says what it skipped', async () => {
     const { code, stdout } = await run([...account, '--only', '4.2', '--only', 'custom-headers']);
     expect(stdout).toMatch(/^pass {2}4\.2 {2}Ping answers status 1/m);
     expect(stdout).toMatch(/^skip {2}2\.3 .*register a webhook|^skip {2}2\.3 .*change data/m);

@@ -109,7 +109,7 @@ describe('a fault of the service breaks its rule', () => {
   test.each(cases)('%s is broken by %j', async (rule, fault) => {
     const sandbox = await start(QUICK);
     sandbox.faults.add(fault);
-    expect(await judge({ target: targetOf(sandbox) }, rule)).toMatchObject([{ id: rule, verdict: 'fail' }]);
+    expect(await rowsOf({ target: targetOf(sandbox) }, rule)).toMatchObject([{ id: rule, verdict: 'fail' }]);
   });
 });
 
@@ -165,8 +165,8 @@ describe('an answer that lies breaks its rule', () => {
       adminUrl: `${proxy.url}/admin`,
       caPem: `${proxy.caPem}\n${sandbox.caPem}`,
     };
-    if (rule === 'token-call') expect(await judgeToken(target)).toBe('refused');
-    else expect(await judge({ target }, rule)).toMatchObject([{ id: rule, verdict: 'fail' }]);
+    if (rule === 'token-call') expect(await callForToken(target)).toBe('refused');
+    else expect(await rowsOf({ target }, rule)).toMatchObject([{ id: rule, verdict: 'fail' }]);
   });
 });
 
@@ -225,7 +225,7 @@ describe('a real account', () => {
 
   test('without an invoice to read has those rules skipped', async () => {
     const sandbox = await start(QUICK);
-    const rows = await judge({ target: { ...targetOf(sandbox), adminUrl: null } }, 'csv-header', 'details');
+    const rows = await rowsOf({ target: { ...targetOf(sandbox), adminUrl: null } }, 'csv-header', 'details');
     expect(rows).toMatchObject([
       { verdict: 'skipped', seen: expect.stringContaining('--invoice') },
       { verdict: 'skipped', seen: expect.stringContaining('--invoice') },
@@ -254,14 +254,14 @@ async function open(options: OpenContextOptions) {
   return context;
 }
 
-async function judge(options: OpenContextOptions, ...only: string[]): Promise<Row[]> {
+async function rowsOf(options: OpenContextOptions, ...only: string[]): Promise<Row[]> {
   return runSuite(await open(options), { only });
 }
 
-async function judgeToken(target: Target): Promise<string> {
+async function callForToken(target: Target): Promise<string> {
   const context = await open({ target });
   return runSuite(context, { only: ['token-call'] }).then(
-    () => 'judged',
+    () => 'checked',
     () => 'refused',
   );
 }

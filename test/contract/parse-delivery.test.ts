@@ -435,7 +435,7 @@ describe('parseDelivery', () => {
     },
   );
 
-  test('does not judge the payload of a test event (spec 6, rule 4)', () => {
+  test('does not check the payload of a test event (spec 6, rule 4)', () => {
     const text = JSON.stringify({ metadata: { ...METADATA, testEvent: true }, payload: 'anything' });
     expect(parse(text)).toMatchObject({ kind: 'test', eventId: METADATA.eventId, event: null });
     expect(parseWith({ metadata: { testEvent: true } })).toMatchObject({

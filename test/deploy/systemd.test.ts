@@ -1,4 +1,4 @@
-/** The units: accepted and judged by systemd's own programs, and what roles tell the service manager over its socket. */
+/** The units: accepted and checked by systemd's own programs, and what roles tell the service manager over its socket. */
 
 import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -24,7 +24,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('the units', () => {
   test('are accepted by systemd, and what they leave open is scored below 2', async () => {
-    // The program is not installed here; everything else is judged as it stands.
+    // The program is not installed here; everything else is checked as it stands.
     const copies = await Promise.all(
       names.map(async (name) => {
         const text = await readFile(join(units, name), 'utf8');

@@ -232,7 +232,7 @@ describe('weights', () => {
     ]);
   });
 
-  test('judge outliers by them', async () => {
+  test('say which lines are outliers', async () => {
     const weights = ['0.31', '0.35', '0.4', '0.41', '0.44', '0.46', '0.48', '0.49', '0.5'];
     const odd = weights.map((weight, at) => aShipment({ ...dhl, weight, cost: at === 0 ? '40' : '10' }));
     const result = await askReport('outliers', [anInvoice(odd)], { tables: { weights: await steps() } });

@@ -53,7 +53,7 @@ describe('accrual', () => {
     expect((await asked('2')).at(-1)).toEqual(['2026-03', 'chain ladder', '60.0000', '30.0000']);
   });
 
-  test('judges age by the calendar of the publication, not by the newest line', async () => {
+  test('counts age by the calendar of the publication, not by the newest line', async () => {
     // Nothing was invoiced since April; in September every month is older than three months all the same.
     const lines = [billed(3, 0, '30'), billed(3, 1, '5')];
     expect(await estimate(lines, '2026-09-01T00:00:00Z')).toEqual([
@@ -68,7 +68,7 @@ describe('accrual', () => {
     ]);
   });
 
-  test('judges age as of the instant that is asked about', async () => {
+  test('counts age as of the instant that is asked about', async () => {
     const invoice = anInvoice([billed(1, 0, '30')], { loadedAt: '2026-01-16T00:00:00Z' });
     const basis = async (asKnownOn: string) =>
       cells(await askReport('accrual', [invoice], { filters: { asKnownOn } }), 'age', 'basis');

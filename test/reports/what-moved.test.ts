@@ -214,7 +214,7 @@ describe('outliers', () => {
     ]);
   });
 
-  test('judges by the score before it is rounded', async () => {
+  test('compares the score before it is rounded', async () => {
     // As above 29.5 * 0.6745 / 1.5 = 13.26516…: 13.27 rounded, and not as much as that.
     const lines = ['8', '9', '10', '10', '11', '12', '13', '40'].map((cost) => aShipment({ cost }));
     const beyond = async (threshold: string) =>
@@ -278,7 +278,7 @@ describe('outliers', () => {
     expect(all.head.parameters.limit).toBe('100000');
   });
 
-  test('does not judge a cell that is too small', async () => {
+  test('does not rate a cell that is too small', async () => {
     const result = await askReport('outliers', [
       anInvoice([...many(6, { cost: '10' }), aShipment({ cost: '90' })]),
     ]);

@@ -1,5 +1,5 @@
 /**
- * Plays many seeds and judges them: each story by the books of its service, each folder of stories by the nine
+ * Plays many seeds and checks them: each story by the books of its service, each folder of stories by the nine
  * invariants, by the function that every kill test uses.
  */
 
@@ -63,7 +63,7 @@ export async function runSeeds(range: SeedRange): Promise<Verdict> {
         if (story.wrong.length > 0) failures.push({ seed, wrong: story.wrong });
       }
       // A story that went wrong breaks the folder's sums, too; that says nothing new.
-      if (failures.length === 0) failures.push(...(await judge(product, truths)));
+      if (failures.length === 0) failures.push(...(await check(product, truths)));
     } finally {
       await sandbox.close();
       await product.close();
@@ -85,7 +85,7 @@ async function play(seed: number, underTest: Parameters<typeof simulate>[1]): Pr
   }
 }
 
-async function judge(product: SimulatedProduct, truths: readonly Truth[]): Promise<readonly Failure[]> {
+async function check(product: SimulatedProduct, truths: readonly Truth[]): Promise<readonly Failure[]> {
   await product.warehouse().publish();
   const truth: Truth = {
     billed: truths.flatMap(({ billed }) => billed),

@@ -11,7 +11,7 @@ import { openWarehouse } from '../../warehouse/open-warehouse.js';
 import { runDamage } from '../chaos/warehouse-damage.js';
 import { runKills } from '../chaos/warehouse-kills.js';
 import { runSnapshots } from '../chaos/warehouse-snapshots.js';
-import { aWorkshop, judge, kill, SOUND, startWriter, type Workshop } from './chaos.js';
+import { aWorkshop, inspect, kill, SOUND, startWriter, type Workshop } from './chaos.js';
 import { aCsv, aWarehouse, loadCsv, makeDataDir, settingsFor, silent } from './support.js';
 
 describe('kill -9 of the writer', () => {
@@ -29,11 +29,11 @@ describe('a full disk', () => {
     const writer = await startWriter(workshop, { seed: 3, mode: 'loads', largestFileKb: 2_000 });
     const code = await new Promise((resolve) => writer.once('exit', resolve));
     expect(code).toBe(9);
-    expect(await judge(workshop)).toMatchObject(SOUND);
+    expect(await inspect(workshop)).toMatchObject(SOUND);
     const again = await startWriter(workshop, { seed: 4, mode: 'loads' });
     await sleep(1_000);
     await kill(again);
-    expect(await judge(workshop)).toMatchObject(SOUND);
+    expect(await inspect(workshop)).toMatchObject(SOUND);
     workshop.remove();
   }, 120_000);
 });
@@ -68,7 +68,7 @@ describe('a damaged WAL', () => {
       const workshop = live.copy();
       const wal = join(workshop.dataDir, 'warehouse.duckdb.wal');
       truncateSync(wal, Math.floor(statSync(wal).size * keep));
-      expect(await judge(workshop)).toMatchObject({ ...SOUND, loads: live.loads });
+      expect(await inspect(workshop)).toMatchObject({ ...SOUND, loads: live.loads });
       workshop.remove();
     }
     live.remove();
@@ -86,8 +86,8 @@ describe('a damaged WAL', () => {
     const opening = openWarehouse({ settings: settingsFor(workshop.dataDir), archive, log: silent });
     await expect(opening).rejects.toBeInstanceOf(WarehouseCorruptError);
     await archive.close();
-    expect(await judge(workshop)).toMatchObject({ ...SOUND, loads: one.loads });
-    expect(workshop.rebuilds).toEqual(['judge']);
+    expect(await inspect(workshop)).toMatchObject({ ...SOUND, loads: one.loads });
+    expect(workshop.rebuilds).toEqual(['inspect']);
     for (const each of [workshop, foreign, one, other]) each.remove();
   }, 120_000);
 });

@@ -129,11 +129,11 @@ export interface Findings {
 }
 
 /** Opens the warehouse as the next start would and holds it against what was promised. */
-export async function judge(workshop: Workshop): Promise<Findings> {
+export async function inspect(workshop: Workshop): Promise<Findings> {
   const archive = await openFolderArchive(join(workshop.dataDir, 'archive'));
   const settings = settingsFor(workshop.dataDir);
   const { warehouse, wasDamaged } = await openOrRebuild({ settings, archive, log: silent });
-  if (wasDamaged) workshop.rebuilds.push('judge');
+  if (wasDamaged) workshop.rebuilds.push('inspect');
   const { drift } = await warehouse.verify({ full: true });
   const { path } = await warehouse.publish();
   await warehouse.close();

@@ -20,7 +20,7 @@ test.each([
   ['an alert', [0x15, 3, 1, 0, 2], 'no TLS'],
   ['HTTP', [...Buffer.from('GET / HTTP/1.1')], 'no TLS'],
   ['a handshake of no version of TLS', [0x16, 2], 'no TLS'],
-] as const)('%s is judged', (_name, bytes, kind) => {
+] as const)('%s is checked', (_name, bytes, kind) => {
   expect(firstRecordOf(Uint8Array.from(bytes))).toBe(kind);
 });
 

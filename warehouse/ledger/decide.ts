@@ -1,5 +1,5 @@
 /**
- * What only a person may decide about an invoice, judged by what the ledgers say: each decision is a fact of the archive
+ * What only a person may decide about an invoice, checked by what the ledgers say: each decision is a fact of the archive
  * with who, when and why, so a warehouse that is made again keeps it.
  */
 

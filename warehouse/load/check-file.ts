@@ -58,7 +58,7 @@ export async function checkFile(
 
 async function readWhole(reading: Reading, { invoiceId, file }: FileToCheck): Promise<Read> {
   const read = await readBounded(reading, limitsBySize(file.sizeBytes));
-  if ('stopped' in read) throw new MisreadError(invoiceId, `judging it was stopped, ${read.stopped}`);
+  if ('stopped' in read) throw new MisreadError(invoiceId, `checking it was stopped, ${read.stopped}`);
   return read;
 }
 

@@ -104,7 +104,7 @@ export async function playHostileSequence(options: HostileSequenceOptions): Prom
     await bill('after a restart');
     for (const end of ends) end();
     expectZero(broken, 'SIGTERM', (await product.stop('up')).code);
-    await judge(product, { isArchiveDamaged, broken });
+    await check(product, { isArchiveDamaged, broken });
     broken.push(...(await differingSums(product, honest)));
   } finally {
     for (const end of ends) end();
@@ -116,7 +116,7 @@ export async function playHostileSequence(options: HostileSequenceOptions): Prom
 }
 
 /** `verify`, `rebuild` and `verify` again, while nothing runs. */
-async function judge(
+async function check(
   product: Product,
   { isArchiveDamaged, broken }: { readonly isArchiveDamaged: boolean; readonly broken: string[] },
 ): Promise<void> {

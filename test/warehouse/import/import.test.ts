@@ -1,4 +1,4 @@
-/** A file that a person exported by hand: imported, refused with all that is wrong with it, or only judged. */
+/** A file that a person exported by hand: imported, refused with all that is wrong with it, or only checked. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -175,21 +175,21 @@ describe('a dry run', () => {
     ],
     ['an invoice that the service has voided', aCsv(), lookUp({}, 'voided')],
   ])('says what the import then says, and writes nothing: %s', async (_, bytes, deps) => {
-    const judged = await imported(bytes, { dryRun: true }, deps);
+    const checked = await imported(bytes, { dryRun: true }, deps);
     expect(await t.warehouse.invoices()).toEqual([]);
-    expect(await t.archive.file(judged.sha256)).toBeNull();
+    expect(await t.archive.file(checked.sha256)).toBeNull();
     const { outcome, ...told } = await imported(bytes, {}, deps);
     const expected = outcome.outcome === 'loaded' ? { ...outcome, outcome: 'checked' } : outcome;
     const { loadId: _load, version: _version, ...shown } = expected as typeof expected & Partial<LoadedRows>;
-    expect(judged).toEqual({ ...told, outcome: shown });
+    expect(checked).toEqual({ ...told, outcome: shown });
   });
 
   test('holds the file against what the warehouse knows of the invoice', async () => {
     await t.record([anEvent('invoice_finalized')]);
     const two = aCsv([{}, {}]);
-    const judged = await imported(two, { dryRun: true });
-    expect(judged.outcome).toMatchObject({ outcome: 'contradicted' });
-    expect(judged).toEqual(await imported(two));
+    const checked = await imported(two, { dryRun: true });
+    expect(checked.outcome).toMatchObject({ outcome: 'contradicted' });
+    expect(checked).toEqual(await imported(two));
     await imported(aCsv());
     expect(await imported(aCsv(), { dryRun: true })).toMatchObject({
       outcome: { outcome: 'already_loaded', version: 1 },

@@ -87,8 +87,8 @@ export async function runLake(server: LakeServer, run: LakeRun): Promise<LakeVer
     const seconds = (performance.now() - began) / 1000;
     const { looks, halfSeen } = await reader.stop();
     if (codes.some((code) => code !== 0)) throw new Error(`writers ended with ${codes.join(', ')}`);
-    const judged = await judge(settings, { plan, promised });
-    return { ...judged, loaded: promised.size, refused: refused.size, looks, halfSeen, killed, seconds };
+    const inspected = await inspect(settings, { plan, promised });
+    return { ...inspected, loaded: promised.size, refused: refused.size, looks, halfSeen, killed, seconds };
   } finally {
     await archive.close();
     rmSync(dataDir, { recursive: true, force: true });
@@ -186,7 +186,7 @@ function watch(settings: LakeTestSettings, plan: LakePlan) {
   };
 }
 
-async function judge(
+async function inspect(
   settings: LakeTestSettings,
   { plan, promised }: { readonly plan: LakePlan; readonly promised: ReadonlySet<string> },
 ): Promise<Pick<LakeVerdict, 'lost' | 'wrongRows' | 'drift' | 'equalsFile'>> {

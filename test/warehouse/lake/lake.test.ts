@@ -213,19 +213,19 @@ describe('the warehouse over a lake', () => {
     expect(await askLake(settings, 'from shipment_rows anti join loads using (load_id)')).toEqual([]);
   });
 
-  test('judges a file as it would load it, and keeps nothing of it', async () => {
-    const judge = async (cells: Parameters<typeof aCsv>[0], invoiceId: string) => {
+  test('checks a file as it would load it, and keeps nothing of it', async () => {
+    const check = async (cells: Parameters<typeof aCsv>[0], invoiceId: string) => {
       const file = await archiveCsv(t, aCsv(cells, invoiceId));
       const csvPath = await t.archive.localPath(file.sha256);
       return t.warehouse.check({ invoiceId, file, csvPath, details: null });
     };
     const unheard = '55555555-5555-4555-8555-555555555555';
-    expect(await judge([{}, { 'Billing Cost': '3' }], unheard)).toMatchObject({
+    expect(await check([{}, { 'Billing Cost': '3' }], unheard)).toMatchObject({
       outcome: 'checked',
       billingCost: '12.1600',
     });
-    expect(await judge([{ Carrier: '' }], unheard)).toMatchObject({ outcome: 'rejected', findingCount: 1 });
-    expect(await judge([{}], THIRD)).toEqual({ outcome: 'voided' });
+    expect(await check([{ Carrier: '' }], unheard)).toMatchObject({ outcome: 'rejected', findingCount: 1 });
+    expect(await check([{}], THIRD)).toEqual({ outcome: 'voided' });
     expect(await t.warehouse.invoice(unheard)).toBeNull();
     expect(await askLake(settings, 'from shipment_rows anti join loads using (load_id)')).toEqual([]);
   });

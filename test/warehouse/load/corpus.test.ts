@@ -12,10 +12,10 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-async function judgeAndLoad(bytes: Buffer): Promise<{ judged: CheckOutcome; outcome: LoadOutcome }> {
+async function checkAndLoad(bytes: Buffer): Promise<{ checked: CheckOutcome; outcome: LoadOutcome }> {
   const file = await archiveCsv(t, bytes);
   const csvPath = await t.archive.localPath(file.sha256);
-  const judged = await t.warehouse.check({ invoiceId: CORPUS_INVOICE, file, csvPath, details: null });
+  const checked = await t.warehouse.check({ invoiceId: CORPUS_INVOICE, file, csvPath, details: null });
   const outcome = await t.warehouse.load({
     invoiceId: CORPUS_INVOICE,
     sha256: file.sha256,
@@ -24,7 +24,7 @@ async function judgeAndLoad(bytes: Buffer): Promise<{ judged: CheckOutcome; outc
     eventId: null,
     workflowRunId: null,
   });
-  return { judged, outcome };
+  return { checked, outcome };
 }
 
 describe('the corpus', () => {
@@ -36,15 +36,15 @@ describe('the corpus', () => {
   test.each(CSV_CORPUS.map((of) => [of.name.slice(0, 80), of] as const))(
     '%s',
     async (_name, { bytes, verdict }) => {
-      const { judged, outcome } = await judgeAndLoad(bytes);
+      const { checked, outcome } = await checkAndLoad(bytes);
       if (verdict === 'ok') {
         expect(outcome).toMatchObject({ outcome: expect.stringMatching(/loaded/) });
         // The load has a hash that proves the end of the file, the findings has not.
-        if (bytes.toString('latin1').endsWith('\r\n')) expect(judged.outcome).toMatch(/checked|loaded/);
+        if (bytes.toString('latin1').endsWith('\r\n')) expect(checked.outcome).toMatch(/checked|loaded/);
         expect(readReference(bytes, CORPUS_INVOICE)).toMatchObject({ isGood: true });
         return;
       }
-      expect(judged).toEqual(outcome);
+      expect(checked).toEqual(outcome);
       if (outcome.outcome !== 'rejected') return expect(outcome.outcome).toBe('rejected');
       const found = outcome.findings.map(({ rule, row, column }) => `${rule}@${row ?? '-'}/${column ?? '-'}`);
       expect(found).toEqual(verdict.length === 0 ? expect.arrayContaining(['utf-8@-/-']) : verdict);

@@ -68,7 +68,7 @@ test.each([
   });
 });
 
-test('is judged by a dry run as by the load', async () => {
+test('is checked by a dry run as by the load', async () => {
   const file = await archiveCsv(t, HEADER_ONLY);
   const asked = { invoiceId: INVOICE, file, csvPath: await t.archive.localPath(file.sha256) };
   expect(await t.warehouse.check({ ...asked, details: null })).toMatchObject({ outcome: 'rejected' });

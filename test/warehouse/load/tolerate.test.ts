@@ -94,11 +94,11 @@ describe.each(FORMS)('%s', (_, needed, bytes) => {
   test('loads exactly when tolerated, is proved, and rebuilt alike under another setting', async () => {
     await tolerating(...needed);
     const { sha256, ...archived } = await archiveCsv(t, bytes);
-    const judged = await t.warehouse.check({
+    const checked = await t.warehouse.check({
       ...{ invoiceId: INVOICE, file: { sha256, ...archived }, details: null },
       csvPath: await t.archive.localPath(sha256),
     });
-    expect(judged).toMatchObject({ outcome: 'checked' });
+    expect(checked).toMatchObject({ outcome: 'checked' });
     expect(await loadArchived(t, sha256)).toMatchObject({ outcome: 'loaded', proof: 'hash' });
     const rows = await published();
     expect(rows.at(-1)).toMatchObject({

@@ -112,7 +112,7 @@ export async function openReaders(): Promise<Readers> {
   };
 }
 
-/** What fails or differs among many is judged alone: only that counts, unless it is then as it should be. */
+/** What fails or differs among many is checked alone: only that counts, unless it is then as it should be. */
 async function together<File>(
   files: readonly File[],
   compare: (files: readonly File[]) => Promise<readonly Verdict[]>,
@@ -130,11 +130,11 @@ async function together<File>(
 }
 
 async function compareAll(database: Database, files: readonly Buffer[]): Promise<readonly Verdict[]> {
-  const judged = files.map((bytes) => {
+  const checked = files.map((bytes) => {
     const reference = readReference(bytes, INVOICE);
     return { bytes, reference, isGood: reference.isGood, scan: scanOf(bytes) };
   });
-  const passed = judged.filter(({ scan }) => scan.findingCount === 0);
+  const passed = checked.filter(({ scan }) => scan.findingCount === 0);
   const bodies = passed.map(({ bytes }) => bytes);
   const whys = await withFiles(database, bodies, async (folder) => {
     const rows = await readCells(database, folder, passed.length);
@@ -151,7 +151,7 @@ async function compareAll(database: Database, files: readonly Buffer[]): Promise
     }
     return found;
   });
-  return judged.map((file) => {
+  return checked.map((file) => {
     const { reference, isGood, scan } = file;
     if (scan.findingCount === 0) return { isGood, why: whys[passed.indexOf(file)] ?? null };
     const said = scan.findings.map(({ rule }) => rule).join(', ');
@@ -303,7 +303,7 @@ async function compareAllForms(database: Database, files: readonly Forms[]): Pro
       } else if (isGood) pieces.push({ number, chunks: read.chunks });
       else {
         await read.chunks.discard();
-        // A header alone is for the load to judge.
+        // A header alone is for the load to check.
         if (read.chunks.count > 0) why = 'tolerated, a bad file is taken';
       }
       verdicts.push({ isGood, why });

@@ -8,12 +8,12 @@ import { ImpossibleAnnouncementError } from './errors.js';
 const SHA256_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 /**
- * A disk that is merely full is not judged here: room can be made.
+ * A disk that is merely full is not checked here: room can be made.
  *
  * @param folder where the file would be written first
  * @throws ImpossibleAnnouncementError
  */
-export async function judgeAnnouncement(
+export async function checkAnnouncement(
   invoiceId: string,
   { presignedUrl, fileHashSha256, fileSizeBytes }: ExportLocation,
   folder: string,
