@@ -1,6 +1,7 @@
 /**
  * Half a year of `seed --months`, played month by month as it was published: duplicates, outliers, a price step, an invoice that is
- * void and billed again, one that never came back, late credits. Statements are sent, cost alerts are told, an assistant asks.
+ * void and billed again, one that never came back, late credits. Statements are sent, claims are opened and credited, cost alerts are
+ * told, an assistant asks.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -14,15 +15,20 @@ import { sumOfAmounts } from '../../contract/decimal.js';
 import { findCosts } from '../../cost-alerts/find-costs.js';
 import { readCostRules } from '../../cost-alerts/rules.js';
 import { costPaths } from '../../cost-alerts/watch-costs.js';
+import { lineKey } from '../../disputes/claim.js';
+import { type Claimable, openDisputes } from '../../disputes/disputes.js';
+import type { FindingName } from '../../disputes/finding-kinds.js';
+import { totalsOf } from '../../disputes/totals.js';
 import type { ReportRow } from '../../reports/report-result.js';
 import { runReport } from '../../reports/run-report.js';
+import type { Plant } from '../../sandbox/billing/month-lines.js';
 import { makeStatements } from '../../statements/make-statements.js';
 import { sentFolder } from '../../statements/sent-statements.js';
 import type { Statement } from '../../statements/statement.js';
 import { lookAsWorker, SAID } from '../cost-alerts/look-as-worker.js';
 import { BILLSYNC, cleanEnvironment } from '../support/processes/billsync.js';
 import { testProgram } from '../support/processes/test-program.js';
-import { monthsInvoices } from '../support/reports/months-invoices.js';
+import { type MonthsInvoice, monthsInvoices, plantedIn } from '../support/reports/months-invoices.js';
 import {
   type FixtureInvoice,
   type ReportsFixture,
@@ -36,8 +42,16 @@ interface Publication {
 }
 
 const PERIODS = ['2026-06', '2026-07', '2026-08', '2026-09', '2026-10', '2026-11'];
-const billed = monthsInvoices({ now: new Date('2026-11-22T12:00:00Z'), months: 6, shipments: 25 });
-const voided = billed.filter(({ voidedAt }) => voidedAt !== null);
+const planned = monthsInvoices({ now: new Date('2026-11-22T12:00:00Z'), months: 6, shipments: 25 });
+const voided = planned.filter(({ voidedAt }) => voidedAt !== null);
+const isAgain = ({ id, tenant, start }: FixtureInvoice): boolean =>
+  voided.some((invoice) => invoice.tenant === tenant && invoice.start === start && invoice.id !== id);
+/** What is billed again comes when the first is void. */
+const billed = planned.map((invoice) =>
+  isAgain(invoice)
+    ? { ...invoice, createdAt: '2026-07-06T08:00:00Z', loadedAt: '2026-07-06T12:00:00Z' }
+    : invoice,
+);
 let publications: readonly Publication[];
 let folder: string;
 
@@ -55,7 +69,7 @@ afterAll(async () => {
   for (const { fixture } of publications) await fixture.remove();
 });
 
-function asOf(day: string): FixtureInvoice[] {
+function asOf(day: string): MonthsInvoice[] {
   return billed
     .filter(({ loadedAt }) => loadedAt <= day)
     .map((invoice) =>
@@ -98,14 +112,15 @@ test('statements of each month sum to the report, and what was voided after them
   const corrections = sent.flatMap(({ period: by, corrections: each }) =>
     each.map((one) => ({ by, ...one })),
   );
+  const amountOf = ({ shipments }: FixtureInvoice): string => sumOfAmounts(shipments.map(({ cost }) => cost));
   expect(
     corrections.map(({ by, period, invoice_id, difference }) => [by, period, invoice_id, difference]).sort(),
   ).toEqual(
-    voided
-      .map(({ id, date, shipments }) => [
-        ...['2026-08', date.slice(0, 7), id],
-        sumOfAmounts([sumOfAmounts(shipments.map(({ cost }) => cost)).replace(/^(?=\d)/, '-')]),
-      ])
+    [
+      ...voided.map((invoice) => [invoice.id, sumOfAmounts([amountOf(invoice).replace(/^(?=\d)/, '-')])]),
+      ...billed.filter(isAgain).map((invoice) => [invoice.id, amountOf(invoice)]),
+    ]
+      .map(([id, difference]) => ['2026-08', '2026-07', id, difference])
       .sort(),
   );
   const totals = new Map<string, string>();
@@ -118,10 +133,84 @@ test('statements of each month sum to the report, and what was voided after them
   expect([...totals].map(([key, total]) => `${key} ${total}`).sort()).toEqual(
     await tenantsReport(last?.fixture.path ?? ''),
   );
-  // Late credits are apart, and the numbers of the void invoice are billed again, each where it stands.
+  // Late credits are apart.
   const kinds = new Set(sent.flatMap(({ billed: cells }) => cells.map(({ kind }) => kind)));
   expect(kinds).toContain('credit');
 });
+
+/** By what a report finds, what is planted. */
+const PLANTED = {
+  duplicates: ['billed twice', 'second charge'],
+  outliers: ['far above the usual'],
+  'late-billed': ['late'],
+  rebills: ['dearer when billed again'],
+  'price-changes': ['raised price'],
+} as const satisfies Partial<Record<FindingName, readonly Plant[]>>;
+
+const FINDINGS = Object.keys(PLANTED) as (keyof typeof PLANTED)[];
+
+test('claims are opened for what is planted, all of it and nothing else, and recover what is credited, to the last digit', async () => {
+  const found = new Map<string, Record<string, string>>();
+  // What was billed again is looked at before the next month, whose credits answer it.
+  const july = { at: new Date('2026-07-10T06:00:00Z'), fixture: await reportsFixture(asOf('2026-07-10')) };
+  for (const { at, fixture } of [...publications.slice(0, 2), july, ...publications.slice(2)]) {
+    const disputes = openDisputes({ dataDir: folder, databasePath: fixture.path, now: () => at });
+    // What no credit answers is asked for once.
+    const isLast = at === publications.at(-1)?.at;
+    for (const finding of isLast ? FINDINGS : FINDINGS.slice(0, 2)) {
+      const lines = await disputes.find({ finding, rows: null, trackingNumbers: null });
+      const fresh = lines.filter(({ hindrance }) => hindrance === null);
+      found.set(finding, { ...amounts(fresh), ...found.get(finding) });
+      if (fresh.length === 0) continue;
+      const opened = await disputes.open(fresh, { note: '', by: 'anna' });
+      const claims = opened.map(({ id, version }) => ({ id, version }));
+      await disputes.change({ claims, state: 'sent', note: '', by: 'anna' });
+    }
+  }
+  await july.fixture.remove();
+  // Also of invoices that were void later: their claims were right when they were opened.
+  const ever = billed.map((invoice) =>
+    invoice.state === 'voided' ? { ...invoice, state: 'loaded' as const } : invoice,
+  );
+  const { 'price-changes': raised = {}, ...others } = Object.fromEntries(found);
+  for (const [finding, claimed] of Object.entries(others))
+    expect([finding, claimed]).toEqual([
+      finding,
+      plantedIn(ever, ...PLANTED[finding as keyof typeof PLANTED]),
+    ]);
+  // The lines that no other claim is of, where enough of a price were billed before and after; disputes.test.ts has them all.
+  expect(Object.keys(raised).length).toBeGreaterThan(50);
+  expect(plantedIn(ever, 'raised price')).toMatchObject(raised);
+
+  const last = publications.at(-1)?.fixture.path ?? '';
+  const { claims } = await openDisputes({ dataDir: folder, databasePath: last }).list();
+  const credits = billed
+    .filter(({ state }) => state === 'loaded')
+    .flatMap(({ shipments }) => shipments.filter(({ cost }) => cost.startsWith('-')));
+  const sums = (lines: readonly (readonly [string, string])[]): Record<string, string> => {
+    const totals: Record<string, string> = {};
+    for (const [key, amount] of lines) totals[key] = sumOfAmounts([totals[key] ?? '0', amount]);
+    return totals;
+  };
+  expect(credits.length).toBeGreaterThan(15);
+  expect(
+    sums(
+      claims
+        .filter(({ recovered }) => recovered !== '0.0000')
+        .map(({ trackingNumber, currencyCode, recovered }) => [
+          `${trackingNumber} ${currencyCode}`,
+          recovered,
+        ]),
+    ),
+  ).toEqual(sums(credits.map(({ tracking, currency, cost }) => [`${tracking} ${currency}`, cost.slice(1)])));
+  expect(Object.fromEntries(totalsOf(claims).map((total) => [total.currencyCode, total.recovered]))).toEqual(
+    sums(credits.map(({ currency, cost }) => [currency, cost.slice(1)])),
+  );
+});
+
+function amounts(lines: readonly Claimable[]): Record<string, string> {
+  return Object.fromEntries(lines.map((line) => [lineKey(line), line.claimed]));
+}
 
 const RULES = `
 rules:

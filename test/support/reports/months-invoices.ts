@@ -1,18 +1,21 @@
 /** What `sandbox seed --months` bills, as rows of a published file: the data that people first see, without the way there. */
 
-import { planMonths } from '../../../sandbox/billing/months.js';
+import type { Plant } from '../../../sandbox/billing/month-lines.js';
+import { type Planted, planMonths } from '../../../sandbox/billing/months.js';
 import { seededTenants } from '../../../sandbox/billing/tenants.js';
 import type { Shipment, Tenant } from '../../../sandbox/model.js';
 import { anInvoice, aShipment, type FixtureInvoice } from './reports-fixture.js';
+
+export type MonthsInvoice = FixtureInvoice & { readonly planted: readonly Planted[] };
 
 /** Of the complete months before `now`, with so many shipments in each invoice besides what is planted. */
 export function monthsInvoices(wanted: {
   readonly now: Date;
   readonly months: number;
   readonly shipments: number;
-}): FixtureInvoice[] {
+}): MonthsInvoice[] {
   const tenants = seededTenants(3, 'test');
-  return [...planMonths({ ...wanted, seed: 3, tenants })].map(({ invoice, ends }) => {
+  return [...planMonths({ ...wanted, seed: 3, tenants })].map(({ invoice, ends, planted }) => {
     const tenant = tenants.find(({ tenantId }) => tenantId === invoice.tenant) as Tenant;
     const {
       invoiceStartDate: start = '',
@@ -22,14 +25,29 @@ export function monthsInvoices(wanted: {
     const lines = invoice.shipments as readonly Shipment[];
     const shipments = lines.map((line) => shipmentOf(line, tenant, date));
     const isVoided = ends === 'canceled';
-    return anInvoice(ends === 'draft' ? [] : shipments, {
+    const billed = anInvoice(ends === 'draft' ? [] : shipments, {
       ...{ tenant: tenant.name, tenantId: tenant.tenantId, currency: tenant.currencyCode, start, end, date },
       ...{ due: dayAfter(date, 15), createdAt: `${date}T08:00:00Z`, loadedAt: `${date}T12:00:00Z` },
       state: ends === 'draft' ? 'draft' : isVoided ? 'voided' : 'loaded',
       proof: ends === 'draft' ? null : 'hash',
       voidedAt: isVoided ? `${dayAfter(date, 3)}T09:00:00Z` : null,
     });
+    return { ...billed, planted: ends === 'draft' ? [] : planted };
   });
+}
+
+/** Of what was loaded and is not void: amounts with four decimals, by invoice and line. */
+export function plantedIn(
+  invoices: readonly MonthsInvoice[],
+  ...plants: readonly Plant[]
+): Record<string, string> {
+  const planted = invoices
+    .filter(({ state }) => state === 'loaded')
+    .flatMap((invoice) => invoice.planted.map((plant) => ({ ...plant, id: invoice.id })))
+    .filter(({ what }) => plants.includes(what));
+  return Object.fromEntries(
+    planted.map(({ id, rowNumber, amount }) => [`${id}:${rowNumber}`, `${amount}00`]),
+  );
 }
 
 function shipmentOf(line: Shipment, { name, currencyCode }: Tenant, invoiceDate: string) {
