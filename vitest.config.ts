@@ -27,7 +27,10 @@ const inProcessesOfTheirOwn = [
 const aroundEachRun = ['test/support/processes/build-program.ts', 'test/support/processes/left-folders.ts'];
 
 const settings = {
-  setupFiles: ['test/support/processes/own-temporary-folder.ts'],
+  setupFiles: [
+    'test/support/processes/own-temporary-folder.ts',
+    'test/support/processes/one-duckdb-thread.ts',
+  ],
   // Ends what hangs; on a busy machine a slow test is no broken one, and speed is for `npm run bench`.
   testTimeout: 120_000,
   hookTimeout: 120_000,
@@ -42,6 +45,8 @@ export default defineConfig({
   test: {
     ...settings,
     sequence: { sequencer: LongestFirst },
+    // A project reads what the one before it, or an earlier run, has made of a module: that was six of seven seconds of `transform`.
+    experimental: { fsModuleCache: true, fsModuleCachePath: '.cache/vitest' },
     projects: [
       {
         extends: true,
@@ -69,7 +74,6 @@ export default defineConfig({
           exclude: [...onSharedTemporal, ...inProcessesOfTheirOwn],
           // A process and its modules are used for many files, since starting both costs more than most files' tests.
           isolate: false,
-          setupFiles: 'test/support/processes/one-duckdb-thread.ts',
           restoreMocks: true,
           globalSetup: aroundEachRun,
         },

@@ -17,8 +17,12 @@ import { publishedStates } from '../support/invariants/published-states.js';
 import { askJson, billedSums, reportedSums } from '../support/invariants/reported-sums.js';
 import { billsync, eventually, type RunningRole, startRole } from '../support/processes/billsync.js';
 import { freePort } from '../support/processes/free-port.js';
+import { useAllThreads } from '../support/processes/one-duckdb-thread.js';
 import { runCommand } from '../support/processes/run-command.js';
 import { promtool } from '../support/tools/promtool.js';
+
+// The product as it is started elsewhere.
+useAllThreads();
 
 const PASSWORD = 'p:a+s/s=wörd';
 const folder = mkdtempSync(join(tmpdir(), 'billsync-up-'));

@@ -11,12 +11,13 @@ import { openWarehouse } from '../../warehouse/open-warehouse.js';
 import { runDamage } from '../chaos/warehouse-damage.js';
 import { runKills } from '../chaos/warehouse-kills.js';
 import { runSnapshots } from '../chaos/warehouse-snapshots.js';
+import { withAllThreads } from '../support/processes/one-duckdb-thread.js';
 import { aWorkshop, inspect, kill, SOUND, startWriter, type Workshop } from './chaos.js';
 import { aCsv, aWarehouse, loadCsv, makeDataDir, settingsFor, silent } from './support.js';
 
 describe('kill -9 of the writer', () => {
   test('loses, halves and doubles nothing', async () => {
-    const result = await runKills({ kills: 3, seed: 7 });
+    const result = await withAllThreads(() => runKills({ kills: 3, seed: 7 }));
     expect(result).toMatchObject(SOUND);
     expect(result.loads).toBeGreaterThan(0);
     expect(result.batches).toBeGreaterThan(0);

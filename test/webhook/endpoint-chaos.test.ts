@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runDurablePoints } from '../chaos/durable-points.js';
 import { runEndpointKills } from '../chaos/endpoint-kills.js';
-import '../support/processes/one-duckdb-thread.js';
 import { checkEndpoint } from './check-endpoint.js';
 
 describe('endpoint', () => {

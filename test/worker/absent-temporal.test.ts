@@ -8,7 +8,6 @@ import { publishedPath } from '../../worker/published-path.js';
 import type { RunningWorker } from '../../worker/start-worker.js';
 import { dashboardOver } from '../dashboard/support.js';
 import { eventually } from '../support/eventually.js';
-import '../support/processes/one-duckdb-thread.js';
 import { settled } from './books.js';
 import { aRig, type Rig } from './rig.js';
 

@@ -16,7 +16,6 @@ import type { RunningWorker } from '../../worker/start-worker.js';
 import { eventually } from '../support/eventually.js';
 import { csvOf } from '../support/foreign-service/foreign-rows.js';
 import type { ForeignAsk, ForeignQuirk, ForeignRoute } from '../support/foreign-service/foreign-service.js';
-import '../support/processes/one-duckdb-thread.js';
 import { aRig, changed, type Envelope, type Rig } from './rig.js';
 
 type Answer = ForeignQuirk;

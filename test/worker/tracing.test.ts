@@ -14,7 +14,6 @@ import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
 import { activeTracing, startTracing } from '../../temporal/tracing.js';
 import { forwardEntry } from '../../webhook/forward-entry.js';
 import { eventually } from '../support/eventually.js';
-import '../support/processes/one-duckdb-thread.js';
 import { aRig, type Rig } from './rig.js';
 
 interface Span {

@@ -20,7 +20,6 @@ import { askImport, askReconcile, askSnapshot, askVerify } from '../../temporal/
 import type { RunningWorker } from '../../worker/start-worker.js';
 import { eventually } from '../support/eventually.js';
 import { createRandom } from '../support/foreign-service/foreign-story.js';
-import '../support/processes/one-duckdb-thread.js';
 import { settled } from './books.js';
 import { aRig, type Rig } from './rig.js';
 

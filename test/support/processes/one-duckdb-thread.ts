@@ -3,7 +3,7 @@
  *
  * DuckDB hands parts of the smallest statement to as many threads as there are cores and, until they are done, asks again and
  * again whether they are. A fixture has a few rows, the cores are taken by other tests, and a fifth of the processor's time
- * went there. What is proved about threads says so with `useAllThreads`.
+ * went there. What is proved about threads says so with `useAllThreads` or `withAllThreads`.
  */
 
 /** Read by DuckDB's native code (`DBConfig::GetSystemMaxThreads`) at the opening of an instance that is not told how many. */
@@ -14,4 +14,14 @@ process.env[THREADS] = '1';
 /** From here to the end of the test file, as many threads as there are cores. */
 export function useAllThreads(): void {
   delete process.env[THREADS];
+}
+
+/** What is opened or started in `work` has as many threads as there are cores. */
+export async function withAllThreads<T>(work: () => Promise<T>): Promise<T> {
+  delete process.env[THREADS];
+  try {
+    return await work();
+  } finally {
+    process.env[THREADS] = '1';
+  }
 }

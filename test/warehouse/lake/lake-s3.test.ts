@@ -8,7 +8,6 @@ import { giveS3Credentials } from '../../../warehouse/lake/s3-credentials.js';
 import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
 import { startS3Server } from '../../archive/s3-server.js';
 import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent } from '../support.js';
-import '../../support/processes/one-duckdb-thread.js';
 import { askLake, type LakeServer, lookAtLake, startLakeServer } from './support.js';
 
 let server: LakeServer;

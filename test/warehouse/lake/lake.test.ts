@@ -23,6 +23,7 @@ import { explainTracking } from '../../../warehouse/trace/explain.js';
 import { diffVersions } from '../../../warehouse/trace/version-diff.js';
 import type { InvoiceStanding, Warehouse } from '../../../warehouse/warehouse.js';
 import { billsync } from '../../support/processes/billsync.js';
+import { withAllThreads } from '../../support/processes/one-duckdb-thread.js';
 import { installDuckDbTools } from '../../support/tools/duckdb-tools.js';
 import {
   aCsv,
@@ -266,6 +267,7 @@ describe('the warehouse over a lake', () => {
     const invoiceId = '99999999-9999-4999-8999-999999999999';
     const rows = Array.from({ length: 1_000 }, (_, index) => ({ 'Tracking Number': `n${index}` }));
     const bytes = manyRecords(RECORDS_PER_CUT + 500, rows, invoiceId);
+    await withAllThreads(() => t.reopen());
     expect(await loadCsv(t, bytes, { invoiceId })).toMatchObject({ outcome: 'loaded', shipments: 123_380 });
     const right = `select count(distinct row_number)::integer as n from shipments
       where invoice_id = '${invoiceId}' and tracking_number = 'n' || ((row_number - 1) % 1000)`;
