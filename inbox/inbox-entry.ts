@@ -1,4 +1,7 @@
-/** How a delivery lies in the inbox: one line of JSON about it, then its body, byte for byte. */
+/**
+ * How a delivery lies in the inbox: one line of JSON about it, then its body, byte for byte. Deliveries that came together lie in one
+ * file, one after the other, below a line that says how long each is; each has its own name for that file.
+ */
 
 import { z } from 'zod';
 import type { DeliveryKind, InboxEntry } from './inbox.js';
@@ -21,14 +24,28 @@ export function encodeEntry(entry: InboxEntry, sequence: number, body: Uint8Arra
   return Buffer.concat([Buffer.from(`${JSON.stringify({ ...entry, sequence })}\n`), body]);
 }
 
+/** One file of several entries, for `decodeEntry`; of one it is the entry itself. */
+export function encodeTogether(
+  parts: readonly { readonly key: string; readonly bytes: Uint8Array }[],
+): Uint8Array {
+  const [first] = parts;
+  if (parts.length === 1 && first !== undefined) return first.bytes;
+  const together = parts.map(({ key, bytes }) => ({ key, sizeBytes: bytes.length }));
+  return Buffer.concat([
+    Buffer.from(`${JSON.stringify({ together })}\n`),
+    ...parts.map(({ bytes }) => bytes),
+  ]);
+}
+
 export interface DecodedEntry {
   /** null when a broken disk damaged what was noted; the body may be whole all the same. */
   readonly noted: { readonly entry: InboxEntry; readonly sequence: number } | null;
   readonly body: Uint8Array;
 }
 
-/** Never throws. @param key of the entry: what was noted of another is damage */
-export function decodeEntry(key: string, bytes: Uint8Array): DecodedEntry {
+/** Never throws. @param key of the entry: what was noted of another is damage. @param file alone, or with others */
+export function decodeEntry(key: string, file: Uint8Array): DecodedEntry {
+  const bytes = partOf(key, file);
   const headEnd = bytes.indexOf(0x0a);
   const head = bytes.subarray(0, Math.max(headEnd, 0));
   const noted = readHead(Buffer.from(head).toString());
@@ -36,6 +53,25 @@ export function decodeEntry(key: string, bytes: Uint8Array): DecodedEntry {
     noted: noted !== null && isNamed(noted.entry, key) ? noted : null,
     body: bytes.subarray(headEnd + 1),
   };
+}
+
+const BEGIN_TOGETHER = Buffer.from('{"together":');
+const Together = z.object({
+  together: z.array(z.object({ key: z.string(), sizeBytes: z.int().nonnegative() })),
+});
+
+/** All of the file when it is one entry, or when nobody can tell any more where this one lies. */
+function partOf(key: string, file: Uint8Array): Uint8Array {
+  if (!BEGIN_TOGETHER.equals(file.subarray(0, BEGIN_TOGETHER.length))) return file;
+  const headEnd = file.indexOf(0x0a);
+  const read = Together.safeParse(jsonOrNull(Buffer.from(file.subarray(0, Math.max(headEnd, 0))).toString()));
+  if (!read.success) return file;
+  let from = headEnd + 1;
+  for (const part of read.data.together) {
+    if (part.key === key) return file.subarray(from, from + part.sizeBytes);
+    from += part.sizeBytes;
+  }
+  return file;
 }
 
 const Head = z.object({
@@ -48,17 +84,19 @@ const Head = z.object({
 });
 
 function readHead(text: string): DecodedEntry['noted'] {
-  let json: unknown;
+  const read = Head.safeParse(jsonOrNull(text));
+  if (!read.success) return null;
+  const { sequence, ...entry } = read.data;
+  return { entry, sequence };
+}
+
+function jsonOrNull(text: string): unknown {
   try {
-    json = JSON.parse(text);
+    return JSON.parse(text);
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof RangeError) return null;
     throw error;
   }
-  const read = Head.safeParse(json);
-  if (!read.success) return null;
-  const { sequence, ...entry } = read.data;
-  return { entry, sequence };
 }
 
 function isNamed(entry: InboxEntry, key: string): boolean {

@@ -1,18 +1,18 @@
 /**
  * Keeps deliveries on disk from before they are answered until they were archived and given to Temporal.
  *
- * `pending/<key>` is a whole delivery; `done/ab/<key>` is an empty marker that records permanently that the delivery
- * was dealt with. Both are made exclusively by key, so any number of processes may share the folder: of deliveries
- * with one id exactly one is accepted. The folder is 0700 and its files 0600, because a body holds a presigned URL.
+ * `pending/<key>` is a whole delivery; what comes while others are being written shares a file with all that waits, which has the
+ * names of each (hard links), and one flush. A marker in `done/` records permanently that a delivery was dealt with.
+ * Names are made exclusively, so any number of processes may share the folder: of deliveries with one id exactly one is
+ * accepted. The folder is 0700 and its files 0600, because a body holds a presigned URL.
  */
 
-import { closeSync, constants, openSync, readFileSync, statSync } from 'node:fs';
+import { constants, readFileSync, statSync } from 'node:fs';
 import { access, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import {
   exists,
-  linkDurably,
   makeFolder,
   removeIfThere,
   sweepLeftBehind,
@@ -21,8 +21,10 @@ import {
   temporaryName,
   writeSynced,
 } from '../ops/durable-files.js';
+import { openDoneMarkers } from './done-markers.js';
 import type { DurablePoint } from './durable-point.js';
 import { decodeEntry, encodeEntry, keyOf, namedBy } from './inbox-entry.js';
+import { placeTogether } from './place-together.js';
 
 /**
  * What a delivery is to us: to be acted on, a test event, or refused with a reason. Each kind has its own ids, so
@@ -67,34 +69,26 @@ export async function openInbox(
   options: { readonly durablePoint?: DurablePoint } = {},
 ): Promise<Inbox> {
   const pendingFolder = join(root, 'pending');
-  const doneFolder = join(root, 'done');
   const temporaryFolder = join(root, 'tmp');
-  for (const folder of [pendingFolder, doneFolder, temporaryFolder]) await makeFolder(folder);
+  for (const folder of [pendingFolder, temporaryFolder]) await makeFolder(folder);
   await sweepLeftBehind(temporaryFolder);
-  const shards = new Set<string>();
+  const done = await openDoneMarkers(root);
   const listeners = new Set<(entry: InboxEntry) => void>();
   let sequence = 0;
 
   const pendingPath = (key: string): string => join(pendingFolder, key);
-  const doneShard = (key: string): string => join(doneFolder, key.slice(-2));
-  const donePath = (key: string): string => join(doneShard(key), key);
+  const place = placeTogether({ temporaryFolder, pathOf: pendingPath }, options.durablePoint);
 
   async function accept(entry: InboxEntry, body: Uint8Array): Promise<'accepted' | 'duplicate'> {
     const key = keyOf(entry);
     if (await isKept(key)) return 'duplicate';
-    const part = temporaryName(temporaryFolder);
     sequence += 1;
-    try {
-      await writeSynced(part, encodeEntry(entry, sequence, body));
-      options.durablePoint?.('D1');
-      if (!(await linkDurably(part, pendingPath(key)))) return 'duplicate';
-      options.durablePoint?.('D2');
-    } finally {
-      // Not awaited: what a kill leaves behind is removed at the next start.
-      removeIfThere(part).catch(() => undefined);
-    }
+    const isNew = await place({ key, bytes: encodeEntry(entry, sequence, body) });
+    await syncFolder(pendingFolder);
+    if (!isNew) return 'duplicate';
+    options.durablePoint?.('D2');
     // Another process may have finished the same delivery between our look at its marker and our link.
-    if (exists(donePath(key))) {
+    if (done.has(key)) {
       await removeIfThere(pendingPath(key));
       return 'duplicate';
     }
@@ -104,7 +98,7 @@ export async function openInbox(
 
   /** A duplicate is only called one once the first is durable, which another process may be about to make it. */
   async function isKept(key: string): Promise<boolean> {
-    if (exists(donePath(key))) return true;
+    if (done.has(key)) return true;
     if (!exists(pendingPath(key))) return false;
     await syncFolder(pendingFolder);
     return true;
@@ -125,19 +119,9 @@ export async function openInbox(
   }
 
   async function trim(entry: InboxEntry, as: DeliveryKind = entry.kind): Promise<void> {
-    await mark(keyOf({ ...entry, kind: as }));
-    await removeIfThere(pendingPath(keyOf(entry)));
-  }
-
-  async function mark(key: string): Promise<void> {
-    const shard = doneShard(key);
-    if (!shards.has(shard)) {
-      await makeFolder(shard);
-      shards.add(shard);
-    }
-    closeSync(openSync(donePath(key), constants.O_WRONLY | constants.O_CREAT, 0o600));
     // Before the body is removed: without the marker a duplicate would count as new.
-    await syncFolder(shard);
+    await done.mark(keyOf({ ...entry, kind: as }));
+    await removeIfThere(pendingPath(keyOf(entry)));
   }
 
   return {
@@ -151,7 +135,7 @@ export async function openInbox(
     trim,
     has: async (entry) => {
       const key = keyOf(entry);
-      if (exists(donePath(key))) return 'done';
+      if (done.has(key)) return 'done';
       return exists(pendingPath(key)) ? 'pending' : 'no';
     },
     onAccepted(listener) {

@@ -125,15 +125,19 @@ export async function appendDurably(path: string, text: string): Promise<void> {
   const file = openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600);
   try {
     const { size } = fstatSync(file);
-    const written = writeSync(file, bytes);
-    if (written !== bytes.length) {
-      throw Object.assign(new Error(`${path} took ${written} of ${bytes.length} bytes.`), { code: 'ENOSPC' });
-    }
+    appendWhole(file, bytes, path);
     await shareFlush(path, () => flushBytes(file, path));
     if (size === 0) await syncFolder(dirname(path));
   } finally {
     closeSync(file);
   }
+}
+
+/** One write to a file that is open for appending. @throws Error `ENOSPC`; part of the bytes is there then */
+export function appendWhole(file: number, bytes: Uint8Array, path: string): void {
+  const written = writeSync(file, bytes);
+  if (written === bytes.length) return;
+  throw Object.assign(new Error(`${path} took ${written} of ${bytes.length} bytes.`), { code: 'ENOSPC' });
 }
 
 /** Of this machine, or container: on a folder that several share, a pid says nothing of another's processes. */

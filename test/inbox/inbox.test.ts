@@ -1,7 +1,17 @@
 /** The inbox accepts each delivery exactly once, whoever asks, and forgets nothing that it accepted. */
 
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rename, stat, truncate, writeFile } from 'node:fs/promises';
+import {
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -103,6 +113,55 @@ describe('inbox', () => {
     await inbox.trim(entry, 'refused');
     expect(await inbox.has({ ...entry, kind: 'refused' })).toBe('done');
     expect(await inbox.accept(entry, body)).toBe('accepted');
+  });
+
+  test('what comes together shares one file, and each is read, trimmed and refused a second time by itself', async () => {
+    const other = await openInbox(root);
+    const entries = Array.from({ length: 40 }, () => anEntry());
+    const bodies = entries.map((_, i) => Buffer.from(`{"number": ${i}}\n\u00fc`.repeat(i)));
+    const bodyOf = (i: number): Buffer => bodies[i] ?? body;
+    const answers = await Promise.all(
+      entries.flatMap((entry, i) => [inbox.accept(entry, bodyOf(i)), other.accept(entry, bodyOf(i))]),
+    );
+    expect(answers.filter((answer) => answer === 'accepted')).toHaveLength(entries.length);
+    const files = await Promise.all(entries.map(({ eventId }) => stat(join(root, 'pending', eventId))));
+    expect(new Set(files.map(({ ino }) => ino)).size).toBeLessThan(20);
+    const again = await openInbox(root);
+    expect(await again.pending()).toHaveLength(entries.length);
+    for (const [i, entry] of entries.entries()) {
+      expect(Buffer.from((await again.read(entry)) ?? [])).toEqual(bodyOf(i));
+      await again.trim(entry);
+      expect(await again.accept(entry, bodyOf(i))).toBe('duplicate');
+    }
+    expect(await again.pending()).toEqual([]);
+  });
+
+  test('one that cannot be placed fails alone, not what came with it', async () => {
+    const [first, blocked, last] = [anEntry(), anEntry(), anEntry()];
+    const path = join(root, 'pending', blocked.eventId);
+    await symlink('nowhere', path);
+    const answers = await Promise.all([first, blocked, last].map((entry) => inbox.accept(entry, body)));
+    expect(answers).toEqual(['accepted', 'duplicate', 'accepted']);
+  });
+
+  test('whatever lies in the place of the first line of a shared file, each of its entries is named and none is hidden', async () => {
+    const entries = Array.from({ length: 3 }, () => anEntry());
+    // The first goes alone, the others go together.
+    await Promise.all(entries.map((entry) => inbox.accept(entry, body)));
+    const path = join(root, 'pending', entries[1]?.eventId ?? '');
+    const whole = await readFile(path);
+    const headEnd = whole.indexOf(0x0a);
+    await fc.assert(
+      fc.asyncProperty(brokenRecord(whole.subarray(0, headEnd).toString()), async (bytes) => {
+        await writeFile(path, Buffer.concat([bytes, whole.subarray(headEnd)]));
+        const pending = await (await openInbox(root)).pending();
+        expect(pending.map(({ eventId }) => eventId).sort()).toEqual(
+          entries.map(({ eventId }) => eventId).sort(),
+        );
+        for (const entry of entries) expect(await inbox.read(entry)).not.toBeNull();
+      }),
+      { numRuns: 40 },
+    );
   });
 
   test('a damaged entry is named and hides no other', async () => {

@@ -7,9 +7,9 @@
  */
 
 import { hasAllColumns } from '../../contract/csv-file.js';
+import { GroupCommit } from '../../ops/group-commit.js';
 import type { Metrics } from '../../ops/metrics.js';
 import type { Database } from '../duckdb/database.js';
-import { GroupCommit } from '../duckdb/group-commit.js';
 import type { FileLoadOutcome } from '../warehouse.js';
 import { commitLoads, spanOf } from './commit-load.js';
 import type { FileLoad, LoadPlaces } from './file-load.js';

@@ -2,7 +2,7 @@
 
 import type { Archive, Fact } from '../../archive/archive.js';
 import type { ArchivedFile, CsvTolerance } from '../../contract/csv-file.js';
-import { GroupCommit } from '../duckdb/group-commit.js';
+import { GroupCommit } from '../../ops/group-commit.js';
 import { FileNotArchivedError, LoadedMeanwhileError } from '../errors.js';
 import type { HeldRecord } from '../ledger/archive-diff.js';
 import { knownLoads } from '../load/known-load.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { GroupCommit, type GroupLimits } from '../../../warehouse/duckdb/group-commit.js';
+import { GroupCommit, type GroupLimits } from '../../ops/group-commit.js';
 
 /** One that answers what it was asked, and the groups that it made of it. */
 function recorded(limits: GroupLimits<number>) {

@@ -1,0 +1,55 @@
+/**
+ * Writes what is to be kept, flushes it, and gives it its names. What comes while others are being written goes into one file with all
+ * that waits, which has the names of each (hard links): one flush, while of each name there is still only one.
+ */
+
+import { linkSync } from 'node:fs';
+import { removeIfThere, systemCode, temporaryName, writeSynced } from '../ops/durable-files.js';
+import { GroupCommit } from '../ops/group-commit.js';
+import type { DurablePoint } from './durable-point.js';
+import { encodeTogether } from './inbox-entry.js';
+
+interface Part {
+  readonly key: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Who reads one of them reads all of them. */
+const TOGETHER = { most: 32, heaviest: 128 * 1024, weigh: ({ bytes }: Part) => bytes.length };
+
+/**
+ * @returns a function that tells whether the name was free. The bytes are durable then; the name is with its folder's flush.
+ * It throws FsyncError, or the system's error; one part that finds no room does not fail the others
+ */
+export function placeTogether(
+  { temporaryFolder, pathOf }: { readonly temporaryFolder: string; readonly pathOf: (key: string) => string },
+  durablePoint?: DurablePoint,
+): (part: Part) => Promise<boolean> {
+  const placing = new GroupCommit<Part, boolean | Error>(async (parts) => {
+    const path = temporaryName(temporaryFolder);
+    try {
+      await writeSynced(path, encodeTogether(parts));
+      durablePoint?.('D1');
+      return parts.map(({ key }) => linkOnce(path, pathOf(key)));
+    } finally {
+      // Not awaited: what a kill leaves behind is removed at the next start.
+      removeIfThere(path).catch(() => undefined);
+    }
+  }, TOGETHER);
+  return async (part) => {
+    const isNew = await placing.do(part);
+    if (isNew instanceof Error) throw isNew;
+    return isNew;
+  };
+}
+
+/** An error is an answer, since the others of the group have their names already. */
+function linkOnce(from: string, to: string): boolean | Error {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return systemCode(error) === 'EEXIST' ? false : error;
+  }
+}
