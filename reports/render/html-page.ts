@@ -6,7 +6,8 @@ import type { ReportResult, ReportRow } from '../report-result.js';
 import { exampleTables } from '../worked-example.js';
 import { cellLabels } from './cell-labels.js';
 import { drawCharts } from './chart-svg.js';
-import { escapeAttribute } from './escape-html.js';
+import { escapeAttribute, escapeHtml } from './escape-html.js';
+import { headerProse, sentence } from './header-prose.js';
 import { columnLabel, grouped, headLines } from './labels.js';
 import { sumsOf } from './table-order.js';
 import { templatesIn } from './templates.js';
@@ -65,13 +66,17 @@ export interface BodyOptions {
 export function renderReportBody(result: ReportResult, options: BodyOptions = {}): string {
   const { page } = options;
   const columns = result.columns.filter(({ name }) => options.columns?.includes(name) ?? true);
+  const names = result.columns.map(({ name }) => name);
   const label = cellLabels(result);
   const sums = sumsOf(result, options.summed ?? []);
   const labelOfSum = cellLabels({ columns: result.columns, rows: sums });
   const { leadTo = () => null } = options;
   const number = (align: 'left' | 'right'): string => (align === 'right' ? ' class="number"' : '');
   return eta.render('./report-body.eta', {
-    result: { ...result, means: sentence(result.means), cannotSay: sentence(result.cannotSay) },
+    result,
+    prose: [result.means, `Rows are in order of: ${result.order}.`, result.cannotSay].map((text) =>
+      sentence(headerProse(text, names, (name) => `<code>${escapeHtml(name)}</code>`, escapeHtml)),
+    ),
     example: result.example && { text: result.example.text, tables: exampleTables(result.example) },
     head: headLines(result.head),
     grain: result.grain.replace(/, ([^,]+)$/, ' and $1'),
@@ -112,8 +117,3 @@ function kindOf(text: string, align: 'left' | 'right'): string {
 }
 
 const LONG_TEXT = 40;
-
-/** The text of a header begins in lower case, after its key; as a sentence it begins with a capital, unless with a column. */
-export function sentence(text: string): string {
-  return /^[a-z]+_/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
-}

@@ -1,11 +1,16 @@
 /** docs/reference/reports.md, from the header of each report's SQL file. */
 
 import { listReports, nowCalled, PURPOSES, type ReportDefinition } from '../../reports/catalogue.js';
-import { sentence } from '../../reports/render/html-page.js';
+import { headerProse, sentence } from '../../reports/render/header-prose.js';
 import { code, page, table } from './markdown.js';
 
 export async function reportsPage(): Promise<string> {
   const reports = await listReports();
+  const columns = reports.flatMap(({ units, details, example }) => [
+    ...Object.keys(units),
+    ...details,
+    ...(example?.rows.columns ?? []),
+  ]);
   return page(
     'Reports',
     `\`billsync report NAME\` answers one question from the published file. What all of them share (lines, packages, ` +
@@ -18,18 +23,19 @@ export async function reportsPage(): Promise<string> {
         .map(({ name, title }) => [`[\`${name}\`](#${name})`, title]);
       return `**${purpose}**: ${about}\n\n${table(['Report', 'Question'], rows)}`;
     }),
-    ...reports.map(sectionOf),
+    ...reports.map((report) => sectionOf(report, columns)),
   );
 }
 
-function sectionOf(report: ReportDefinition): string {
+function sectionOf(report: ReportDefinition, columns: readonly string[]): string {
   const { name, title, grain, means, order, cannotSay, parameters, units, sources } = report;
   const former = Object.keys(report.formerly);
+  const prose = (text: string): string => headerProse(text, columns, code);
   const facts = [
     `**One row per** ${grain}.`,
-    sentence(means),
-    `**Rows are in order of:** ${order}.`,
-    `**What it cannot say:** ${cannotSay}`,
+    sentence(prose(means)),
+    `**Rows are in order of:** ${headerProse(order, [], code)}.`,
+    `**What it cannot say:** ${prose(cannotSay)}`,
     ...(former.length === 0
       ? []
       : [
@@ -54,7 +60,7 @@ function sectionOf(report: ReportDefinition): string {
     (parameter.choices?.map(code).join(', ') ?? parameter.type) +
       (parameter.takesSeveral ? ', joined by +' : ''),
     parameter.default === null ? '' : code(parameter.default),
-    parameter.about,
+    sentence(prose(parameter.about)),
   ]);
   const table_ = rows.length === 0 ? [] : [table(['Parameter', 'Type', 'Default', 'Meaning'], rows)];
   return [`## ${name}`, `_${title}_`, ...facts.map(escaped), ...table_].join('\n\n');

@@ -8,6 +8,7 @@ import { parse } from 'csv-parse/sync';
 import stringWidth from 'string-width';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.js';
+import { headerProse, sentence } from '../../reports/render/header-prose.js';
 import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
 import type { ReportResult } from '../../reports/report-result.js';
 import {
@@ -241,4 +242,26 @@ test('the guide says of every form where its head is', async () => {
   const guide = await readFile(new URL('../../docs/your-own-tools.md', import.meta.url), 'utf8');
   const forms = [...guide.matchAll(/^\| ([a-z, ]+?) +\|/gm)].flatMap(([, names = '']) => names.split(', '));
   expect(REPORT_FORMATS.filter((format) => format !== 'about' && !forms.includes(format))).toEqual([]);
+});
+
+test.each([
+  [
+    'shipments counts lines, margin the first less the second',
+    '`shipments` counts lines, `margin` the first less the second',
+  ],
+  [
+    'of lines with --fx FILE and grain=week, $weeks in all',
+    'Of lines with `--fx FILE` and `grain=week`, `$weeks` in all',
+  ],
+  ['mix is a < b: shipments that moved', 'Mix is a &lt; b: shipments that moved'],
+  ['cost_per_lb is margin. price is not known', '`cost_per_lb` is margin. `price` is not known'],
+])('the prose of a header tells names from words: %s', (text, shown) => {
+  const names = ['shipments', 'margin'];
+  const prose = headerProse(
+    text,
+    names,
+    (name) => `\`${name}\``,
+    (words) => words.replaceAll('<', '&lt;'),
+  );
+  expect(sentence(prose)).toBe(shown);
 });
