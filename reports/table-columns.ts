@@ -9,7 +9,7 @@ export interface TableColumn {
   readonly name: string;
   /**
    * `month` is `2026-03`; a `decimal` has at most four digits after the point, a `rate` eight; a `step` is a decimal
-   * from 0.01 on; a `currency` has three letters and a `unit` is lb, kg or oz, both in any case.
+   * from 0.01 on; a `currency` has three letters and a `unit` is lb, kg or oz, both in upper or lower case.
    */
   readonly kind: 'text' | 'decimal' | 'rate' | 'step' | 'date' | 'month' | 'currency' | 'unit';
   /** An empty cell is null and fits all. */

@@ -171,7 +171,7 @@ function exportCommand(): Command {
 function withChoice(command: Command): Command {
   return command
     .addOption(new Option('--state <state>', 'only those in this state').choices([...CLAIM_STATES]))
-    .option('--carrier <name>', 'only those against this carrier, in any case');
+    .option('--carrier <name>', 'only those against this carrier, in upper or lower case');
 }
 
 function withChange(command: Command): Command {

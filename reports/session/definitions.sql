@@ -3,7 +3,7 @@
 -- A postal code as it is usually written: no blanks at its ends, single ones within, capital letters.
 create or replace temp macro origin_of(origin) as upper(regexp_replace(trim(origin), '\s+', ' ', 'g'));
 
--- Whether a name has a word, in any case: "Ground" in "UPS Ground®" and not in "Playground Express".
+-- Whether a name has a word, in upper or lower case: "Ground" in "UPS Ground®" and not in "Playground Express".
 create or replace temp macro has_word(name, word) as
     contains(
         ' ' || regexp_replace(lower(coalesce(name, '')), '[^\p{L}\p{N}]+', ' ', 'g') || ' ',

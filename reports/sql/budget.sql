@@ -3,7 +3,7 @@
 -- grain: month, tenant, carrier, currency of the budget
 -- source: budget, fx
 -- means: one row for each month, tenant, carrier and currency of the budget (--budget FILE; an empty tenant or
---   carrier stands for all of them; lines that agree in all of these, in any case, are added). billing_cost is
+--   carrier stands for all of them; lines that agree in all of these, whatever their case, are added). billing_cost is
 --   everything billed for them in the month of the reported date: each currency is summed, converted to the budget's
 --   currency by --fx FILE and rounded once to four decimals, and then they are added. The rate of the month itself
 --   counts before one without a month. shipments counts all of these lines, unconverted those in a currency without a

@@ -1,9 +1,9 @@
 -- title: Does what we were billed agree with each carrier's own statement?
 -- purpose: Month end, 1
--- grain: carrier (in any case), carrier invoice date, currency
+-- grain: carrier (in upper or lower case), carrier invoice date, currency
 -- source: statements
 -- means: the lines are added up by the carrier's invoice date (the column Carrier Invoice Date of the file) and
---   compared with what the carrier's statement says (--statements FILE; carriers in any case; several lines of one
+--   compared with what the carrier's statement says (--statements FILE; carriers in upper or lower case; several lines of one
 --   date are added). difference is billing_cost less stated_amount. state is "agrees", "differs", "not stated" (the
 --   file has no such line) or "not billed" (the carrier states it and we have no line; its difference is below zero).
 --   Lines without a carrier invoice date have a row of their own. packages counts distinct tracking numbers.

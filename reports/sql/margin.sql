@@ -3,7 +3,7 @@
 -- grain: tenant, carrier, currency
 -- source: costs
 -- means: the lines of a tracking number are added up and compared with the lines of your costs (--costs FILE) for the
---   same carrier (in any case), tracking number and currency. tracking_numbers counts the numbers of the row,
+--   same carrier (in upper or lower case), tracking number and currency. tracking_numbers counts the numbers of the row,
 --   covered_numbers those with a cost; covered_cost is what was billed for these, own_cost what they cost you, margin
 --   the first less the second, and margin_percent the margin in percent of covered_cost. The cost of a number that
 --   several tenants were billed for is divided in proportion to what each was billed, to four decimals, so that the

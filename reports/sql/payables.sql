@@ -4,7 +4,7 @@
 -- source: payments
 -- means: an aging of payables by due date, as of the publication. Finalized invoices that are not voided are owed:
 --   what they state, or what their lines add up to if they state no total in that currency. Payments (--payments
---   FILE: invoice_number, currency_code, amount; if you like tenant, by name or id, and paid_on) are taken off the
+--   FILE: invoice_number, currency_code, amount; optionally tenant, by name or id, and paid_on) are taken off the
 --   invoice of that number and currency. If several invoices have the number (and tenant), a payment is divided:
 --   each, in order of due date, invoice date and id, takes as much as it states, and the last takes the rest. not_due
 --   is due on the day of the publication or later, the other columns so many days past due; no_due_date has no due

@@ -3,7 +3,7 @@
 -- grain: carrier, service level, currency
 -- source: rates
 -- means: each line above zero is compared with the line of your rates (--rates FILE) that fits its carrier and
---   service level (in any case), its zone (in one spelling), its weight before rounding (above from_lb, up to and
+--   service level (in upper or lower case), its zone (in one spelling), its weight before rounding (above from_lb, up to and
 --   including to_lb; in kilograms or ounces where the column unit says kg or oz; the columns may be called
 --   from_weight and to_weight), its currency and the reported date (from valid_from on, before valid_to). unit,
 --   valid_from and valid_to may be missing. An empty cell fits everything, also a shipment that has no such value.

@@ -2,7 +2,7 @@
 -- purpose: Spend, 6
 -- grain: carrier, service level, currency
 -- source: weights
--- params: $ground text = ground: a service level with this word is ground; a whole word, in any case
+-- params: $ground text = ground: a service level with this word is ground; a whole word, in upper or lower case
 -- means: cost_per_shipment is billing_cost divided by packages, the distinct tracking numbers; shipments counts
 --   lines, and share_of_shipments is of the carrier's lines in that currency. ground_cost_per_shipment is the
 --   carrier's cost of a package over all its ground services together, in which a package of two ground services

@@ -3,7 +3,7 @@
 -- grain: carrier, other carrier, currency
 -- source: weights
 -- params: $min_shipments integer = 3: a price of the other carrier counts only if it has at least this many lines
---   $same_service integer = 1: 1 compares services of the same name (in any case); 0 compares any service with any
+--   $same_service integer = 1: 1 compares services of the same name (in upper or lower case); 0 compares any service with any
 -- means: each line above zero with a zone and a weight (and, with same_service, a service) is priced again at the
 --   other carrier's median price for the same zone and for the rated weight: the billed weight as the other carrier
 --   rates it, rounded up to a whole pound or to that carrier's own step (--weights FILE). A median is the mean of the

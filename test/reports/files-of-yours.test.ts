@@ -283,7 +283,7 @@ describe('any file', () => {
     ).toContain('line 3 has the same month, from_currency and to_currency as');
   });
 
-  test('matches carriers and currencies in any case', async () => {
+  test('matches carriers and currencies in upper or lower case', async () => {
     const costs = await table('cases', 'carrier,tracking_number,currency_code,cost,note', 'UPS,A,usd,7,mine');
     const lines = [aShipment({ tracking: 'A', cost: '10' })];
     const result = await askReport('margin', [anInvoice(lines)], { tables: { costs } });

@@ -12,7 +12,7 @@ export function withFilterFlags(command: Command): Command {
     .addOption(new Option('--by <date>', 'which date --from and --to mean').choices([...DATE_BASES]))
     .option('--partner <partner>', 'only this partner, by id or name (repeatable)', collect)
     .option('--tenant <tenant>', 'only this tenant, by id or name (repeatable)', collect)
-    .option('--carrier <name>', 'only this carrier, in any case (repeatable)', collect)
+    .option('--carrier <name>', 'only this carrier, in upper or lower case (repeatable)', collect)
     .option('--zone <zone>', 'only this zone, as the carrier wrote it (repeatable)', collect)
     .option('--currency <code>', 'only this currency (repeatable)', collect)
     .addOption(
