@@ -79,6 +79,23 @@ export class ClaimRefusedError extends BillsyncError {
   override readonly exitCode = EXIT.usage;
 }
 
+/** Those in a state and against a carrier, in any case; null: all. */
+export function chosenOf<T extends Pick<Claim, 'state' | 'carrier'>>(
+  claims: readonly T[],
+  { state, carrier }: { readonly state: ClaimState | null; readonly carrier: string | null },
+): readonly T[] {
+  return claims.filter(
+    (claim) =>
+      (state === null || claim.state === state) &&
+      (carrier === null || claim.carrier.toLowerCase() === carrier.toLowerCase()),
+  );
+}
+
+/** What became of claims, in one sentence. */
+export function changedText(claims: readonly Claim[]): string {
+  return `${claims.map(({ id, state, version }) => `${id} is ${state}, version ${version}`).join('; ')}.`;
+}
+
 /** What tells claimed lines apart. */
 export function lineKey({ invoiceId, rowNumber }: Pick<ClaimedLine, 'invoiceId' | 'rowNumber'>): string {
   return `${invoiceId}:${rowNumber}`;

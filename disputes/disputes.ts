@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { addDecimals, fromTenThousandths, toTenThousandths } from '../contract/decimal.js';
 import { NotPublishedError } from '../reports/errors.js';
+import { groupBy } from '../reports/group-by.js';
 import {
   type Claim,
   ClaimChangedError,
@@ -45,8 +46,10 @@ export interface ClaimChangeAsked {
 export interface Disputes {
   /** Every claim, newest first, as it stands by what is published; and what is wrong with the journal, in sentences. */
   list(): Promise<{ readonly claims: readonly StandingClaim[]; readonly problems: readonly string[] }>;
-  /** The lines behind rows of a report, claimed already or not. */
-  find(request: Omit<FindRequest, 'databasePath'>): Promise<readonly Claimable[]>;
+  /** The lines behind rows of a report, claimed already or not; and what has to be known to trust them, in sentences. */
+  find(
+    request: Omit<FindRequest, 'databasePath'>,
+  ): Promise<{ readonly lines: readonly Claimable[]; readonly notes: readonly string[] }>;
   /**
    * All of them or none.
    *
@@ -95,17 +98,19 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
   async function claimable(lines: readonly FoundLine[]): Promise<readonly Claimable[]> {
     if (lines.length === 0) return [];
     const claims = await standing(await journal.read());
+    const byLine = new Map(groupBy(claims, lineKey));
+    const byNumber = new Map(groupBy(claims, numberKey));
     const published = await readPublished(databasePath, lines);
     const free = new Map<string, bigint>();
     return lines.map((line) => {
       const key = numberKey(line);
       const creditedBefore = published.creditedOf(line);
-      const ofLine = claims.filter((claim) => lineKey(claim) === lineKey(line));
+      const ofLine = byLine.get(lineKey(line)) ?? [];
       const other = ofLine.find(isAlive);
       if (other !== undefined)
         return { ...line, creditedBefore, hindrance: `it is claimed already, as ${other.id}` };
       // Duplicates are found less their credits; elsewhere what was credited, and answers no other claim, is taken off.
-      const recovered = claims.filter((claim) => numberKey(claim) === key).map((claim) => claim.recovered);
+      const recovered = (byNumber.get(key) ?? []).map((claim) => claim.recovered);
       const unassigned = toTenThousandths(creditedBefore) - toTenThousandths(addDecimals(...recovered));
       const before = line.finding === 'duplicates' ? 0n : (free.get(key) ?? greater(unassigned, 0n));
       const sameLine = toTenThousandths(addDecimals(...ofLine.map((claim) => claim.recovered)));
@@ -127,7 +132,8 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
       return { claims: [...(await standing(claims))].reverse(), problems: claims.problems };
     },
     async find(request) {
-      return claimable(await findLines({ ...request, databasePath }));
+      const { lines, notes } = await findLines({ ...request, databasePath });
+      return { lines: await claimable(lines), notes };
     },
     async open(lines, { note, by }) {
       const wanted = lines.filter(({ hindrance }) => hindrance === null);

@@ -1,11 +1,11 @@
 /** From rows of audit reports to the lines that can be claimed, each with what it should have cost. */
 
 import { fromTenThousandths, toTenThousandths } from '../contract/decimal.js';
-import { parseReport, type ReportDefinition } from '../reports/catalogue.js';
+import { findReport, parseReport, type ReportDefinition } from '../reports/catalogue.js';
 import { ReportFilterError } from '../reports/errors.js';
 import { expectMatches } from '../reports/match-filters.js';
 import type { ReportRow } from '../reports/report-result.js';
-import { openReportSession, type ReportSession, type SessionRequest } from '../reports/report-session.js';
+import { openReportSession, type SessionRequest } from '../reports/report-session.js';
 import { statementText } from '../reports/statement-text.js';
 import type { ClaimedLine } from './claim.js';
 import { FINDINGS, type Finding, type FindingName, NAMED, rowKey } from './finding-kinds.js';
@@ -24,73 +24,95 @@ export interface FindRequest extends SessionRequest {
 /** A line that can be claimed; `creditedBefore` is looked up when it is. */
 export type FoundLine = Omit<ClaimedLine, 'creditedBefore'>;
 
-/**
- * In the order of currency, then what is claimed, highest first. Each line once, whatever rows it is of.
- *
- * @throws what `runReport` throws; ReportFilterError a filter matched nothing, or no number was named
- */
-export async function findLines(request: FindRequest): Promise<readonly FoundLine[]> {
-  const { finding, parameters = {}, trackingNumbers } = request;
+export interface Found {
+  /** In the order of currency, then what is claimed, highest first. Each line once, whatever rows it is of. */
+  readonly lines: readonly FoundLine[];
+  /** What has to be known to trust it, as the report says it: that there is more than its limit, or a file is missing. */
+  readonly notes: readonly string[];
+}
+
+/** @throws what `runReport` throws; ReportFilterError a filter matched nothing, or no number was named */
+export async function findLines(request: FindRequest): Promise<Found> {
+  const { finding, trackingNumbers } = request;
   const session = await openReportSession(request);
+  const notes = new Set<string>();
+  const ask: Ask = async (asked, parameters) => {
+    const { rows, head } = await session.run(asked, parameters);
+    expectMatches(head.matches);
+    // A statement of ours takes files of other findings too, and so would say that they are missing.
+    if (typeof asked === 'string') for (const note of head.notes) notes.add(note);
+    else if (head.parameters.limit === String(rows.length)) notes.add(CUT);
+    return rows;
+  };
   try {
     const claimed =
       finding === NAMED
-        ? await ask(session, NAMED, numbersAsRows(trackingNumbers))
-        : await claimedOf(session, { ...request, finding, parameters });
+        ? await ask(await questionNamed(NAMED), { rows: JSON.stringify(numbersAsRows(trackingNumbers)) })
+        : await claimedOf(ask, { ...request, finding });
     const amounts = new Map(claimed.map((row) => [lineOf(row), String(row.claimed)]));
-    const lines = await ask(
-      session,
-      'lines',
-      claimed.map(({ invoice_id = null, row_number = null }) => ({ invoice_id, row_number })),
-    );
-    return lines
+    const places = claimed.map(({ invoice_id = null, row_number = null }) => ({ invoice_id, row_number }));
+    const rows = await ask(await questionNamed('lines'), { rows: JSON.stringify(places) });
+    const lines = rows
       .map((row) => foundLine(row, { request, claimed: amounts.get(lineOf(row)) ?? '0' }))
-      .filter(({ claimed }) => toTenThousandths(claimed) > 0n)
-      .filter((line) => trackingNumbers?.includes(line.trackingNumber) ?? true)
+      .filter(({ claimed: amount }) => toTenThousandths(amount) > 0n)
       .sort(byAmount);
+    return { lines, notes: [...notes] };
   } finally {
     session.close();
   }
 }
 
+const CUT = 'Cut at the limit (parameter limit): there may be more lines.';
+
+/** A report, or a statement of `sql/`, which is written as reports are and so has all that reports have: filters, levels, partners. */
+type Ask = (asked: string | ReportDefinition, parameters: Parameters) => Promise<readonly ReportRow[]>;
+type Parameters = Readonly<Record<string, string>>;
+
 async function claimedOf(
-  session: ReportSession,
+  ask: Ask,
   {
     finding,
-    parameters,
+    parameters = {},
     rows: wanted,
-  }: FindRequest & {
-    readonly finding: keyof typeof FINDINGS;
-    readonly parameters: Readonly<Record<string, string>>;
-  },
+    trackingNumbers,
+  }: FindRequest & { readonly finding: keyof typeof FINDINGS },
 ): Promise<readonly ReportRow[]> {
   const { claimed, keys }: Finding = FINDINGS[finding];
-  const result = await session.run(finding, parameters);
-  expectMatches(result.head.matches);
-  const rows = result.rows.filter((row) => wanted?.has(rowKey(finding, row) ?? '') ?? true);
-  if (claimed !== null) return rows.map((row) => ({ ...row, claimed: claimed(row) }));
+  const question = claimed === null ? await questionNamed(finding) : null;
+  const ofQuestion = question?.parameters.map(({ name }) => name) ?? [];
+  const ofReport = (await findReport(finding)).parameters.map(({ name }) => name);
+  const rows = (
+    await ask(
+      finding,
+      only(parameters, (name) => ofReport.includes(name) || !ofQuestion.includes(name)),
+    )
+  ).filter(
+    (row) =>
+      (wanted?.has(rowKey(finding, row) ?? '') ?? true) &&
+      (row.tracking_number === undefined || isNamed(row, trackingNumbers)),
+  );
+  if (question === null) return rows.map((row) => ({ ...row, claimed: claimed?.(row) ?? null }));
   const chosen = rows.map((row) => Object.fromEntries(keys.map((name) => [name, row[name] ?? null])));
-  return ask(session, finding, chosen, parameters);
+  const asksNumbers = trackingNumbers !== null && ofQuestion.includes('numbers');
+  return ask(question, {
+    ...only(parameters, (name) => ofQuestion.includes(name)),
+    rows: JSON.stringify(chosen),
+    ...(asksNumbers ? { numbers: JSON.stringify(trackingNumbers) } : {}),
+  });
+}
+
+function only(parameters: Parameters, isTaken: (name: string) => boolean): Parameters {
+  return Object.fromEntries(Object.entries(parameters).filter(([name]) => isTaken(name)));
+}
+
+function isNamed({ tracking_number }: ReportRow, trackingNumbers: readonly string[] | null): boolean {
+  return trackingNumbers?.includes(String(tracking_number)) ?? true;
 }
 
 function numbersAsRows(numbers: readonly string[] | null): readonly ReportRow[] {
   if (numbers === null || numbers.length === 0)
     throw new ReportFilterError('tracking', 'Name the tracking numbers whose charges are claimed.');
   return numbers.map((tracking_number) => ({ tracking_number }));
-}
-
-/** A statement of `sql/`, which is written as reports are and so has all that reports have: filters, levels, partners. */
-async function ask(
-  session: ReportSession,
-  name: string,
-  rows: readonly ReportRow[],
-  parameters: Readonly<Record<string, string>> = {},
-): Promise<readonly ReportRow[]> {
-  const question = await questionNamed(name);
-  const own = Object.entries(parameters).filter(([key]) =>
-    question.parameters.some((known) => known.name === key),
-  );
-  return (await session.run(question, { ...Object.fromEntries(own), rows: JSON.stringify(rows) })).rows;
 }
 
 async function questionNamed(name: string): Promise<ReportDefinition> {

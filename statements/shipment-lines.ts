@@ -9,9 +9,14 @@ export interface ShipmentLines {
   readonly rows: readonly ReportRow[];
 }
 
+/** Its hash stands in the statement and it lies beside it, so it is asked for twice. */
+const rendered = new WeakMap<ShipmentLines, string>();
+
 /** RFC 4180; the same bytes for the same lines. */
 export function shipmentsCsv(lines: ShipmentLines): string {
-  return renderCsv(lines);
+  const csv = rendered.get(lines) ?? renderCsv(lines);
+  rendered.set(lines, csv);
+  return csv;
 }
 
 /** How a statement names the file that goes with it. */

@@ -2,7 +2,14 @@
 
 import { userInfo } from 'node:os';
 import { type Command, Option } from 'commander';
-import { CLAIM_STATES, type ClaimState, checkNext, NEXT_STATES } from '../../disputes/claim.js';
+import {
+  CLAIM_STATES,
+  type ClaimState,
+  changedText,
+  checkNext,
+  chosenOf,
+  NEXT_STATES,
+} from '../../disputes/claim.js';
 import { claimJson, totalsJson, wholeClaimJson } from '../../disputes/claim-json.js';
 import type { Disputes } from '../../disputes/disputes.js';
 import type { StandingClaim } from '../../disputes/standing.js';
@@ -125,9 +132,8 @@ async function change(
   if (flags.dryRun === true)
     return output.note(`Would change ${claims.map(({ id, state: now }) => `${id} (${now})`).join(', ')}.`);
   const changed = await disputes.change({ ...asked, by: userInfo().username });
-  const says = changed.map(({ id, version, state: now }) => `${id} is ${now}, version ${version}`).join('; ');
-  noteOutcome(`${says}.`);
-  output.note(`${says}.`);
+  noteOutcome(changedText(changed));
+  output.note(changedText(changed));
 }
 
 interface ExportFlags extends ChooseFlags {
@@ -188,11 +194,7 @@ async function listed(disputes: Disputes, output: Output): Promise<readonly Stan
 }
 
 function chosen(claims: readonly StandingClaim[], { state, carrier }: ChooseFlags): readonly StandingClaim[] {
-  return claims.filter(
-    (claim) =>
-      (state === undefined || claim.state === state) &&
-      (carrier === undefined || claim.carrier.toLowerCase() === carrier.toLowerCase()),
-  );
+  return chosenOf(claims, { state: state ?? null, carrier: carrier ?? null });
 }
 
 /** @throws CliError (exit 3) one of them is not there */

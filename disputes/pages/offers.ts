@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { Offered } from '../../dashboard/guest-pages.js';
-import { CLAIM_STATES, type Claim, ClaimRefusedError, checkNext } from '../claim.js';
+import { CLAIM_STATES, ClaimRefusedError, changedText, checkNext } from '../claim.js';
 import type { Claimable, Disputes } from '../disputes.js';
 import { FINDING_NAMES } from '../finding-kinds.js';
 import { totalsOf } from '../totals.js';
@@ -23,7 +23,7 @@ export async function offerClaims(disputes: Disputes, form: URLSearchParams): Pr
   const rows = new Set(form.getAll('row'));
   if (rows.size === 0)
     throw new ClaimRefusedError('No row is ticked', { hint: 'go back and tick what is to be claimed' });
-  const found = await disputes.find({ finding, ...asked.data, rows, trackingNumbers: null });
+  const { lines: found } = await disputes.find({ finding, ...asked.data, rows, trackingNumbers: null });
   const lines = found.filter(({ hindrance }) => hindrance === null);
   const passed = found.filter(({ hindrance }) => hindrance !== null);
   if (lines.length === 0)
@@ -96,13 +96,9 @@ export async function offerChange(disputes: Disputes, form: URLSearchParams): Pr
     },
     async perform(note, by) {
       const changed = await disputes.change({ claims: seen, state, note, by });
-      return { detail: `${changed.map(stateText).join('; ')}.`, next: null };
+      return { detail: changedText(changed), next: null };
     },
   };
-}
-
-function stateText({ id, state, version }: Claim): string {
-  return `${id} is ${state}, version ${version}`;
 }
 
 function lineText(line: Claimable): string {

@@ -4,12 +4,12 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { BillsyncError, sentenceOf } from '../../contract/errors.js';
 import type { GuestHost, GuestPages } from '../../dashboard/guest-pages.js';
+import { groupBy } from '../../reports/group-by.js';
 import { XLSX_TYPE } from '../../reports/render/render-report.js';
-import { CLAIM_STATES, ClaimRefusedError, NEXT_STATES } from '../claim.js';
+import { CLAIM_STATES, ClaimRefusedError, chosenOf, NEXT_STATES } from '../claim.js';
 import { claimJson, totalsJson, wholeClaimJson } from '../claim-json.js';
 import type { Disputes } from '../disputes.js';
 import { rowKey } from '../finding-kinds.js';
-import type { StandingClaim } from '../standing.js';
 import { totalsOf } from '../totals.js';
 import { CLAIM_FORMATS, claimFile } from '../workbook.js';
 import { offerChange, offerClaims } from './offers.js';
@@ -47,12 +47,14 @@ function registerPages(
       const asked = Asked.parse(request.query);
       const chosen = chosenOf(claims, asked);
       const totals = totalsOf(chosen);
-      const carriers = [...new Set(claims.map(({ carrier }) => carrier))].sort();
+      const carriers = groupBy(claims, ({ carrier }) => carrier.toLowerCase())
+        .map(([, [of]]) => of?.carrier ?? '')
+        .sort();
       const shown = chosen.slice(0, MOST_SHOWN);
       const html = render('claims', {
         ...{ asked, problems, totals, carriers, shown, states: CLAIM_STATES },
         ...{ left: chosen.length - shown.length, canAct: host.operators !== null },
-        next: asked.state === '' ? BY_USE : NEXT_STATES[asked.state],
+        next: asked.state === null ? BY_USE : NEXT_STATES[asked.state],
         files: CLAIM_FORMATS,
       });
       const figures = { claims: chosen.map(claimJson), totals: totals.map(totalsJson), problems };
@@ -64,7 +66,7 @@ function registerPages(
       const asked = Asked.parse(request.query);
       const chosen = [...chosenOf((await disputes.list()).claims, asked)].reverse();
       const { body } = await claimFile(chosen, asked.format, now());
-      const name = `claims-${asked.carrier.replace(/[^\w-]+/g, '-') || 'all'}.${asked.format}`;
+      const name = `claims-${asked.carrier?.replace(/[^\w-]+/g, '-') ?? 'all'}.${asked.format}`;
       return reply
         .type(asked.format === 'csv' ? 'text/csv; charset=utf-8; header=present' : XLSX_TYPE)
         .header('content-disposition', `attachment; filename="${name}"`)
@@ -100,21 +102,11 @@ function registerForms(operators: NonNullable<GuestHost['operators']>, disputes:
 }
 
 /** What is in an address that nobody wrote by hand; anything else is as if it were not there. */
-const word = z.string().catch('');
 const Asked = z.object({
-  state: z.enum(CLAIM_STATES).or(z.literal('')).catch(''),
-  carrier: word,
+  state: z.enum(CLAIM_STATES).nullable().catch(null),
+  carrier: z.string().min(1).nullable().catch(null),
   format: z.enum(CLAIM_FORMATS).catch('xlsx'),
 });
-
-function chosenOf(
-  claims: readonly StandingClaim[],
-  { state, carrier }: z.output<typeof Asked>,
-): readonly StandingClaim[] {
-  return claims.filter(
-    (claim) => (state === '' || claim.state === state) && (carrier === '' || claim.carrier === carrier),
-  );
-}
 
 /** A mistake in a file or in what is asked is a sentence on the page. */
 async function told(

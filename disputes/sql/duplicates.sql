@@ -3,10 +3,11 @@
 -- grain: line
 -- source: rates, weights
 -- params: $rows text: JSON, carrier, tracking_number and currency_code of each row of "duplicates"
+--   $limit integer = 100000: list at most this many lines, largest amounts first
 -- means: as "duplicates" reads them: each credit cancels one charge of exactly its amount; of the charges that remain the
 --   largest (of equal ones the first invoiced) is the right one, and the others are claimed, less the credits that
 --   cancelled nothing. What is claimed of a number is its money_at_risk.
--- order: currency; tracking_number; invoice_id; row_number
+-- order: currency; claimed, highest first; invoice_id; row_number
 -- cannot say: whether a second, different charge is an adjustment.
 with lines as (
     select
@@ -55,4 +56,5 @@ select
     cast(greatest(0, least(billing_cost, up_to - credited)) as decimal(18, 4)) as claimed
 from placed
 where rank > 1 and billing_cost > 0
-order by currency_code, tracking_number, invoice_id, row_number
+order by currency_code, claimed desc, invoice_id, row_number
+limit $limit

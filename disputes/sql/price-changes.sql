@@ -5,6 +5,8 @@
 -- params: $rows text: JSON, month, carrier, service_level and currency_code of each row of "price-changes"
 --   $min_shipments integer = 3: a price counts in a month only if it has at least this many lines
 --   $min_cells integer = 3: with fewer prices compared, a change is not called general
+--   $numbers text: JSON, the only tracking numbers wanted; all without it
+--   $limit integer = 100000: list at most this many lines, largest amounts first
 -- means: the line is compared with the price that its zone and rated weight had in the last month before that had enough
 --   lines, as "price-changes" finds it; what is above is claimed, up to the price of its own month: a line far above both is
 --   an outlier besides.
@@ -43,4 +45,6 @@ semi join (
     on w.month = month_of(c.start) and w.carrier = s.carrier and w.service_level = s.service_level
     and w.currency_code = s.currency_code
 where c.median > c.before and s.billing_cost > c.before and $min_cells is not null
+and ($numbers is null or s.tracking_number in (select unnest(from_json($numbers, '["VARCHAR"]'))))
 order by s.currency_code, claimed desc, s.invoice_id, s.row_number
+limit $limit

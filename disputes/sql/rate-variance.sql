@@ -3,6 +3,8 @@
 -- grain: line
 -- source: rates
 -- params: $rows text: JSON, carrier, service_level and currency_code of each row of "rate-variance"
+--   $numbers text: JSON, the only tracking numbers wanted; all without it
+--   $limit integer = 100000: list at most this many lines, largest amounts first
 -- means: as "rate-variance" compares each line with the rate that fits it; what is claimed of a row is its
 --   overcharged_cost.
 -- order: currency; claimed, highest first; invoice_id; row_number
@@ -28,4 +30,6 @@ semi join (
     on w.carrier = s.carrier and w.service_level is not distinct from s.service_level
     and w.currency_code = s.currency_code
 where s.billing_cost > c.rate
+and ($numbers is null or s.tracking_number in (select unnest(from_json($numbers, '["VARCHAR"]'))))
 order by s.currency_code, claimed desc, s.invoice_id, s.row_number
+limit $limit

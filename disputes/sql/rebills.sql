@@ -3,9 +3,11 @@
 -- grain: line
 -- source: rates, weights
 -- params: $rows text: JSON, invoice_id, replacement_id and currency_code of each row of "rebills"
+--   $numbers text: JSON, the only tracking numbers wanted; all without it
+--   $limit integer = 100000: list at most this many lines, largest amounts first
 -- means: a number that both invoices have is claimed by what it costs more on the replacement than on the voided one, taken
 --   off its largest lines first.
--- order: currency; tracking_number; invoice_id; row_number
+-- order: currency; claimed, highest first; invoice_id; row_number
 -- cannot say: why it was billed again at another price.
 with pairs as (
     select unnest(
@@ -41,4 +43,6 @@ select
     cast(least(billing_cost, cost_after - cost_before - up_to + billing_cost) as decimal(18, 4)) as claimed
 from lines
 where billing_cost > 0 and cost_after - cost_before > up_to - billing_cost
-order by currency_code, tracking_number, invoice_id, row_number
+and ($numbers is null or tracking_number in (select unnest(from_json($numbers, '["VARCHAR"]'))))
+order by currency_code, claimed desc, invoice_id, row_number
+limit $limit

@@ -44,8 +44,10 @@ afterAll(async () => {
 });
 
 const everything = { rows: null, trackingNumbers: null };
-const found = (fixture: ReportsFixture, finding: FindingName, more: Partial<FindRequest> = {}) =>
-  findLines({ databasePath: fixture.path, finding, ...everything, ...more });
+const found = async (fixture: ReportsFixture, finding: FindingName, more: Partial<FindRequest> = {}) =>
+  (await findLines({ databasePath: fixture.path, finding, ...everything, ...more })).lines;
+const claimable = async (disputes: Disputes, finding: FindingName, trackingNumbers: string[] | null = null) =>
+  (await disputes.find({ finding, rows: null, trackingNumbers })).lines;
 const disputesOf = (fixture: ReportsFixture): Disputes =>
   openDisputes({ dataDir: folder, databasePath: fixture.path, now: () => NOW });
 const rowsOf = async (fixture: ReportsFixture, name: string, tables = {}): Promise<readonly ReportRow[]> =>
@@ -164,6 +166,29 @@ describe('what can be claimed of months with findings planted', () => {
     expect(compared.filter(({ key }) => !claimed.has(key))).toEqual([]);
   });
 
+  test('beyond a limit is told, and a number that is named is found behind it', async () => {
+    const all = await found(months, 'price-changes');
+    for (const [finding, limit] of [
+      ['price-changes', 5],
+      ['outliers', 2],
+    ] as const) {
+      const few = await findLines({
+        ...{ databasePath: months.path, finding, ...everything, parameters: { limit: String(limit) } },
+      });
+      expect([few.lines.length, few.notes.join()]).toEqual([
+        limit,
+        expect.stringMatching(/^Cut at the limit/),
+      ]);
+    }
+    const last = all.at(-1)?.trackingNumber ?? '';
+    const [line] = await found(months, 'price-changes', {
+      parameters: { limit: '1' },
+      trackingNumbers: [last],
+    });
+    expect(line?.trackingNumber).toBe(last);
+    await expect(found(months, 'price-changes', { parameters: { limits: '1' } })).rejects.toThrow('limits');
+  });
+
   test('of a price change is what the worked example says', async () => {
     const on = (day: string, zone: string, cost: string) => aShipment({ shipDate: day, zone, cost });
     const prices = [
@@ -218,7 +243,7 @@ describe('claims', () => {
     disputes: Disputes,
     finding: FindingName = 'duplicates',
     trackingNumbers: string[] | null = null,
-  ) => disputes.open(await disputes.find({ finding, rows: null, trackingNumbers }), { note: '', by: 'anna' });
+  ) => disputes.open(await claimable(disputes, finding, trackingNumbers), { note: '', by: 'anna' });
   const listed = async (fixture: ReportsFixture) => [...(await disputesOf(fixture).list()).claims].reverse();
   const sent = { state: 'sent', note: '', by: 'anna' } as const;
 
@@ -243,7 +268,7 @@ describe('claims', () => {
 
   test('are not opened a second time for one line, nor when two open at once', async () => {
     const [anna, ben] = [disputesOf(before), disputesOf(before)];
-    const seen = await anna.find({ finding: 'duplicates', ...everything });
+    const seen = await claimable(anna, 'duplicates');
     const said = { note: '', by: 'anna' };
     const both = await Promise.allSettled([anna.open(seen, said), ben.open(seen, { ...said, by: 'ben' })]);
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
@@ -253,7 +278,7 @@ describe('claims', () => {
         message: expect.stringContaining('was claimed meanwhile, as D-1'),
       }),
     });
-    const again = await anna.find({ finding: 'duplicates', ...everything });
+    const again = await claimable(anna, 'duplicates');
     expect(again.map(({ hindrance }) => hindrance)).toEqual([
       'it is claimed already, as D-1',
       'it is claimed already, as D-2',
@@ -331,11 +356,7 @@ describe('claims', () => {
 
   test('are not answered by what had been credited before, which is taken off', async () => {
     const credited = await published([billed, credits(charge('C', '-30'))]);
-    const [line] = await disputesOf(credited).find({
-      finding: 'shipments',
-      rows: null,
-      trackingNumbers: ['C'],
-    });
+    const [line] = await claimable(disputesOf(credited), 'shipments', ['C']);
     expect(line).toMatchObject({
       billed: '90.0000',
       claimed: '60.0000',
@@ -347,7 +368,7 @@ describe('claims', () => {
     const later = await published([billed, credits(charge('C', '-30'), charge('C', '-60'))]);
     expect((await listed(later))[0]?.recovered).toBe('60.0000');
     await disputesOf(later).change({ ...sent, state: 'closed', claims: [{ id: 'D-1', version: 1 }] });
-    const none = await disputesOf(later).find({ finding: 'shipments', rows: null, trackingNumbers: ['C'] });
+    const none = await claimable(disputesOf(later), 'shipments', ['C']);
     expect(none[0]?.hindrance).toBe('it was credited already');
   });
 

@@ -138,10 +138,10 @@ describe('an operator', () => {
   });
 
   test('takes the file of a carrier from the list', async () => {
-    await page.goto(`${acting.url}/disputes?carrier=ups&state=sent`);
-    const address = await page.getByRole('link', { name: 'XLSX for ups' }).getAttribute('href');
+    await page.goto(`${acting.url}/disputes?carrier=UPS&state=sent`);
+    const address = await page.getByRole('link', { name: 'XLSX for UPS' }).getAttribute('href');
     const file = await fetch(new URL(address ?? '', acting.url));
-    expect(file.headers.get('content-disposition')).toBe('attachment; filename="claims-ups.xlsx"');
+    expect(file.headers.get('content-disposition')).toBe('attachment; filename="claims-UPS.xlsx"');
     const cells = cellsOf(new Uint8Array(await file.arrayBuffer()));
     expect(cells.map(([id, , number]) => [id, number])).toEqual([
       ['Our reference', 'Tracking number'],

@@ -158,7 +158,7 @@ test('claims are opened for what is planted, all of it and nothing else, and rec
     // What no credit answers is asked for once.
     const isLast = at === publications.at(-1)?.at;
     for (const finding of isLast ? FINDINGS : FINDINGS.slice(0, 2)) {
-      const lines = await disputes.find({ finding, rows: null, trackingNumbers: null });
+      const { lines } = await disputes.find({ finding, rows: null, trackingNumbers: null });
       const fresh = lines.filter(({ hindrance }) => hindrance === null);
       found.set(finding, { ...amounts(fresh), ...found.get(finding) });
       if (fresh.length === 0) continue;

@@ -37,7 +37,7 @@ export function findCommand(): Command {
   withJson(withFinding(command), { ndjson: true });
   return command.action(async (finding: string, flags: FindFlags, command: Command) => {
     const { disputes, output } = await disputesOf(command);
-    printFound(await find(disputes, finding, flags), output);
+    printFound(await find(disputes, { finding, flags, output }), output);
   });
 }
 
@@ -60,7 +60,7 @@ export function openCommand(): Command {
       throw new CliError(EXIT.usage, 'name tracking numbers with --tracking, or say --all', {
         hint: `\`billsync disputes find ${printable(finding)}\` lists what can be claimed`,
       });
-    const lines = await find(disputes, finding, flags);
+    const lines = await find(disputes, { finding, flags, output });
     if (flags.dryRun === true || lines.every(({ hindrance }) => hindrance !== null)) {
       printFound(lines, output);
       if (flags.dryRun === true) return output.note('Nothing was opened.');
@@ -92,20 +92,29 @@ function withFinding(command: Command): Command {
     .option('--limit <seconds>', 'stop after this time', seconds, 60);
 }
 
-async function find(disputes: Disputes, name: string, flags: FindFlags): Promise<readonly Claimable[]> {
+async function find(
+  disputes: Disputes,
+  {
+    finding: name,
+    flags,
+    output,
+  }: { readonly finding: string; readonly flags: FindFlags; readonly output: Output },
+): Promise<readonly Claimable[]> {
   const finding = FINDING_NAMES.find((each) => each === name);
   if (finding === undefined)
     throw new CliError(EXIT.usage, `nothing is claimed of ${printable(name)}`, {
       hint: `take ${FINDING_NAMES.join(', ')}`,
     });
   const { rates, weights, tracking, param, limit, reason } = flags;
-  return disputes.find({
+  const { lines, notes } = await disputes.find({
     finding,
     filters: filtersNamed(flags),
     parameters: param ?? {},
     tables: { rates, weights },
     ...{ rows: null, trackingNumbers: tracking ?? null, timeLimitMs: limit * 1000, reason },
   });
+  for (const note of notes) output.note(`  note: ${note}`);
+  return lines;
 }
 
 function printFound(lines: readonly Claimable[], output: Output): void {
