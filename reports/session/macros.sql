@@ -10,13 +10,10 @@ create or replace temp macro ten_thousandths(x) as
         else cast(cast(x as decimal(38, 4)) * cast(10000 as decimal(5, 0)) as hugeint)
     end;
 
--- numerator / denominator of two whole numbers, rounded half away from zero to a whole number; null over zero.
+-- numerator / denominator of two whole numbers, rounded half away from zero to a whole number; null over zero. Each stands
+-- twice only: macros are texts, and where one stands in another, what it is given is planned as often as it is written.
 create or replace temp macro rounded_quotient(n, d) as
-    case
-        when d <> 0
-            then cast(sign(n) * sign(d) as hugeint)
-                * ((2 * abs(cast(n as hugeint)) + abs(cast(d as hugeint))) // (2 * abs(cast(d as hugeint))))
-    end;
+    (2 * cast(n as hugeint) + sign(n) * abs(cast(d as hugeint))) // (2 * cast(d as hugeint));
 
 -- Whole numbers back to decimals: ten-thousandths to four, hundredths to two.
 create or replace temp macro as_amount(n) as cast(n as decimal(34, 0)) * cast(0.0001 as decimal(4, 4));
