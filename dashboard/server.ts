@@ -12,6 +12,7 @@ import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
 import type { Scrub } from '../ops/scrub.js';
 import { createSemaphore } from '../ops/semaphore.js';
+import { keepOpen } from '../reports/shared-instance.js';
 import { createAdminGuard } from './admin-guard.js';
 import { asksForFigures, sendFigures } from './figures.js';
 import type { GuestOperators, GuestPages } from './guest-pages.js';
@@ -143,6 +144,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     );
 
   const port = await listenAt(app, settings.admin);
+  const kept = keepOpen(options.publishedPath);
   const { warmUpEveryMs: everyMs } = options;
   // Probes are answered meanwhile; whoever starts a dashboard over a huge file is not kept waiting for it.
   if (everyMs !== null)
@@ -159,7 +161,10 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
       await warmUp?.close();
       // A browser opens connections ahead and is silent on them, for which close would wait more than a minute.
       const cut = setTimeout(() => app.server.closeAllConnections(), CLOSE_WITHIN_MS);
-      await app.close().finally(() => clearTimeout(cut));
+      await app.close().finally(() => {
+        clearTimeout(cut);
+        kept.close();
+      });
     },
   };
 }

@@ -1,16 +1,11 @@
 /** Opens the published file for reading only, in a session that can reach nothing else (hazard 17). */
 
 import { stat } from 'node:fs/promises';
-import {
-  type DuckDBConnection,
-  DuckDBInstance,
-  type DuckDBResultReader,
-  type DuckDBValue,
-} from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
 import { asDamage } from '../ops/damaged-file.js';
-import { readingLimits } from '../ops/reading-limits.js';
 import type { ExtraTable } from './catalogue.js';
 import { asOtherVersion, NotPublishedError } from './errors.js';
+import { connectShared, type OwnConnection } from './shared-instance.js';
 import { statementText } from './statement-text.js';
 
 /** One reader with its own session; reports share nothing but the file. */
@@ -142,38 +137,13 @@ async function seeInternal(connection: DuckDBConnection): Promise<void> {
   }
 }
 
-async function connectTo(
-  path: string,
-): Promise<{ readonly connection: DuckDBConnection; readonly close: () => void }> {
+async function connectTo(path: string): Promise<OwnConnection> {
   const connect = elsewhere.get(path);
   if (connect !== undefined) {
     const connection = await connect();
     return { connection, close: () => connection.closeSync() };
   }
-  const instance = await DuckDBInstance.create(path, {
-    access_mode: 'READ_ONLY',
-    // Before nothing more may be reached.
-    ...readingLimits(path),
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-    enable_external_access: 'false',
-    // It keeps rows that two parts of a query share in memory, which is dearer than reading them a second time, and it
-    // hides from the reading which days or invoices are wanted.
-    disabled_optimizers: 'common_subplan',
-  });
-  const connection = await instance.connect();
-  const close = (): void => {
-    connection.closeSync();
-    instance.closeSync();
-  };
-  try {
-    await connection.run("set TimeZone = 'UTC'");
-    await connection.run('set lock_configuration = true');
-    return { connection, close };
-  } catch (error) {
-    close();
-    throw error;
-  }
+  return connectShared(path);
 }
 
 function sessionText(name: string): Promise<string> {

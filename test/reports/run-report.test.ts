@@ -191,8 +191,8 @@ describe('runReport', () => {
 
   test('spills what does not fit into its memory to a folder of its own, and leaves none', async () => {
     const folders = await Promise.all(
-      [1, 2].map(async () => {
-        const file = await openPublishedFile(fixture.path);
+      [fixture, empty].map(async ({ path }) => {
+        const file = await openPublishedFile(path);
         const [row] = (
           await file.query(
             "select current_setting('temp_directory') as folder, current_setting('memory_limit') as memory",

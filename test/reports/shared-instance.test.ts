@@ -1,0 +1,119 @@
+/** One instance of DuckDB for all who read a published file: what they share of each other, and when it is let go. */
+
+import { copyFile, readdir, readlink, rename } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { openPublishedFile } from '../../reports/published-file.js';
+import { keepOpen } from '../../reports/shared-instance.js';
+import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
+import { seededInvoices } from '../support/reports/seeded-invoices.js';
+
+const COUNT = 'select cast(count(*) as integer) as n from shipments';
+let few: ReportsFixture;
+let more: ReportsFixture;
+let path: string;
+let [inFew, inMore] = [0, 0];
+
+beforeAll(async () => {
+  few = await reportsFixture(seededInvoices(1, 3));
+  more = await reportsFixture(seededInvoices(2, 4));
+  path = `${few.path}.shared`;
+  await publish(more.path);
+  inMore = await ask(COUNT);
+  await publish(few.path);
+  inFew = await ask(COUNT);
+  expect(inMore).toBeGreaterThan(inFew);
+});
+afterAll(() => Promise.all([few.remove(), more.remove()]));
+
+/** The open files of this process by this name, those that were replaced meanwhile too. */
+async function timesOpen(): Promise<number> {
+  const links = await Promise.all(
+    (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
+  );
+  return links.filter((link) => link.replace(/ \(deleted\)$/, '') === path).length;
+}
+
+async function ask(sql: string): Promise<number> {
+  const file = await openPublishedFile(path);
+  try {
+    return Number((await file.query(sql)).getRowsJson()[0]?.[0]);
+  } finally {
+    file.close();
+  }
+}
+
+async function publish(from: string): Promise<void> {
+  await copyFile(from, `${path}.tmp`);
+  await rename(`${path}.tmp`, path);
+}
+
+describe('sessions of one published file', () => {
+  test('open it once, see nothing of each other, and let it go with the last of them', async () => {
+    const one = await openPublishedFile(path);
+    const byOne = await timesOpen();
+    expect(byOne).toBeGreaterThan(0);
+    const other = await openPublishedFile(path);
+    expect(await timesOpen()).toBe(byOne);
+    for (const [file, value] of [
+      [one, 'one'],
+      [other, 'other'],
+    ] as const) {
+      await file.query(`set variable filter = '${value}'`);
+      await file.query(`create temp table kept as select '${value}' as value`);
+    }
+    for (const [file, value] of [
+      [one, 'one'],
+      [other, 'other'],
+    ] as const)
+      expect((await file.query(`select getvariable('filter'), value from kept`)).getRowsJson()).toEqual([
+        [value, value],
+      ]);
+    one.close();
+    one.close();
+    expect((await other.query(COUNT)).getRowsJson()).toEqual([[inFew]]);
+    other.close();
+    await vi.waitFor(async () => expect(await timesOpen()).toBe(0));
+  });
+
+  test('each have UTC for their time zone, and can neither set it nor reach another file', async () => {
+    const files = [await openPublishedFile(path), await openPublishedFile(path)];
+    for (const file of files) {
+      expect((await file.query(`select current_setting('TimeZone')`)).getRowsJson()).toEqual([['UTC']]);
+      await expect(file.query(`set TimeZone = 'Asia/Tokyo'`)).rejects.toThrow('locked');
+      await expect(file.query(`select * from read_csv('/etc/passwd')`)).rejects.toThrow('disabled');
+      file.close();
+    }
+  });
+
+  test('keep their view when the file is replaced, while later ones read the new file', async () => {
+    const former = await openPublishedFile(path);
+    await publish(more.path);
+    expect(await ask(COUNT)).toBe(inMore);
+    expect((await former.query(COUNT)).getRowsJson()).toEqual([[inFew]]);
+    former.close();
+    await vi.waitFor(async () => expect(await timesOpen()).toBe(0));
+  });
+});
+
+describe('whoever keeps a published file open', () => {
+  test('has it open between sessions, has the new one after a publication, and lets go of both', async () => {
+    const keeper = keepOpen(path);
+    await ask(COUNT);
+    const byOne = await timesOpen();
+    expect(byOne).toBeGreaterThan(0);
+    await publish(few.path);
+    expect(await ask(COUNT)).toBe(inFew);
+    await vi.waitFor(async () => expect(await timesOpen()).toBe(byOne));
+    keeper.close();
+    await vi.waitFor(async () => expect(await timesOpen()).toBe(0));
+  });
+
+  test('does not hold the room of a file that was replaced and that nobody reads any more', async () => {
+    const keeper = keepOpen(path, { lookEveryMs: 20 });
+    await ask(COUNT);
+    expect(await timesOpen()).toBeGreaterThan(0);
+    await publish(more.path);
+    await vi.waitFor(async () => expect(await timesOpen()).toBe(0));
+    keeper.close();
+  });
+});
