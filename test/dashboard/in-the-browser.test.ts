@@ -294,9 +294,9 @@ describe('the end of a month', () => {
     const { page, logged } = watched;
     const billed = monthsInvoices({ now: new Date(), months: 3, shipments: 20 });
     const months = await reportsFixture(billed, { publishedAt: new Date().toISOString() });
-    const desk = await dashboardOver(months.path, { warmUpEveryMs: null });
+    const dashboard = await dashboardOver(months.path, { warmUpEveryMs: null });
     try {
-      await page.goto(desk.url);
+      await page.goto(dashboard.url);
       for (const { name, click, sees } of MONTH_END) {
         await click(page);
         expect(await sees(page), name).toBe(true);
@@ -306,7 +306,7 @@ describe('the end of a month', () => {
       expect(MONTH_END.length).toBeLessThanOrEqual(MOST_CLICKS);
       expect(logged).toEqual([]);
     } finally {
-      await desk.close();
+      await dashboard.close();
       await months.remove();
     }
   });

@@ -1,5 +1,5 @@
 /**
- * The end of a month at the desk, click by click from the overview: last month by carrier against the month before, why it
+ * The end of a month at the dashboard, click by click from the overview: last month by carrier against the month before, why it
  * changed, which charges to question, and these in Excel. A test goes this way, and docs/pictures shows it.
  */
 
