@@ -4,7 +4,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RunningDashboard } from '../../dashboard/server.js';
@@ -20,6 +19,7 @@ import {
   reportsFixture,
 } from '../support/reports/reports-fixture.js';
 import { seededInvoices } from '../support/reports/seeded-invoices.js';
+import { barriers, barriersOfNewKinds, CONTRAST_ALONE } from '../support/tools/barriers.js';
 import { launchChromium } from '../support/tools/chromium.js';
 import { dashboardOver } from './support.js';
 
@@ -30,10 +30,8 @@ const twice = ['Acme', 'Beta'].map((tenant) =>
 );
 /** Contrast is looked at cell by cell, which takes longest: on every page that is no report, and on a report of each kind. */
 const CONTRAST_OF = ['tenants', 'cost', 'bridge', 'data-quality', 'gaps'].map((name) => `/reports/${name}`);
-/** A file differs from its page, which is looked at in every report, by how it is put together: one report for each kind of chart. */
-const FILE_OF_EACH_KIND = new Set(
-  new Map(reports.map(({ name, charts }) => [charts.map(({ kind }) => kind).join(), name])).values(),
-);
+/** All rules but the one of colours, where a page has something that none before it had. */
+const barriersOfNew = barriersOfNewKinds();
 const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 390, height: 800 };
 const PAGES = [
@@ -119,19 +117,6 @@ async function dashboardPage(address: string): Promise<Page> {
   return page;
 }
 
-const CONTRAST_ALONE = { runOnly: ['color-contrast'] };
-const CONTRAST_APART = { rules: { 'color-contrast': { enabled: false } } };
-
-/** What axe finds wrong, each with the first places. */
-async function barriers(page: Page, choice: object = {}): Promise<unknown> {
-  await page.evaluate(axe.source);
-  const options = { resultTypes: ['violations'], ...choice };
-  return page.evaluate(
-    `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) =>
-      violations.map(({ id, nodes }) => [id, ...nodes.slice(0, 3).map((node) => node.html)]))`,
-  );
-}
-
 /** Pixels by which a page is wider than its window. */
 function overhang(page: Page): Promise<unknown> {
   return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
@@ -151,7 +136,7 @@ describe('the dashboard in a browser', () => {
       await page.goto(dashboard.url + path);
       expect(await page.locator('h1').count()).toBe(1);
       const isColourChecked = PAGES.includes(path) || CONTRAST_OF.includes(path);
-      expect(await barriers(page, isColourChecked ? {} : CONTRAST_APART)).toEqual([]);
+      expect(await (isColourChecked ? barriers(page) : barriersOfNew(page))).toEqual([]);
       // Nothing of a report's table is off the screen.
       expect(await page.evaluate(CUT_OFF)).toBe(0);
       await page.setViewportSize(NARROW);
@@ -270,7 +255,7 @@ describe('the dashboard in a browser', () => {
       expect(await page.locator('.reading').count()).toBe(1);
       expect(await page.locator('.reading').isVisible()).toBe(false);
       expect(await page.locator('tbody tr').count()).toBeGreaterThan(0);
-      expect(await barriers(page, CONTRAST_APART)).toEqual([]);
+      expect(await barriersOfNew(page)).toEqual([]);
       expect(logged).toEqual([]);
     } finally {
       await slow.close();
@@ -301,7 +286,7 @@ describe('the end of a month', () => {
         await click(page);
         expect(await sees(page), name).toBe(true);
         expect(await overhang(page), name).toBe(0);
-        expect(await barriers(page, CONTRAST_APART), name).toEqual([]);
+        expect(await barriersOfNew(page), name).toEqual([]);
       }
       expect(MONTH_END.length).toBeLessThanOrEqual(MOST_CLICKS);
       expect(logged).toEqual([]);
@@ -337,7 +322,7 @@ describe('a report as HTML file', () => {
       expect(await page.locator(`${ROWS} tbody tr`).count()).toBe(result.rows.length);
       expect(await overhang(page)).toBe(0);
       // The colours are those of the pages in the dashboard.
-      if (FILE_OF_EACH_KIND.has(name)) expect(await barriers(page, CONTRAST_APART)).toEqual([]);
+      expect(await barriersOfNew(page)).toEqual([]);
       expect([strangers, logged]).toEqual([[], []]);
     },
   );

@@ -2,13 +2,13 @@
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { csvOf } from '../support/foreign-service/foreign-rows.js';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
 import { askACopy } from '../support/invariants/ask-a-copy.js';
 import { createProduct, type Product } from '../support/processes/product.js';
+import { barriersOfNewKinds } from '../support/tools/barriers.js';
 import { launchChromium } from '../support/tools/chromium.js';
 import { deliver, eventually } from '../webhook/a-delivery.js';
 
@@ -17,6 +17,7 @@ let product: Product;
 let browser: Browser;
 let page: Page;
 let dashboard: string;
+const barriersOfNew = barriersOfNewKinds();
 
 beforeAll(async () => {
   service = await startForeignService();
@@ -42,12 +43,7 @@ async function press(label: string): Promise<string> {
 }
 
 async function read(): Promise<string> {
-  await page.evaluate(axe.source);
-  const found = await page.evaluate(
-    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
-      violations.map(({ id, nodes }) => [id, ...nodes.slice(0, 3).map((node) => node.html)]))`,
-  );
-  expect(found, page.url()).toEqual([]);
+  expect(await barriersOfNew(page), page.url()).toEqual([]);
   return text();
 }
 
