@@ -2,11 +2,11 @@
 
 import { Command, CommanderError } from 'commander';
 import { didYouMean } from '../config/did-you-mean.js';
+import { version } from '../ops/version.js';
 import type { AuditedRun } from './audited-commands.js';
 import { CliError, EXIT, printError } from './errors.js';
 import { endOnEarlySignal } from './roles/early-signal.js';
 import { VERBS, type Verb } from './verbs.js';
-import { version } from './version.js';
 
 /** Verbs that run until they are told to stop. */
 const ROLES = new Set(['up', 'webhook', 'worker', 'dashboard', 'temporal']);

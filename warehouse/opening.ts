@@ -80,6 +80,8 @@ export interface Made {
   readonly holdsLess: boolean;
   /** Loads that were left out because their file was purged (ADR 41); none when it is missing. */
   readonly purgedLoads?: number;
+  /** Of `loads`, those that a rebuild had made which was interrupted; missing: it began anew. */
+  readonly loadsBefore?: number;
 }
 
 export interface Rebuilt extends Made {

@@ -1,10 +1,10 @@
 /** `billsync mcp`: lets an assistant ask reports, shipments and definitions, over stdin and stdout. */
 
 import type { Command } from 'commander';
+import { version } from '../../ops/version.js';
 import { checkEnvironment } from '../environment-check.js';
 import { explainPublished, explanationsAsJson } from '../explained.js';
 import { contextOf, seconds, verb } from '../verb.js';
-import { version } from '../version.js';
 
 export function mcpCommand(): Command {
   const command = verb(

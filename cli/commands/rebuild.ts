@@ -19,6 +19,7 @@ export function rebuildCommand(): Command {
   const command = verb(
     'rebuild',
     'Rebuilds the warehouse from the archive. Stop the worker first; the endpoint may keep running. Nothing is deleted. ' +
+      'One that was interrupted goes on when it is started again. ' +
       'Exit 1 when the archive cannot make all of it: what is there then stays, unless the loss is accepted.',
     'billsync rebuild',
   )
@@ -65,7 +66,9 @@ function tellRebuilt(output: Output, rebuilt: Rebuilt): void {
 }
 
 function tellMade(output: Output, made: Made, rebuilt: Rebuilt | null): void {
-  const { events, loads, invoices, shipments, losses, purgedLoads = 0 } = made;
+  const { events, loads, invoices, shipments, losses, purgedLoads = 0, loadsBefore } = made;
+  if (loadsBefore !== undefined)
+    output.note(`Went on with a rebuild that was interrupted, after ${counted(loadsBefore, 'load')}.`);
   if (purgedLoads > 0)
     output.note(
       `${counted(purgedLoads, 'load')} left out: their files were purged, and no total counts them.`,

@@ -2,9 +2,9 @@
 
 import type { Command } from 'commander';
 import type { Settings } from '../../config/settings.js';
+import { version } from '../../ops/version.js';
 import { checkDataFolderForm, DATA_FOLDER_FORM } from '../../warehouse/data-folder.js';
 import { contextOf, verb, withJson } from '../verb.js';
-import { version } from '../version.js';
 
 interface Step {
   readonly what: string;

@@ -10,11 +10,11 @@ import { createMetrics, type Metrics } from '../../ops/metrics.js';
 import { keepPrivate } from '../../ops/private-folder.js';
 import { createScrub } from '../../ops/scrub.js';
 import { serviceManager } from '../../ops/service-manager.js';
+import { version } from '../../ops/version.js';
 import { startTracing } from '../../temporal/tracing.js';
 import { checkEnvironment } from '../environment-check.js';
 import { EXIT, printError } from '../errors.js';
 import { contextOf } from '../verb.js';
-import { version } from '../version.js';
 import { takeOverSignals } from './early-signal.js';
 import { writeRunFile } from './run-file.js';
 

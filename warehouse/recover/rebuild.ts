@@ -5,6 +5,7 @@
  * repeated with its own instant and version, so reports answer byte for byte what they answered before. The old file is
  * read, when it can be, for what must not get lost: an archive that is damaged, or the wrong one, makes less, and less
  * takes nobody's place unasked. It is never deleted but moved aside: it may be damaged and somebody may want to see it.
+ * A rebuild that was killed is gone on with by the next (`draft.ts`); one that failed is begun anew.
  */
 
 import { constants } from 'node:fs';
@@ -14,13 +15,13 @@ import type { Logger } from '../../ops/log.js';
 import { claimDataFolder } from '../data-folder.js';
 import { Database, removeDatabase } from '../duckdb/database.js';
 import { lockWarehouse } from '../duckdb/lock-file.js';
-import { migrate } from '../duckdb/migrate.js';
 import { RebuildLossError, WarehouseLockedError } from '../errors.js';
 import { findLacking, type HeldRecord } from '../ledger/archive-diff.js';
 import type { Made, RebuildOptions, Rebuilt } from '../opening.js';
 import { type WarehousePaths, warehousePaths } from '../paths.js';
 import { publish } from '../publish/publish.js';
 import { catchUp, tellArchive } from './catch-up.js';
+import { openDraft } from './draft.js';
 import { findLosses } from './missing-from-rebuild.js';
 
 /** @throws WarehouseLockedError a worker has the warehouse, stop it first; RebuildLossError it would hold less */
@@ -51,7 +52,7 @@ export async function rehearseFile(options: RebuildOptions): Promise<Made> {
   return makeDraft(options, async (made) => made);
 }
 
-/** With the lock in hand until `use` has ended; the draft is gone afterwards. */
+/** With the lock in hand until `use` has ended; the draft is gone afterwards, unless the process was killed. */
 async function makeDraft<T>(
   options: RebuildOptions,
   use: (made: Made, paths: WarehousePaths) => Promise<T>,
@@ -63,7 +64,6 @@ async function makeDraft<T>(
   await mkdir(paths.temporaryFolder, { recursive: true, mode: 0o700 });
   const lock = await lockWarehouse(paths.lock, { role: 'rebuild', now: now() });
   try {
-    await removeDatabase(paths.rebuilding);
     const isBefore = await isReplacing(options, paths);
     return await use(await fillDraft(options, { paths, isBefore, now: now() }), paths);
   } finally {
@@ -81,23 +81,28 @@ async function fillDraft(
   }: { readonly paths: WarehousePaths; readonly isBefore: boolean; readonly now: Date },
 ): Promise<Made> {
   const { archive, log, onProgress } = options;
-  const draft = await openDatabase(options, paths.rebuilding);
+  const open = () => openDatabase(options, paths.rebuilding);
+  const { database: draft, done } = await openDraft(options, { path: paths.rebuilding, open, now });
   try {
-    await migrate(draft, now);
+    await draft.all('forget-publications');
     await continueSequence(draft, paths.published, paths.temporaryFolder, log);
     const progress = onProgress === undefined ? {} : { onProgress };
-    const {
-      events,
-      loadsRepeated: loads,
-      losses,
-      purged,
-    } = await catchUp({ database: draft, archive, log, now, ...progress });
+    const { events, loadsRepeated, losses, purged } = await catchUp({
+      database: draft,
+      archive,
+      log,
+      now,
+      ...progress,
+    });
     const { lacking, isReplaced } = await compare(options, { paths, isBefore, draft });
     const found = findLosses(losses, { lacking, purged });
     const [counted] = await draft.all('count-made');
+    await draft.all('finish-draft');
     await draft.use((session) => session.checkpoint());
     return {
-      ...{ events, loads, invoices: Number(counted?.invoices), shipments: Number(counted?.shipments) },
+      ...{ events: events + (done?.events ?? 0), loads: loadsRepeated + (done?.loads ?? 0) },
+      ...{ invoices: Number(counted?.invoices), shipments: Number(counted?.shipments) },
+      ...(done === null ? {} : { loadsBefore: done.loads }),
       losses: found.losses,
       holdsLess: isReplaced && found.holdsLess,
       ...(purged.length === 0 ? {} : { purgedLoads: purged.length }),

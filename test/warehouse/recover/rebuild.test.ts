@@ -1,8 +1,10 @@
 /** What a rebuild says and does when the archive cannot make all of the warehouse again. */
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openFolderArchive } from '../../../archive/folder-archive.js';
 import { Database } from '../../../warehouse/duckdb/database.js';
 import { RebuildLossError, WarehouseLockedError } from '../../../warehouse/errors.js';
@@ -10,6 +12,7 @@ import { findLacking } from '../../../warehouse/ledger/archive-diff.js';
 import { openWarehouse } from '../../../warehouse/open-warehouse.js';
 import type { Made, RebuildOptions } from '../../../warehouse/opening.js';
 import { rebuildWarehouse, rehearseRebuild } from '../../../warehouse/rebuild-warehouse.js';
+import { testProgram } from '../../support/processes/test-program.js';
 import {
   aCsv,
   anEvent,
@@ -175,6 +178,64 @@ test('a rehearsal says what a rebuild would make, replaces nothing, and is refus
   expect(await shipments()).toEqual(before);
   expect(existsSync(join(t.dataDir, 'aside'))).toBe(false);
   expect(existsSync(join(t.dataDir, 'warehouse.duckdb.rebuilding'))).toBe(false);
+});
+
+describe('a rebuild that was killed', () => {
+  /** Versions of one invoice are loaded one after the other, so it dies between two of them. */
+  beforeEach(async () => {
+    for (const rows of [2, 3, 4]) await loadCsv(t, aCsv(Array.from({ length: rows }, () => ({}))));
+    published = (await t.warehouse.publish()).path;
+    await t.warehouse.close();
+    const program = testProgram('warehouse/recover/rebuild-and-die.ts');
+    const [, signal] = await once(
+      spawn(process.execPath, [program, t.dataDir, '2'], { stdio: 'inherit' }),
+      'exit',
+    );
+    expect(signal).toBe('SIGKILL');
+  });
+
+  test('is gone on with, and ends as one that was not interrupted', async () => {
+    const before = await shipments();
+    const { loadsBefore = 0, ...rebuilt } = await rebuildWarehouse(options());
+    expect(loadsBefore).toBeGreaterThan(1);
+    expect(loadsBefore).toBeLessThan(5);
+    expect(rebuilt).toMatchObject({ events: 1, loads: 5, invoices: 2, losses: [], holdsLess: false });
+    expect(await shipments()).toEqual(before);
+    const warehouse = await t.reopen();
+    expect(await warehouse.invoice(INVOICE)).toMatchObject({ loadedVersion: 4, shipments: 4 });
+    expect((await warehouse.verify({ full: true })).drift).toEqual([]);
+    await warehouse.close();
+    expect(await rehearseRebuild(options())).not.toHaveProperty('loadsBefore');
+  });
+
+  test('says what it cannot make again, takes in what came meanwhile, and begins anew where going on could end otherwise', async () => {
+    const draft = join(t.dataDir, 'warehouse.duckdb.rebuilding');
+    const [left, log] = [readFileSync(draft), readFileSync(`${draft}.wal`)];
+    const rehearse = async (over: Partial<RebuildOptions> = {}, draftLeft: Buffer | string = left) => {
+      writeFileSync(draft, draftLeft);
+      writeFileSync(`${draft}.wal`, log);
+      const { loadsBefore, losses, ...made } = await rehearseRebuild(options(over));
+      return { ...made, isOn: loadsBefore !== undefined, losses: losses.map(({ why }) => why) };
+    };
+    const newest = await pathOf(aCsv([{}, {}, {}, {}]));
+    const bytes = readFileSync(newest);
+    rmSync(newest);
+    await t.archive.putEvent(anEvent('invoice_created'));
+    const lost = ['the archive lacks its file'];
+    expect(await rehearse()).toMatchObject({ isOn: true, events: 2, loads: 4, losses: lost });
+
+    writeFileSync(newest, bytes);
+    const whole = { isOn: false, events: 2, loads: 5, losses: [] };
+    const elsewhere = { kind: 'folder', path: `${t.dataDir}/archive/.` } as const;
+    expect(await rehearse({ settings: { ...t.settings, archive: elsewhere } })).toMatchObject(whole);
+    expect(await rehearse({}, 'no database')).toMatchObject(whole);
+
+    const { length: sizeBytes } = FIRST_CSV;
+    const purged = { invoiceId: INVOICE, sha256: sha256(FIRST_CSV), sizeBytes, by: 'me', reason: 'its age' };
+    await t.archive.putFact({ kind: 'purged', at: '2026-03-02T00:00:00.000Z', ...purged });
+    rmSync(await pathOf(FIRST_CSV));
+    expect(await rehearse()).toMatchObject({ ...whole, loads: 4, purgedLoads: 1 });
+  });
 });
 
 test('what a dead rebuild left is swept by who opens the warehouse, and by nobody while it is held', async () => {

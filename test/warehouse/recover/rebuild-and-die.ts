@@ -1,0 +1,17 @@
+/** A rebuild that is killed: it dies as soon as so many loads are there again. */
+
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { openFolderArchive } from '../../../archive/folder-archive.js';
+import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
+import { settingsFor } from '../support.js';
+
+const [dataDir = '', loads = '0'] = process.argv.slice(2);
+await rebuildWarehouse({
+  settings: settingsFor(dataDir),
+  archive: await openFolderArchive(join(dataDir, 'archive')),
+  log: pino({ level: 'error' }, process.stderr),
+  onProgress({ loadsDone }) {
+    if (loadsDone >= Number(loads)) process.kill(process.pid, 'SIGKILL');
+  },
+});

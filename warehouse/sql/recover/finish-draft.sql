@@ -1,0 +1,2 @@
+-- From here on it is a warehouse like any other.
+delete from ingest_cursors where stream = 'draft'
