@@ -90,7 +90,10 @@ export async function matchNames(
   asked: readonly string[],
 ): Promise<MatchedValues> {
   if (asked.length === 0) return { values: null, matches: [] };
-  const known = (await rowsOf(file, `${filter}-known`)).map((row) => String(row.value));
+  // Currencies are those of the partners that were asked for, the others those of all files.
+  const rows =
+    filter === 'currencies' ? await rowsOf(file, 'currencies-known') : await file.fact(`${filter}-known`);
+  const known = rows.map((row) => String(row.value));
   return match(
     SINGULAR[filter],
     asked,

@@ -12,7 +12,7 @@ import {
 } from './match-filters.js';
 import type { PublishedFile } from './published-file.js';
 import type { AppliedFilters, ReportLevel } from './report-filters.js';
-import { chooseLevel, type LevelCount, levelsOf } from './report-head.js';
+import { chooseLevel, type LevelCount, type LevelSize, levelsOf } from './report-head.js';
 
 /** What stands in a publication by level when nothing is filtered; many sessions of one publication can share it. */
 export interface Counted {
@@ -20,8 +20,13 @@ export interface Counted {
   readonly counts: readonly LevelCount[];
 }
 
-export interface Prepared extends Counted {
+export interface Prepared {
+  readonly publication: number;
   readonly level: ReportLevel;
+  /** What passes the filters, by level; read once, for who asks for it. */
+  readonly count: () => Promise<readonly LevelCount[]>;
+  /** What there is by level, whatever the filters. */
+  readonly all: readonly LevelSize[];
   readonly asOf: string;
   /** As the filter says it; null: as it is now. */
   readonly asKnownOn: string | null;
@@ -55,17 +60,27 @@ export async function prepareSession(
   await file.apply('filtered-shipments');
   const row = (await file.apply('publication')).getRowObjectsJson()[0] ?? {};
   const publication = Number(row.sequence ?? 0);
-  const readsNoted = await canReadNoted(file, filters);
+  const areNoted = filters.asKnownOn === null && (await monthsAreNoted(file));
+  const readsNoted = areNoted && takesWholeMonths(filters);
   await file.apply(readsNoted ? 'weighed-noted' : 'weighed');
-  const counts =
-    counted?.publication === publication
-      ? counted.counts
-      : (await file.apply('head')).getRowObjectsJson().map(levelCount);
-  const level = filters.level ?? chooseLevel(counts);
+  let counting: Promise<readonly LevelCount[]> | undefined;
+  const count = (): Promise<readonly LevelCount[]> => {
+    counting ??=
+      counted?.publication === publication
+        ? Promise.resolve(counted.counts)
+        : file.apply('head').then((head) => head.getRowObjectsJson().map(levelCount));
+    return counting;
+  };
+  // Where rows would be read for the head, the level alone is asked of what is noted: lists of lines count their own.
+  const all =
+    areNoted && !readsNoted
+      ? (await file.apply('levels-noted')).getRowObjectsJson().map(levelSize)
+      : await count();
+  const level = filters.level ?? chooseLevel(all);
   await setVariable(file, 'levels', levelsOf(level));
   await file.apply('selected-shipments');
   return {
-    ...{ level, counts, publication, matches, readsNoted },
+    ...{ level, count, all, publication, matches, readsNoted },
     asOf: instant(row.published_at),
     asKnownOn: filters.asKnownOn,
     partners: partnersOf(known, partners.values),
@@ -73,10 +88,12 @@ export async function prepareSession(
 }
 
 /** The noted monthly totals serve only whole months, without a filter by zone and without `--as-known-on`. */
-async function canReadNoted(file: PublishedFile, filters: AppliedFilters): Promise<boolean> {
-  const { from, to, zones, asKnownOn } = filters;
+function takesWholeMonths({ from, to, zones }: AppliedFilters): boolean {
   const beginsAMonth = (day: string | null): boolean => day === null || day.endsWith('-01');
-  if (asKnownOn !== null || zones.length > 0 || !beginsAMonth(from) || !beginsAMonth(to)) return false;
+  return zones.length === 0 && beginsAMonth(from) && beginsAMonth(to);
+}
+
+async function monthsAreNoted(file: PublishedFile): Promise<boolean> {
   try {
     const [row] = (await file.apply('months-are-noted')).getRowObjectsJson();
     if (row?.are_noted === true) await file.apply('base-months');
@@ -152,11 +169,14 @@ async function setVariable(
   await file.query(`set variable ${name} = $value`, { value: bound });
 }
 
+function levelSize(row: Record<string, unknown>): LevelSize {
+  const { level, all_shipments: shipments, all_invoices: invoices } = row;
+  return { level: String(level), allShipments: Number(shipments), allInvoices: Number(invoices) };
+}
+
 function levelCount(row: Record<string, unknown>): LevelCount {
   return {
-    level: String(row.level),
-    allShipments: Number(row.all_shipments),
-    allInvoices: Number(row.all_invoices),
+    ...levelSize(row),
     shipments: Number(row.shipments),
     invoices: Number(row.invoices),
     inPounds: Number(row.in_pounds),

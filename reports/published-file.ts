@@ -17,6 +17,8 @@ export interface PublishedFile {
   query(sql: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
   /** Runs a statement from `reports/session/`. */
   apply(statement: SessionStatement): Promise<DuckDBResultReader>;
+  /** Rows of a statement that asks nothing of a session, read once for all sessions of this file that share it. */
+  fact(statement: SessionStatement): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** For what has no SQL: appending rows of an optional table, interrupting. */
   readonly connection: DuckDBConnection;
   close(): void;
@@ -76,6 +78,7 @@ export type SessionStatement =
   | 'filtered-invoices'
   | 'selected-invoices'
   | 'invoices-left-out'
+  | 'levels-noted'
   | 'voided-shipments'
   | 'head'
   | 'publication'
@@ -104,7 +107,7 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
     throw error.code === 'ENOENT' ? new NotPublishedError(path) : error;
   });
   if (found.isDirectory()) throw Object.assign(new Error('It is a folder.'), { code: 'EISDIR', path });
-  const { connection, close } = await connectTo(path).catch((error: unknown) => {
+  const { connection, facts, close } = await connectTo(path).catch((error: unknown) => {
     throw asDamage(error, path);
   });
   const query: PublishedFile['query'] = async (sql, values) => {
@@ -121,7 +124,17 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
     await connection.run(await sessionText('macros'));
     await connection.run(await sessionText('definitions'));
     const isWhole = !elsewhere.has(path);
-    return { path, isWhole, query, apply: async (name) => query(await sessionText(name)), connection, close };
+    const apply: PublishedFile['apply'] = async (name) => query(await sessionText(name));
+    const fact: PublishedFile['fact'] = (name) => {
+      const read = (): ReturnType<PublishedFile['fact']> => {
+        const rows = apply(name).then((reader) => reader.getRowObjectsJson());
+        facts?.set(name, rows);
+        return rows;
+      };
+      // Who read it first may have been interrupted.
+      return facts?.get(name)?.catch(read) ?? read();
+    };
+    return { path, isWhole, query, apply, fact, connection, close };
   } catch (error) {
     close();
     throw error;
@@ -141,7 +154,7 @@ async function connectTo(path: string): Promise<OwnConnection> {
   const connect = elsewhere.get(path);
   if (connect !== undefined) {
     const connection = await connect();
-    return { connection, close: () => connection.closeSync() };
+    return { connection, facts: null, close: () => connection.closeSync() };
   }
   return connectShared(path);
 }

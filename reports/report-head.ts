@@ -4,13 +4,16 @@ import { grouped } from './render/labels.js';
 import type { AppliedFilters, ReportLevel } from './report-filters.js';
 import type { ReportHead } from './report-result.js';
 
-export interface LevelCount {
+export interface LevelSize {
   /** `tenant`, `partner` or `unknown` (imported without details). */
   readonly level: string;
   /** Without any filter. */
   readonly allShipments: number;
   /** Ever heard of, whatever their state; without any filter. */
   readonly allInvoices: number;
+}
+
+export interface LevelCount extends LevelSize {
   /** With the filters, as are the rest. */
   readonly shipments: number;
   readonly invoices: number;
@@ -21,7 +24,7 @@ export interface LevelCount {
 }
 
 /** Tenant level, unless only partner-level invoices exist; before anything is loaded, drafts tell. */
-export function chooseLevel(counts: readonly LevelCount[]): ReportLevel {
+export function chooseLevel(counts: readonly LevelSize[]): ReportLevel {
   const loaded = counts.filter((count) => count.allShipments > 0);
   const known = loaded.length > 0 ? loaded : counts.filter((count) => count.allInvoices > 0);
   const levels = known.map((count) => count.level);

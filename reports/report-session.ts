@@ -77,7 +77,8 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     parameters: Readonly<Record<string, string>>,
   ): Promise<ReportResult> {
     const session = await prepared();
-    const { counts, asOf, publication, matches } = session;
+    const { asOf, publication, matches } = session;
+    const counts = await session.count();
     const comparesLevels = /\bfiltered_shipments\b/.test(report.sql);
     const level = comparesLevels ? 'all' : session.level;
     const values = bindParameters(report, { ...report.formerly[name], ...parameters });
@@ -142,7 +143,11 @@ export async function openReportSession(request: SessionRequest): Promise<Report
       const limit = { file, name: 'of shipments', timeLimitMs, deadline };
       return interruptible(limit, async () => totalShipments(file, await prepared(), conditions));
     },
-    count: () => interruptible({ file, name: 'of what there is', timeLimitMs, deadline }, prepared),
+    count: () =>
+      interruptible({ file, name: 'of what there is', timeLimitMs, deadline }, async () => {
+        const { publication, count } = await prepared();
+        return { publication, counts: await count() };
+      }),
     close: () => file.close(),
   };
 }

@@ -11,8 +11,12 @@ import { stat } from 'node:fs/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { readingLimits } from '../ops/reading-limits.js';
 
+export type Facts = Map<string, Promise<readonly Readonly<Record<string, unknown>>[]>>;
+
 export interface OwnConnection {
   readonly connection: DuckDBConnection;
+  /** What was read of the file whatever a session filters, for all its sessions; no memory of a file that changes. */
+  readonly facts: Facts | null;
   readonly close: () => void;
 }
 
@@ -20,6 +24,7 @@ interface Opened {
   /** Of the file as it was when it was opened. */
   readonly identity: string;
   readonly instance: Promise<DuckDBInstance>;
+  readonly facts: Facts;
   sessions: number;
   lastUsedAt: number;
 }
@@ -52,7 +57,7 @@ export async function connectShared(path: string): Promise<OwnConnection> {
       if (!isClosed) connection.closeSync();
       leave();
     };
-    return { connection, close };
+    return { connection, facts: own.facts, close };
   } catch (error) {
     leave();
     throw error;
@@ -93,7 +98,10 @@ async function look(path: string): Promise<void> {
 function current(path: string, identity: string): Opened {
   const known = opened.get(path);
   if (known?.identity === identity) return known;
-  const own = { identity, instance: openInstance(path), sessions: 0, lastUsedAt: Date.now() };
+  const own: Opened = {
+    ...{ identity, instance: openInstance(path), sessions: 0, lastUsedAt: Date.now() },
+    facts: new Map(),
+  };
   opened.set(path, own);
   if (known !== undefined) closeUnused(path, known);
   own.instance.catch(() => {

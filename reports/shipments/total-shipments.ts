@@ -23,7 +23,7 @@ export async function totalShipments(
   prepared: Prepared,
   conditions: ShipmentConditions,
 ): Promise<ShipmentTotals> {
-  const { publication, counts: all } = prepared;
+  const { publication, all } = prepared;
   const { sql, values, shown } = bindConditions(conditions);
   await provideShared(file, sql, prepared);
   const isWhole = Object.keys(shown).length === 0;
