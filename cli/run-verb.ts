@@ -79,7 +79,7 @@ function prepare(command: Command): { readonly command: Command; readonly progra
 
 function overview(): string {
   const lines = [
-    'billsync: shipping invoices out of a billing service and into a place where people can question them.',
+    'billsync collects shipping invoices, verifies every file, and reports what shipments cost.',
     '',
     'Usage: billsync VERB [options]',
   ];
