@@ -24,6 +24,8 @@ export interface OpenWarehouseOptions {
   readonly lockPatienceMs?: number;
   /** How long loads and events that came while others were written wait for more company; 0 unless told (ADR 36). */
   readonly gatherMs?: number;
+  /** Other than usual for tests, whose files are small: from how many records on a file is read in chunks (ADR 20). */
+  readonly recordsPerCut?: number;
   /** Of the disk, left to the inbox; 32 MiB unless told. */
   readonly reservedBytes?: number;
   /** DuckDB cannot go on (disk full at a checkpoint, damage; a WarehouseCorruptError): every later call fails; end the process. */

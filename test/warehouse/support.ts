@@ -27,6 +27,7 @@ export interface TestWarehouse {
   readonly archive: Archive;
   readonly settings: OpenWarehouseOptions['settings'];
   readonly warehouse: Warehouse;
+  readonly recordsPerCut: number | undefined;
   /** Archives events, as the endpoint does, and has the warehouse read on. */
   record(events: readonly ArchivedEvent[]): Promise<void>;
   /** Closes and opens again on the same folder. */
@@ -95,6 +96,7 @@ export async function aWarehouse(
     dataDir,
     archive,
     settings,
+    recordsPerCut: overrides.recordsPerCut,
     get warehouse() {
       return warehouse;
     },
@@ -164,13 +166,13 @@ export function sha256(bytes: Uint8Array): string {
 
 /** Scans and archives bytes as a download would. */
 export async function archiveCsv(
-  test: { dataDir: string; archive: Archive },
+  test: Pick<TestWarehouse, 'dataDir' | 'archive'> & Partial<Pick<TestWarehouse, 'recordsPerCut'>>,
   bytes: Buffer,
 ): Promise<ArchivedFile> {
   const hash = sha256(bytes);
   const path = join(test.dataDir, `${hash}.${Math.random()}.part`);
   writeFileSync(path, bytes);
-  const scanner = new CsvScanner();
+  const scanner = new CsvScanner(test.recordsPerCut);
   scanner.push(bytes);
   return test.archive.putFile(path, { sha256: hash, sizeBytes: bytes.length, scan: scanner.end() });
 }

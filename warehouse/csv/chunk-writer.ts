@@ -9,6 +9,7 @@ const BUFFERED_CHARACTERS = 1 << 18;
 
 export class ChunkWriter {
   readonly #folder: string;
+  readonly #recordsPerCut: number;
   #count = 0;
   #rows = 0;
   #file: number | null = null;
@@ -16,8 +17,9 @@ export class ChunkWriter {
   #tooBig: number | null = null;
 
   /** @param folder is there */
-  constructor(folder: string) {
+  constructor(folder: string, recordsPerCut = RECORDS_PER_CUT) {
     this.#folder = folder;
+    this.#recordsPerCut = recordsPerCut;
   }
 
   /** Chunks that were begun. */
@@ -32,7 +34,7 @@ export class ChunkWriter {
 
   /** @throws the system's error (`ENOSPC`, …) */
   write(cells: readonly string[], added: string | null): void {
-    if (this.#rows % RECORDS_PER_CUT === 0) this.#begin();
+    if (this.#rows % this.#recordsPerCut === 0) this.#begin();
     this.#rows += 1;
     const record = `${[...cells, added ?? ''].map(quoted).join(',')}\r\n`;
     // As JSON, control characters take six times the room.

@@ -21,6 +21,8 @@ export interface Reading {
     readonly tolerances: readonly CsvTolerance[];
     /** Where its rows are written in the specified form, cut into chunks; null: nowhere. */
     readonly folder: string | null;
+    /** `RECORDS_PER_CUT` unless told. */
+    readonly recordsPerCut?: number | undefined;
   };
 }
 
@@ -49,7 +51,7 @@ const NOTHING_BROKEN: BrokenRows = { findings: [], findingCount: 0, isCutOff: fa
 
 async function readTolerantly(
   { csvPath, invoiceId }: Reading,
-  { tolerances, folder }: NonNullable<Reading['tolerate']>,
+  { tolerances, folder, recordsPerCut }: NonNullable<Reading['tolerate']>,
 ): Promise<Read> {
   const none = { broken: NOTHING_BROKEN, totals: [], chunks: 0 };
   const form = readFormOf(csvPath);
@@ -63,7 +65,7 @@ async function readTolerantly(
   }
   const tolerated: Tolerated = { form, takesLineFeeds, dropsZeros: tolerances.includes('decimals') };
   const totals = new RowTotals();
-  const writer = folder === null ? null : new ChunkWriter(folder);
+  const writer = folder === null ? null : new ChunkWriter(folder, recordsPerCut);
   try {
     const broken = await findBrokenRows(csvPath, invoiceId, {
       tolerated,

@@ -36,10 +36,10 @@ const BLOCK_BYTES = 1 << 20;
  */
 export async function cutIntoChunks(
   csvPath: string,
-  { sizeBytes, scan }: Pick<ArchivedFile, 'sizeBytes' | 'scan'>,
+  { sizeBytes, scan, recordsPerCut }: Pick<ArchivedFile, 'sizeBytes' | 'scan'> & { recordsPerCut?: number },
   temporaryFolder: string,
 ): Promise<Chunks> {
-  const cuts = scan.cuts ?? (await findCuts(csvPath));
+  const cuts = scan.cuts ?? (await findCuts(csvPath, recordsPerCut));
   const folder = temporaryName(temporaryFolder);
   const discard = (): Promise<void> => rm(folder, { recursive: true, force: true });
   const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
@@ -83,8 +83,8 @@ async function copyRanges(
 }
 
 /** Of a file that was scanned when scans did not tell. */
-async function findCuts(csvPath: string): Promise<readonly number[]> {
-  const scanner = new CsvScanner();
+async function findCuts(csvPath: string, recordsPerCut?: number): Promise<readonly number[]> {
+  const scanner = new CsvScanner(recordsPerCut);
   const blocks = createReadStream(csvPath, { highWaterMark: BLOCK_BYTES });
   for await (const block of blocks as AsyncIterable<Buffer>) scanner.push(block);
   return scanner.end().cuts ?? [];

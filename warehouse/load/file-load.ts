@@ -24,6 +24,8 @@ export interface FileLoad {
   readonly isRepeated: boolean;
   /** What the partner accepts besides the specified form. */
   readonly tolerances: readonly CsvTolerance[];
+  /** As the file's scan has it; `RECORDS_PER_CUT` unless told. */
+  readonly recordsPerCut?: number | undefined;
 }
 
 /** Where a load's rows and its line in the ledger lie, and what makes either final. */

@@ -44,7 +44,7 @@ export async function loadFile(
     return tolerated ?? refusedByScan(load);
   }
   const outcome = await attempt(load, () =>
-    scan.records > RECORDS_PER_CUT
+    scan.records > perCut(load)
       ? loadChunks(database, load, places)
       : database.use((session) =>
           loadRows(session, load, {
@@ -71,7 +71,8 @@ async function loadTolerated(
 
 /** All threads read, each a chunk of its own. */
 async function loadChunks(database: Database, load: FileLoad, places: LoadPlaces): Promise<FileLoadOutcome> {
-  const chunks = await cutIntoChunks(load.csvPath, load.file, database.temporaryFolder);
+  const file = { ...load.file, recordsPerCut: perCut(load) };
+  const chunks = await cutIntoChunks(load.csvPath, file, database.temporaryFolder);
   return insertChunks(database, load, { places, chunks, statement: 'insert-chunks' });
 }
 
@@ -89,7 +90,7 @@ async function insertChunks(
   const { folder, count, discard } = chunks;
   try {
     return await database.use(async (session) => {
-      await session.script(numberChunks(count, RECORDS_PER_CUT));
+      await session.script(numberChunks(count, perCut(load)));
       return loadRows(session, load, {
         places,
         async insert() {
@@ -110,11 +111,15 @@ async function insertChunks(
   }
 }
 
+function perCut({ recordsPerCut = RECORDS_PER_CUT }: FileLoad): number {
+  return recordsPerCut;
+}
+
 /** Each chunk ends where the next begins, so that with their sum right none has a row too many or too few. */
 function expectWholeChunks(load: FileLoad, found: readonly Row[]): void {
   const { records } = load.file.scan;
   for (const [number, { last_row: lastRow }] of found.entries()) {
-    const expected = Math.min((number + 1) * RECORDS_PER_CUT, records);
+    const expected = Math.min((number + 1) * perCut(load), records);
     if (Number(lastRow) !== expected) {
       throw new MisreadError(load.invoiceId, `chunk ${number} ends with row ${lastRow}, not ${expected}`);
     }

@@ -23,7 +23,7 @@ export interface ToleratedFile {
   readonly scan: CsvScan;
 }
 
-export type Tolerating = Pick<FileLoad, 'csvPath' | 'invoiceId'> & {
+export type Tolerating = Pick<FileLoad, 'csvPath' | 'invoiceId' | 'recordsPerCut'> & {
   readonly file: Pick<FileLoad['file'], 'sizeBytes' | 'scan'>;
 };
 
@@ -32,7 +32,7 @@ export type Tolerating = Pick<FileLoad, 'csvPath' | 'invoiceId'> & {
  * @throws the system's error (`ENOSPC`, …), then nothing is left
  */
 export async function tolerate(
-  { csvPath, invoiceId, file }: Tolerating,
+  { csvPath, invoiceId, file, recordsPerCut }: Tolerating,
   tolerances: readonly CsvTolerance[],
   temporaryFolder: string,
 ): Promise<ToleratedFile | Rejection | null> {
@@ -42,7 +42,10 @@ export async function tolerate(
   await mkdir(folder, { mode: 0o700 });
   let isKept = false;
   try {
-    const reading = { csvPath, invoiceId, skipsRagged: false, tolerate: { tolerances, folder } };
+    const reading = {
+      ...{ csvPath, invoiceId, skipsRagged: false },
+      tolerate: { tolerances, folder, recordsPerCut },
+    };
     const read = await readBounded(reading, limitsBySize(file.sizeBytes));
     if ('stopped' in read) return rejected({ unexplained: `reading it was stopped, ${read.stopped}` });
     if (read.scan === null) return null;

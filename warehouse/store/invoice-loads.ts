@@ -17,6 +17,7 @@ export interface InvoiceLoadsParts {
   readonly dataDir: string;
   /** What the partner accepts besides the specified form of a CSV. */
   readonly tolerances: readonly CsvTolerance[];
+  readonly recordsPerCut: number | undefined;
   /** ISO 8601 UTC. */
   readonly at: () => string;
 }
@@ -87,10 +88,11 @@ export class InvoiceLoads {
   }
 
   async #loadNew(request: LoadRequest, found: FoundFile): Promise<LoadOutcome> {
-    const { store, tolerances } = this.#parts;
+    const { store, tolerances, recordsPerCut } = this.#parts;
     const at = this.#parts.at();
     const { sha256, ...asked } = request;
-    const load = { ...asked, ...found, version: null, loadedAt: at, isRepeated: false, tolerances };
+    const form = { tolerances, recordsPerCut };
+    const load = { ...asked, ...found, version: null, loadedAt: at, isRepeated: false, ...form };
     const attempt = this.#attempts.around(request, (isSuspected) => store.loadFile(load, isSuspected));
     const outcome = await attempt.catch(async (error: unknown) => {
       const meanwhile = error instanceof LoadedMeanwhileError ? await this.#knowing.do(request) : null;

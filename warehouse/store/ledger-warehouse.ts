@@ -78,7 +78,7 @@ export class LedgerWarehouse implements Warehouse {
     this.#onSetAside = options.onSetAside;
     this.#loads = new InvoiceLoads({
       ...{ store, archive: options.archive, dataDir: options.settings.dataDir },
-      ...{ tolerances: this.#tolerances, at: () => this.#at() },
+      ...{ tolerances: this.#tolerances, recordsPerCut: options.recordsPerCut, at: () => this.#at() },
     });
   }
 

@@ -25,8 +25,9 @@ useAllThreads();
 
 /** Three chunks, the last of them short. */
 const RECORDS = 2 * RECORDS_PER_CUT + 240;
-/** Two chunks, for what one cut shows. */
-const CUT_ONCE = RECORDS_PER_CUT + 240;
+/** Fewer than usual, for what does not depend on it: two chunks again, the second of them short. */
+const PER_CUT = 4_000;
+const CUT_ONCE = PER_CUT + 240;
 
 let t: TestWarehouse;
 beforeEach(async () => {
@@ -86,61 +87,67 @@ describe.each([
   });
 });
 
-test('a chunk whose first line end stands in quotes is read like any other', async () => {
-  const rows = Array.from({ length: 1_000 }, () => ({ 'Service Level': 'by\nair' }));
-  expect(await loadCsv(t, manyRecords(CUT_ONCE, rows))).toMatchObject({
-    outcome: 'loaded',
-    shipments: CUT_ONCE,
+describe('a file that is cut after fewer records', () => {
+  beforeEach(async () => {
+    await t.close();
+    t = await aWarehouse({ recordsPerCut: PER_CUT });
   });
-  const levels = 'select service_level, count(*)::integer as n from shipments group by all';
-  expect(await inPublished(levels)).toEqual([{ service_level: 'by\nair', n: CUT_ONCE }]);
-});
 
-test('a file that was archived when scans did not tell of cuts loads as well', async () => {
-  const bytes = manyRecords(CUT_ONCE);
-  const { sha256 } = await archiveCsv(t, bytes);
-  changeScan(sha256, ({ cuts: _, ...scan }) => scan);
-  expect(await loadArchived(t, sha256)).toMatchObject({ outcome: 'loaded', shipments: CUT_ONCE });
-});
+  test('a chunk whose first line end stands in quotes is read like any other', async () => {
+    const rows = Array.from({ length: 1_000 }, () => ({ 'Service Level': 'by\nair' }));
+    expect(await loadCsv(t, manyRecords(CUT_ONCE, rows))).toMatchObject({
+      outcome: 'loaded',
+      shipments: CUT_ONCE,
+    });
+    const levels = 'select service_level, count(*)::integer as n from shipments group by all';
+    expect(await inPublished(levels)).toEqual([{ service_level: 'by\nair', n: CUT_ONCE }]);
+  });
 
-test.each<[string, (cuts: readonly number[]) => readonly number[]]>([
-  ['amid a record', ([first = 0, second = 0, ...more]) => [first, second + 3, ...more]],
-  ['each a record late', ([first = 0, ...more]) => [first, ...more.map((cut) => cut + recordBytes())]],
-  ['one too few', ([first = 0]) => [first]],
-])('cuts that are wrong load nothing: %s', async (_, changed) => {
-  // Two chunks: csv-parse looks for a fault in all of their records, which takes its time.
-  const { sha256 } = await archiveCsv(t, manyRecords(CUT_ONCE));
-  changeScan(sha256, ({ cuts = [], ...scan }) => ({ ...scan, cuts: changed(cuts) }));
-  await expect(loadArchived(t, sha256)).rejects.toMatchObject({ code: 'misread' });
-  expect(await inPublished('select row_number from shipments')).toEqual([]);
-  expect(leftInTmp()).toEqual([]);
-});
+  test('a file that was archived when scans did not tell of cuts loads as well', async () => {
+    const bytes = manyRecords(CUT_ONCE);
+    const { sha256 } = await archiveCsv(t, bytes);
+    changeScan(sha256, ({ cuts: _, ...scan }) => scan);
+    expect(await loadArchived(t, sha256)).toMatchObject({ outcome: 'loaded', shipments: CUT_ONCE });
+  });
 
-test('neither readers nor events wait while a large file is cut', async () => {
-  const { script } = Session.prototype;
-  let cut: () => void = () => {};
-  let goOn: () => void = () => {};
-  const isCut = new Promise<void>((resolve) => {
-    cut = resolve;
+  test.each<[string, (cuts: readonly number[]) => readonly number[]]>([
+    ['amid a record', ([first = 0, second = 0, ...more]) => [first, second + 3, ...more]],
+    ['each a record late', ([first = 0, ...more]) => [first, ...more.map((cut) => cut + recordBytes())]],
+    ['one too few', ([first = 0]) => [first]],
+  ])('cuts that are wrong load nothing: %s', async (_, changed) => {
+    const { sha256 } = await archiveCsv(t, manyRecords(CUT_ONCE));
+    changeScan(sha256, ({ cuts = [], ...scan }) => ({ ...scan, cuts: changed(cuts) }));
+    await expect(loadArchived(t, sha256)).rejects.toMatchObject({ code: 'misread' });
+    expect(await inPublished('select row_number from shipments')).toEqual([]);
+    expect(leftInTmp()).toEqual([]);
   });
-  const mayGoOn = new Promise<void>((resolve) => {
-    goOn = resolve;
+
+  test('neither readers nor events wait while a large file is cut', async () => {
+    const { script } = Session.prototype;
+    let cut: () => void = () => {};
+    let goOn: () => void = () => {};
+    const isCut = new Promise<void>((resolve) => {
+      cut = resolve;
+    });
+    const mayGoOn = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    vi.spyOn(Session.prototype, 'script').mockImplementation(async function (this: Session, text) {
+      cut();
+      await mayGoOn;
+      return script.call(this, text);
+    });
+    try {
+      const loading = loadCsv(t, manyRecords(CUT_ONCE));
+      await isCut;
+      await t.record([anEvent('invoice_voided')]);
+      expect(await t.warehouse.publish()).toMatchObject({ shipments: 0, invoices: 1 });
+      goOn();
+      expect(await loading).toEqual({ outcome: 'voided' });
+    } finally {
+      goOn();
+    }
   });
-  vi.spyOn(Session.prototype, 'script').mockImplementation(async function (this: Session, text) {
-    cut();
-    await mayGoOn;
-    return script.call(this, text);
-  });
-  try {
-    const loading = loadCsv(t, manyRecords(CUT_ONCE));
-    await isCut;
-    await t.record([anEvent('invoice_voided')]);
-    expect(await t.warehouse.publish()).toMatchObject({ shipments: 0, invoices: 1 });
-    goOn();
-    expect(await loading).toEqual({ outcome: 'voided' });
-  } finally {
-    goOn();
-  }
 });
 
 test('what a killed load left of its chunks is gone once the warehouse is opened again', async () => {

@@ -3,7 +3,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { CSV_HEADERS } from '../../../contract/columns.js';
 import { CSV_TOLERANCES, type CsvTolerance } from '../../../contract/csv-file.js';
-import { RECORDS_PER_CUT } from '../../../contract/csv-scanner.js';
 import { rejection } from '../../../warehouse/import/refused-files.js';
 import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
 import { useAllThreads } from '../../support/processes/one-duckdb-thread.js';
@@ -20,11 +19,14 @@ import {
   type TestWarehouse,
 } from '../support.js';
 
+/** Fewer than usual; a file in the specified form is loaded at the usual size in `chunks.test.ts`. */
+const PER_CUT = 2_000;
+
 let t: TestWarehouse;
 afterEach(() => t.close());
 
 async function tolerating(...csvTolerate: readonly CsvTolerance[]): Promise<void> {
-  t = await aWarehouse({ settings: { ...settingsFor(makeDataDir()), csvTolerate } });
+  t = await aWarehouse({ settings: { ...settingsFor(makeDataDir()), csvTolerate }, recordsPerCut: PER_CUT });
 }
 
 const CELLS: Record<string, string> = {
@@ -151,7 +153,7 @@ test('a cell of an added column that is changed is drift', async () => {
 test('many rows are written in chunks, in their order', async () => {
   useAllThreads();
   await tolerating('line-ends');
-  const rows = Array.from({ length: RECORDS_PER_CUT + 10 }, (_row, index) => ({ Origin: `${index + 1}` }));
+  const rows = Array.from({ length: 2 * PER_CUT + 10 }, (_row, index) => ({ Origin: `${index + 1}` }));
   expect(await loadCsv(t, file({ rows, end: '\n' }))).toMatchObject({ shipments: rows.length });
   const wrong = 'select count(*)::integer as n from shipments where origin <> row_number::varchar';
   expect(await published(wrong)).toEqual([{ n: 0 }]);
