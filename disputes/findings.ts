@@ -53,9 +53,10 @@ export async function findLines(request: FindRequest): Promise<Found> {
     const places = claimed.map(({ invoice_id = null, row_number = null }) => ({ invoice_id, row_number }));
     const rows = await ask(await questionNamed('lines'), { rows: JSON.stringify(places) });
     const lines = rows
-      .map((row) => foundLine(row, { request, claimed: amounts.get(lineOf(row)) ?? '0' }))
-      .filter(({ claimed: amount }) => toTenThousandths(amount) > 0n)
-      .sort(byAmount);
+      .map((row) => ({ row, amount: toTenThousandths(amounts.get(lineOf(row)) ?? '0') }))
+      .filter(({ amount }) => amount > 0n)
+      .sort(byAmount)
+      .map(({ row, amount }) => foundLine(row, { request, amount }));
     return { lines, notes: [...notes] };
   } finally {
     session.close();
@@ -125,7 +126,7 @@ function lineOf({ invoice_id, row_number }: ReportRow): string {
 
 function foundLine(
   row: ReportRow,
-  { request, claimed }: { readonly request: FindRequest; readonly claimed: string },
+  { request, amount }: { readonly request: FindRequest; readonly amount: bigint },
 ): FoundLine {
   const { finding } = request;
   const textOf = (name: string): string | null =>
@@ -147,15 +148,21 @@ function foundLine(
     carrierInvoiceDate: textOf('carrier_invoice_date'),
     invoiceDate: textOf('invoice_date'),
     billed: fromTenThousandths(billed),
-    expected: fromTenThousandths(billed - toTenThousandths(claimed)),
-    claimed: fromTenThousandths(toTenThousandths(claimed)),
+    expected: fromTenThousandths(billed - amount),
+    claimed: fromTenThousandths(amount),
     reason: request.reason ?? usual,
   };
 }
 
-function byAmount(one: FoundLine, other: FoundLine): number {
-  if (one.currencyCode !== other.currencyCode) return one.currencyCode < other.currencyCode ? -1 : 1;
-  const [a, b] = [toTenThousandths(one.claimed), toTenThousandths(other.claimed)];
-  if (a !== b) return a > b ? -1 : 1;
-  return one.trackingNumber < other.trackingNumber ? -1 : 1;
+interface Valued {
+  readonly row: ReportRow;
+  /** Ten-thousandths. */
+  readonly amount: bigint;
+}
+
+function byAmount(one: Valued, other: Valued): number {
+  const [mine, others] = [String(one.row.currency_code), String(other.row.currency_code)];
+  if (mine !== others) return mine < others ? -1 : 1;
+  if (one.amount !== other.amount) return one.amount > other.amount ? -1 : 1;
+  return String(one.row.tracking_number) < String(other.row.tracking_number) ? -1 : 1;
 }
