@@ -85,7 +85,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
 
   async function standing(claims: Claims): Promise<readonly StandingClaim[]> {
     const all = [...claims.all.values()];
-    const windows = await readClaimWindows(windowsPath);
+    const { windows } = await readClaimWindows(windowsPath);
     if (all.length === 0) return [];
     const published = await readPublished(databasePath, all).catch((error: unknown) => {
       // Claims are shown while a data folder is restored; each says that its invoice is not published.

@@ -7,21 +7,29 @@ import type { ClaimedLine } from './claim.js';
 
 const FROM = ['carrier-invoice-date', 'invoice-date', 'ship-date'] as const;
 
+const days = (least: number) =>
+  z
+    .string()
+    .regex(least === 0 ? /^(0|[1-9]\d{0,3})$/ : /^[1-9]\d{0,3}$/, `a number of days, ${least} to 9999`)
+    .transform(Number);
+
 const Windows = z.strictObject({
+  /** So long before the window of an open claim ends there is an alert. */
+  warn_days: days(0).default(14),
+  /** So long a claim that was sent may go without a credit before there is an alert. */
+  answer_days: days(1).default(30),
   windows: z.array(
     z.strictObject({
       /** In any case; `*` for all that are not named. */
       carrier: z.string().transform((name) => name.toLowerCase()),
-      days: z
-        .string()
-        .regex(/^[1-9]\d{0,3}$/, 'a number of days, 1 to 9999')
-        .transform(Number),
+      days: days(1),
       from: z.enum(FROM).default('carrier-invoice-date'),
     }),
   ),
 });
 
-export type ClaimWindow = z.output<typeof Windows>['windows'][number];
+export type ClaimWindows = z.output<typeof Windows>;
+export type ClaimWindow = ClaimWindows['windows'][number];
 
 /** The file is there and says something that cannot be meant. */
 export class ClaimWindowsError extends BillsyncError {
@@ -29,16 +37,16 @@ export class ClaimWindowsError extends BillsyncError {
   override readonly exitCode = EXIT.usage;
 }
 
-/** @returns none when there is no such file @throws ClaimWindowsError naming the line and what to write instead */
-export async function readClaimWindows(path: string): Promise<readonly ClaimWindow[]> {
+/** @returns no window when there is no such file @throws ClaimWindowsError naming the line and what to write instead */
+export async function readClaimWindows(path: string): Promise<ClaimWindows> {
   const hint = 'docs/how-to/disputes.md shows what it may say';
   const read = await readCheckedYaml(path, Windows, (problem) => new ClaimWindowsError(problem, { hint }));
-  if (read === null) return [];
+  if (read === null) return Windows.parse({ windows: [] });
   const { windows } = read.value;
   for (const [index, { carrier }] of windows.entries())
     if (windows.findIndex((other) => other.carrier === carrier) < index)
       read.refuse(['windows', index], `another line is of the carrier ${carrier}`);
-  return windows;
+  return read.value;
 }
 
 export interface Deadline {

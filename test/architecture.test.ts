@@ -66,6 +66,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...WORKFLOW_MESSAGES,
     'reports',
     'cost-alerts',
+    'disputes',
     'statements',
   ],
   webhook: ['contract', 'config', 'ops', 'inbox', 'archive', 'temporal'],

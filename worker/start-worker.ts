@@ -13,6 +13,7 @@ import type { Settings } from '../config/settings.js';
 import { taskQueues } from '../contract/names.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import { costPaths, watchCosts } from '../cost-alerts/watch-costs.js';
+import { watchClaims } from '../disputes/watch-claims.js';
 import { openQuarantine } from '../inbox/quarantine-folder.js';
 import { tellDropped } from '../inbox/tell-dropped.js';
 import { type Alert, type Alerts, createAlerts } from '../ops/alerts.js';
@@ -136,6 +137,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ...{ dashboardUrl: settings.alerts.dashboardUrl ?? null, alerts, log },
     });
     closers.push(() => costs.close());
+    const claims = watchClaims({
+      ...{ dataDir: settings.dataDir, databasePath: publishedPath(settings), alerts, log },
+    });
+    closers.push(() => claims.close());
     const traced = activeTracing()?.publications();
     warehouse.onChange(() => traced?.noteChange());
     const publisher = startPublisher(watchedWarehouse(warehouse, { health, alerts }), {

@@ -131,4 +131,30 @@ export const INVOICES = {
     ],
     proof: 'The alert clears at the next check, at most a minute after a publication.',
   },
+  'claims-to-send': {
+    severity: 'warning',
+    meaning:
+      'Claims are open, and the carrier takes them for a few days more or no more (`claim-windows.yaml`); or claims and their windows cannot be read, so that nobody would say so.',
+    firstLook: ['claims and days in the alert', '`billsync disputes list --state open`'],
+    cure: [
+      '`billsync disputes export --carrier NAME --output FILE`; send the file, then `billsync disputes state sent ID`.',
+      'What is not worth it: `billsync disputes state closed ID --note WHY`.',
+      'A file that cannot be read: write what the alert says instead, or restore it from a backup.',
+    ],
+    proof: 'The alert clears at the next look, at most an hour later.',
+  },
+  'claims-unanswered': {
+    severity: 'warning',
+    meaning:
+      'Claims were sent and, after the days that `claim-windows.yaml` gives for an answer, nothing is credited of them.',
+    firstLook: [
+      'claims in the alert',
+      '`billsync disputes show ID`: its history and the credits of its number',
+    ],
+    cure: [
+      'Ask the carrier again and note it, which begins the days anew: `billsync disputes note ID --note WHAT`.',
+      'What was refused: `billsync disputes state rejected ID --note WHY`.',
+    ],
+    proof: 'The alert clears at the next look, at most an hour later.',
+  },
 } as const satisfies Record<string, RunbookEntry>;

@@ -211,7 +211,7 @@ describe('claim windows', () => {
     );
 
   test('count from the day the carrier counts from, the last day included', async () => {
-    const read = await windows(
+    const { windows: read } = await windows(
       'windows:\n  - { carrier: UPS, days: 30 }\n  - { carrier: fedex, days: 10, from: ship-date }\n  - { carrier: "*", days: 5, from: invoice-date }',
     );
     const now = new Date('2026-04-05T23:59:00Z');
@@ -223,7 +223,9 @@ describe('claim windows', () => {
     expect(deadlineOf(aLine({ carrier: 'usps' }), read, now)?.closesOn).toBe('2026-03-15');
     expect(deadlineOf(aLine({ carrierInvoiceDate: null }), read, now)?.closesOn).toBe('2026-04-09');
     expect(deadlineOf(aLine(), [], now)).toBeNull();
-    expect(await readClaimWindows(join(folder, 'nosuch.yaml'))).toEqual([]);
+    expect(await readClaimWindows(join(folder, 'nosuch.yaml'))).toEqual({
+      ...{ windows: [], warn_days: 14, answer_days: 30 },
+    });
   });
 
   test.each([
@@ -231,6 +233,7 @@ describe('claim windows', () => {
     ['windows:\n  - carrier: ups\n    days: 0', 'line 3: days: a number of days'],
     ['windows:\n  - { carrier: ups, days: 3 }\n  - { carrier: UPS, days: 4 }', 'line 3: another line is of'],
     ['windows:\n  - { carrier: ups, days: 3, from: birth }', 'line 2: from'],
+    ['warn_days: -1\nwindows: []', 'line 1: warn_days: a number of days, 0 to 9999'],
     ['windows: [', 'this is no YAML'],
     ['', 'line 1: windows'],
   ])('%j is refused with its line', async (text, words) => {
