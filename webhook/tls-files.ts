@@ -6,7 +6,6 @@ import type { Server } from 'node:https';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import { generate } from 'selfsigned';
 import type { Settings } from '../config/settings.js';
 import { naming } from '../config/system-error.js';
 import { exists, makeFolder, replaceDurably } from '../ops/durable-files.js';
@@ -116,6 +115,8 @@ async function isUsable(certPath: string, keyPath: string): Promise<boolean> {
 }
 
 async function selfSigned(): Promise<{ cert: string; key: string }> {
+  // Hundreds of files that only a start without a certificate needs.
+  const { generate } = await import('selfsigned');
   const now = Date.now();
   const { cert, private: key } = await generate([{ name: 'commonName', value: 'billsync webhook' }], {
     keyType: 'ec',
