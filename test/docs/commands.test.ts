@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VERBS } from '../../cli/verbs.js';
+import { publishedStates } from '../support/invariants/published-states.js';
 import { eventually, type RunningRole, startRole } from '../support/processes/billsync.js';
 import { runCommand } from '../support/processes/run-command.js';
 
@@ -73,6 +74,12 @@ describe('the tutorial', () => {
   }
 
   async function untilLoaded(): Promise<void> {
+    // At the file first, which costs nothing: the commands are asked when all is there.
+    await eventually(
+      () => publishedStates(dataDir),
+      (states) => states.size > 20 && ![...states.values()].includes('finalized'),
+      90_000,
+    );
     await eventually(
       async () => {
         const { stdout } = await runCommand(['report', 'duplicates', '--json'], { env: env() });

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { schemaNumber } from '../../warehouse/schema-number.js';
+import { publishedStates } from '../support/invariants/published-states.js';
 import { eventually, type RunningRole, startRole } from '../support/processes/billsync.js';
 import { freePort } from '../support/processes/free-port.js';
 import { runCommand } from '../support/processes/run-command.js';
@@ -81,11 +82,13 @@ test('an older folder is told, taken up, reported as before, and its invoices on
   await run('sandbox', 'approve', TO_APPROVE);
   await run('sandbox', 'cancel', TO_CANCEL);
   const settled = { ...before, [WITHOUT_FILE]: 'loaded', [TO_APPROVE]: 'loaded', [TO_CANCEL]: 'voided' };
+  // Waited for at the file, which costs nothing; then the command is asked.
   await eventually(
-    states,
-    (now) => JSON.stringify(Object.entries(now).sort()) === JSON.stringify(Object.entries(settled).sort()),
+    () => publishedStates(dataDir),
+    (now) => Object.entries(settled).every(([invoiceId, state]) => now.get(invoiceId) === state),
     90_000,
   );
+  expect(await states()).toEqual(settled);
 
   const billed = await run<{ invoice_id: string; total_amount: string }[]>(
     'sandbox',
