@@ -3,12 +3,12 @@
 -- grain: month, tenant, carrier, currency of the budget
 -- source: budget, fx
 -- means: one row for each month, tenant, carrier and currency of the budget (--budget FILE; an empty tenant or
---   carrier stands for all of them; lines that agree in all of these, whatever their case, are added). billing_cost is
---   everything billed for them in the month of the reported date: each currency is summed, converted to the budget's
---   currency by --fx FILE and rounded once to four decimals, and then they are added. The rate of the month itself
---   counts before one without a month. shipments counts all of these lines, unconverted those in a currency without a
---   rate: they are in no amount. variance is billing_cost less budget; used_percent is billing_cost in percent of
---   budget, empty where the budget is not above zero.
+--   carrier stands for all of them; lines that agree in all of these, whatever their case, are added, and the spelling
+--   shown is the first in the order of text). billing_cost is everything billed for them in the month of the reported
+--   date: each currency is summed, converted to the budget's currency by --fx FILE and rounded once to four decimals,
+--   and then they are added. The rate of the month itself counts before one without a month. shipments counts all of
+--   these lines, unconverted those in a currency without a rate: they are in no amount. variance is billing_cost less
+--   budget; used_percent is billing_cost in percent of budget, empty where the budget is not above zero.
 -- order: currency; month; tenant (all first); carrier (all first)
 -- cannot say: what was billed outside the budget: where the budget has no line there is no row. Nor which rate of
 --   exchange your books take.

@@ -6,11 +6,11 @@
 --   unit (of a weight), carrier zone, carrier invoice date, service level. Values: weight is zero; cost is zero; cost
 --   is a credit (below zero). Dates: shipped after it was invoiced; carrier billed before it was shipped, or after it
 --   was invoiced; ship date outside the billing period of the invoice's header; currency differs from the header's.
---   Spelling: a zone that is not in its one form ("Zone 5" for 5); a tracking number like 1.23E+11; blanks at the
---   ends of a tracking number, carrier or tenant; an origin that differs from its usual spelling (no blanks at its
---   ends, single blanks within, capital letters); an origin of three or four digits that is also an origin with zeros
---   before it, up to five digits. share_of_shipments is of all lines in that currency. example is the tracking number
---   of the first line found, by invoice id and line.
+--   Spelling: a zone that is not in its one form ("Zone 5" for 5); a tracking number like 1.23E+11; blanks at the ends
+--   of a tracking number, carrier or tenant; an origin that differs from its usual spelling (no blanks at its ends,
+--   single blanks within, capital letters); an origin of three or four digits that is also an origin with zeros before
+--   it, up to five digits. share_of_shipments is of all lines in that currency. example is the tracking number of the
+--   first line found, by invoice id and then by its number in the file.
 -- order: currency; most lines first; problem
 -- cannot say: that a line is wrong. An empty cell is allowed where the file format allows it; nothing is repaired
 --   here.

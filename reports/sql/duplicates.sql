@@ -2,13 +2,15 @@
 -- purpose: Audit, 4
 -- grain: carrier, tracking number, currency
 -- params: $limit integer = 100000: list at most this many rows, largest amounts first
--- means: all lines of a carrier's tracking number in one currency are read together, within and across invoices and
---   tenants; lines of zero are left out. charged is the sum of the lines above zero, credited that of the credits.
---   Each credit cancels one charge of exactly its amount. Of the charges that remain the largest is taken as the right
---   one, and money_at_risk is the sum of the others less the credits that cancelled nothing. A number is listed if more
---   than one charge remains and money_at_risk is above zero. same_amount says whether two of the remaining charges are
---   equal. scope is "across tenants", "across invoices" or "within an invoice"; lines, invoice_numbers and tenant_names
---   count and name all lines read.
+-- means: all lines of a carrier's tracking number in one currency (as the files write both, within the filters) are
+--   read together, within and across invoices and tenants; lines of zero are left out. charged is the sum of the lines
+--   above zero, credited that of the credits. Each credit cancels one charge of exactly its amount. Of the charges
+--   that remain the largest is taken as the right one, and money_at_risk is the sum of the others less the credits
+--   that cancelled nothing. A number is listed if more than one charge remains and money_at_risk is above zero.
+--   same_amount says whether two of the remaining charges are equal. scope is "across tenants" if these lines are of
+--   more than one tenant (told apart by id), else "across invoices" if they are of more than one invoice (told apart
+--   by id too), else "within an invoice". lines counts all lines read; invoice_numbers and tenant_names list what they
+--   have, each once, in the order of text and with ", " between.
 -- order: currency; highest money_at_risk first; carrier; tracking_number
 -- cannot say: whether a second, different charge is an adjustment (see "adjustments") or a tracking number used
 --   again. It shows where to look.
@@ -19,13 +21,13 @@
 -- example: A was charged 12.50 on two invoices, so 12.50 are at risk. B was charged 5 twice and credited once, which leaves
 --   one rightful charge.
 --   lines: invoice_number | tracking_number | billing_cost
---   1 | A | 12.5
---   2 | A | 12.5
---   1 | B | 5
---   2 | B | 5
---   2 | B | -5
---   rows: tracking_number | scope | same_amount | charged | credited | money_at_risk
---   A | across invoices | true | 25.0000 | 0.0000 | 12.5000
+--   9 | A | 12.5
+--   10 | A | 12.5
+--   9 | B | 5
+--   10 | B | 5
+--   10 | B | -5
+--   rows: tracking_number | scope | same_amount | charged | credited | money_at_risk | invoice_numbers
+--   A | across invoices | true | 25.0000 | 0.0000 | 12.5000 | 10, 9
 with
 -- Where two lines have the same mark, their numbers are compared; all other lines are the only ones of their number.
 marked as (

@@ -4,15 +4,15 @@
 -- source: weights
 -- params: $min_shipments integer = 3: a price counts in a month only if it has at least this many lines
 --   $min_cells integer = 3: with fewer prices compared, a change is not called general
--- means: a price is the median (the mean of the two middle ones) that a month's lines of one zone and rated weight
---   cost; the rated weight is the billed weight, rounded up to a whole pound or to the carrier's own step (--weights
---   FILE). Each is compared with the same in the last month before it that had enough lines. cells_compared counts
---   the zones and rated weights with such a pair, cells_raised and cells_lowered those that went up or down,
---   shipments the month's lines behind them. share_raised is cells_raised in percent of cells_compared.
---   median_change_percent is the median of the changes in percent, rounded once. The verdict is "general increase"
---   when at least 80 % of at least min_cells compared were raised, "general decrease" when as many were lowered, else
---   "some prices". A month without any change has no row. Only lines above zero with a service, zone and weight are
---   compared.
+-- means: a price is the median (the mean of the two middle ones, rounded to four decimals) that a month's lines of
+--   one zone and rated weight cost; the rated weight is the billed weight, rounded up to a whole pound or to the
+--   carrier's own step (--weights FILE). Each is compared with the same in the last month before it that had enough
+--   lines. cells_compared counts the zones and rated weights with such a pair, cells_raised and cells_lowered those
+--   that went up or down, shipments the month's lines behind them. share_raised is cells_raised in percent of
+--   cells_compared. median_change_percent is the median of the changes in percent, rounded once. The verdict is
+--   "general increase" when at least 80 % of at least min_cells compared were raised, "general decrease" when as many
+--   were lowered, else "some prices". A month without any change has no row. Only lines above zero with a service,
+--   zone and weight are compared.
 -- order: currency; month; carrier; service_level
 -- cannot say: why. A new contract, a surcharge folded into the price and a general rate increase look the same from
 --   outside.

@@ -3,15 +3,15 @@
 -- grain: carrier, service level, currency
 -- source: rates
 -- means: each line above zero is compared with the line of your rates (--rates FILE) that fits its carrier and
---   service level (in upper or lower case), its zone (in one spelling), its weight before rounding (above from_lb, up to and
---   including to_lb; in kilograms or ounces where the column unit says kg or oz; the columns may be called
+--   service level (in upper or lower case), its zone (in one spelling), its weight before rounding (above from_lb, up
+--   to and including to_lb; in kilograms or ounces where the column unit says kg or oz; the columns may be called
 --   from_weight and to_weight), its currency and the reported date (from valid_from on, before valid_to). unit,
---   valid_from and valid_to may be missing. An empty cell fits everything, also a shipment that has no such value.
---   If several fit, the one that names the most counts (of carrier, service level, zone, and weight as one), then
---   the one valid from the latest day, then the lowest rate. shipments and billing_cost count all lines above zero,
---   covered_shipments and covered_cost those with a rate, coverage_percent the covered part of the lines. variance
---   is covered_cost less expected_cost; overcharged_shipments and overcharged_cost count the lines billed above
---   their rate, and by how much.
+--   valid_from and valid_to may be missing. An empty cell fits everything, also a shipment that has no such value. If
+--   several fit, the one that names the most counts (of carrier, service level, zone, and weight, which one bound or
+--   both name), then the one valid from the latest day (one without valid_from after all others), then the lowest
+--   rate. shipments and billing_cost count all lines above zero, covered_shipments and covered_cost those with a rate,
+--   coverage_percent the covered part of the lines. variance is covered_cost less expected_cost; overcharged_shipments
+--   and overcharged_cost count the lines billed above their rate, and by how much.
 -- order: currency; highest variance first; carrier; service_level
 -- cannot say: which part of a variance is a surcharge. Without a file no line is covered.
 -- units: coverage_percent %, billing_cost money, covered_cost money, expected_cost money, variance money,
