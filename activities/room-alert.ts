@@ -20,7 +20,7 @@ export async function alertingNoRoom<T>(
       raise({
         key: ALERT_KEY,
         title: 'The disk has too little room for a file of an invoice',
-        detail: `${error.message} Make room; it then goes on by itself.`,
+        detail: `${error.message} Free some space; loading then continues by itself.`,
       });
     }
     throw error;

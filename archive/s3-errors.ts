@@ -39,7 +39,7 @@ export interface S3Place {
   readonly bucket: string;
   readonly url: string;
   readonly endpoint: string | null;
-  /** Whose bucket it is and which setting names it; the archive's unless told. */
+  /** Whose bucket it is and which setting names it; the archive's by default. */
   readonly use?: { readonly whose: string; readonly setting: string };
 }
 

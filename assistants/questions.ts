@@ -15,7 +15,7 @@ const names = z.array(z.string());
 const filters = {
   from: z.string().describe('First day, YYYY-MM-DD.'),
   to: z.string().describe('The day AFTER the last one, YYYY-MM-DD.'),
-  by: z.enum(DATE_BASES).describe('Which date `from` and `to` mean; the ship date unless told.'),
+  by: z.enum(DATE_BASES).describe('Which date `from` and `to` mean; by default the ship date.'),
   partner: names.describe('Only these partners, by id or name. Partners are never added up.'),
   tenant: names.describe('Only these tenants, by id or name.'),
   carrier: names.describe('Only these carriers, in capital or small letters.'),
@@ -65,7 +65,7 @@ export const shipmentsQuestion = z.strictObject({
     ),
   columns: names
     .default([])
-    .describe(`Only these columns of ${SHIPMENT_COLUMNS.join(', ')}; all unless told.`),
+    .describe(`Only these columns of ${SHIPMENT_COLUMNS.join(', ')}; by default all.`),
   sort: z.string().default(USUAL_SORT).describe('A column, with - before it for the largest first.'),
   after: z.string().optional().describe('`next` of the page before.'),
   rows,

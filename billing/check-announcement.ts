@@ -21,8 +21,8 @@ export async function checkAnnouncement(
   const refuse = (problem: string): never => {
     throw new ImpossibleAnnouncementError(invoiceId, problem);
   };
-  if (!URL.canParse(presignedUrl)) refuse('its address is no URL');
-  if (!/^[0-9a-f]{64}$/.test(fileHashSha256)) refuse('its hash is no SHA-256');
+  if (!URL.canParse(presignedUrl)) refuse('its address is not a URL');
+  if (!/^[0-9a-f]{64}$/.test(fileHashSha256)) refuse('its hash is not a SHA-256');
   if (fileHashSha256 === SHA256_OF_NOTHING) refuse('its hash is that of an empty file');
   if (!Number.isSafeInteger(fileSizeBytes) || fileSizeBytes < 1) refuse(`a size of ${fileSizeBytes} bytes`);
   await makeFolder(folder);

@@ -95,7 +95,7 @@ export class RefusedError extends BillingError {
     super(`The billing service refused ${endpoint} (${describe(status, reason)}).`, {
       hint: isForbidden
         ? 'ask the billing service for the scope that this call needs; the credentials themselves were accepted'
-        : 'the same call will be refused again; show the billing service the words in brackets',
+        : 'the same call would be refused again; report the text in brackets to the billing service',
     });
     this.code = isForbidden ? 'forbidden' : 'refused';
   }
@@ -133,7 +133,7 @@ export class RedirectError extends BillingError {
 
   constructor(endpoint: string, status: number) {
     super(
-      `${endpoint} answered with a redirect (HTTP ${status}) that is not followed: only few, and on the same host.`,
+      `${endpoint} answered with a redirect (HTTP ${status}) that is not followed: redirects are followed a few times, and only on the same host.`,
     );
   }
 }
@@ -174,13 +174,13 @@ export class NotReadyError extends BillingError {
   }
 }
 
-/** What was announced of a file cannot be true of any: nothing is asked for, nothing is waited for. */
+/** What was announced about a file is impossible for any file: nothing is asked for, nothing is waited for. */
 export class ImpossibleAnnouncementError extends BillingError {
   readonly code = 'impossible-announcement';
   override readonly hint = 'tell the billing service: the file is loaded once an event announces it rightly';
 
   constructor(invoiceId: string, problem: string) {
-    super(`Invoice ${invoiceId}: what was announced of its file cannot be true (${problem}).`);
+    super(`Invoice ${invoiceId}: what was announced about its file is impossible (${problem}).`);
   }
 }
 
@@ -190,7 +190,7 @@ export class AddressRefusedError extends BillingError {
   override readonly exitCode = EXIT.unreachable;
 
   constructor(host: string, address: string) {
-    super(`${host} leads to ${address}, which is no public address.`, {
+    super(`${host} resolves to ${address}, which is not a public address.`, {
       hint: 'BILLSYNC_ALLOW_PRIVATE_HOSTS=true lets calls reach loopback and private addresses',
     });
   }
@@ -253,7 +253,7 @@ export class NotModifiedError extends BillingError {
   readonly code = 'not-modified';
 
   constructor(invoiceId: string) {
-    super(`The service has no other file of invoice ${invoiceId} than the one that is known.`);
+    super(`The service has no other file of invoice ${invoiceId} than the one already known.`);
   }
 }
 
@@ -271,9 +271,9 @@ export class DiskFullError extends BillingError {
     const mib = (count: number): string => (count / 1024 ** 2).toFixed(0);
     const told =
       bytes === null ? '' : `: ${mib(bytes.freeBytes)} MiB are free, ${mib(bytes.needBytes)} MiB are needed`;
-    super(`${folder}: no room left for a download${told}.`, {
+    super(`${folder}: no disk space left for a download${told}.`, {
       cause,
-      hint: 'make room, the download is tried again',
+      hint: 'free disk space; the download is then tried again',
     });
   }
 }

@@ -18,12 +18,12 @@ export async function explainPublished(
 
 const PROVED = {
   header: 'proved by the count and sum that its invoice states',
-  unproved: 'unproved: nobody told its hash, or its count and sum',
+  unproved: 'unproved: neither its hash nor its count and sum were announced',
 } as const;
 
 const HASH_FROM = {
   event: 'proved by the hash that its event announced',
-  regenerate: 'proved by the hash that the service told when it made a new URL',
+  regenerate: 'proved by the hash that the service gave when it made a new URL',
 } as const;
 
 function provedBy({ proof, hashFrom }: Explanation): string {

@@ -57,13 +57,13 @@ export interface Settings {
     readonly paths: readonly { readonly path: string; readonly credentials: WebhookCredentials }[];
   };
   readonly admin: {
-    /** A duration; 20s unless told. */
+    /** A duration; 20s by default. */
     readonly pageLimit?: string;
     readonly host: string;
     readonly port: number;
     /** `user:password` for the dashboard; needed when the host is not loopback. */
     readonly basicAuth: { readonly user: string; readonly password: string } | null;
-    /** Who may act from the dashboard; nobody unless told. */
+    /** Who may act from the dashboard; nobody by default. */
     readonly operators?: WebhookCredentials['basicAuth'];
     /** Temporal's web pages up to the namespace, for links; null: there are none to link to. */
     readonly temporalUi?: string | null;

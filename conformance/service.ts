@@ -40,7 +40,7 @@ export class Service {
     this.apiKey = options.apiKey;
   }
 
-  /** The token call of spec 4.1, right unless told otherwise. */
+  /** The token call of spec 4.1, right unless a rule says otherwise. */
   requestToken(request: TokenRequest = {}): Promise<Answer> {
     const { http, authUrl, clientId, clientSecret } = this.#options;
     const { authorization = basic(clientId, clientSecret) } = request;

@@ -36,7 +36,7 @@ export interface Shown<T> {
 }
 
 export interface PageCacheOptions {
-  /** How long a reader waits for a page of the new file while there is one of the former; 700 ms unless told. */
+  /** How long a reader waits for a page of the new file while there is one of the former; 700 ms by default. */
   readonly patienceMs?: number;
 }
 

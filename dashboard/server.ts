@@ -57,13 +57,13 @@ export interface DashboardOptions {
   readonly guests?: readonly GuestPages[];
   /** What operators may have done; without them, or without it, the pages only show. */
   readonly operator?: OperatorOptions;
-  /** After this a page's queries are interrupted; what the settings say unless told. */
+  /** After this a page's queries are interrupted; what the settings say by default. */
   readonly timeLimitMs?: number;
-  /** How long a reader waits for a page of a new publication before the former one is shown; 700 unless told. */
+  /** How long a reader waits for a page of a new publication before the former one is shown; 700 by default. */
   readonly patienceMs?: number;
-  /** A page that takes longer is sent as it becomes known, its figures last; 300 unless told. */
+  /** A page that takes longer is sent as it becomes known, its figures last; 300 by default. */
   readonly firstWordsMs?: number;
-  /** How often it is looked whether pages are to be made ahead, 1 000 unless told; null: nothing is made ahead, at the start neither. */
+  /** How often it is looked whether pages are to be made ahead, 1 000 by default; null: nothing is made ahead, at the start neither. */
   readonly warmUpEveryMs?: number | null;
 }
 

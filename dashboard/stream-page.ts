@@ -18,7 +18,7 @@ export interface StreamedPage {
   readonly title: string;
   readonly section: string;
   readonly period?: string;
-  /** What is known before anything is read, since it is sent first; 200 unless told. */
+  /** What is known before anything is read, since it is sent first; 200 by default. */
   readonly status?: number;
   /** Only the figures can tell whether it is refused: nothing is sent before them. */
   readonly statusComesWithFigures?: boolean;

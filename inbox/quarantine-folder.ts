@@ -28,7 +28,7 @@ export interface QuarantineOptions {
   readonly onDropped?: (thing: QuarantinedThing) => void;
 }
 
-/** Opens (and makes) a quarantine: 10,000 things and 256 MiB of bodies unless told otherwise. */
+/** Opens (and makes) a quarantine: 10,000 things and 256 MiB of bodies by default. */
 export async function openQuarantine(root: string, options: QuarantineOptions = {}): Promise<Quarantine> {
   const { maxThings = 10_000, maxBytes = 256 * 1024 * 1024, onDropped } = options;
   await makeFolder(root);

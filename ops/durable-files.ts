@@ -34,7 +34,7 @@ import { makeFolders } from './make-folders.js';
 export class FsyncError extends BillsyncError {
   readonly code = 'fsync-failed';
   override readonly exitCode = EXIT.checkFailed;
-  override readonly hint = 'the disk may be failing: look at the system log, then do it again';
+  override readonly hint = 'the disk may be failing: look at the system log, then try again';
   readonly path: string;
   constructor(path: string, cause: unknown) {
     super(`The disk did not confirm ${path}; what was written there may be lost.`, { cause });

@@ -13,14 +13,14 @@ interface Waiting<T, R> {
 }
 
 export interface GroupLimits<T> {
-  /** A group larger than this would keep its callers waiting for no further gain; 200 unless told. */
+  /** A group larger than this would keep its callers waiting for no further gain; 200 by default. */
   readonly most?: number;
   readonly weigh?: (asked: T) => number;
   /** Of all that a group is asked for; one that is heavier is a group by itself. */
   readonly heaviest?: number;
-  /** Whether one of a group can make it fail, so that its halves are tried; else all of it has failed. True unless told. */
+  /** Whether one of a group can make it fail, so that its halves are tried; else all of it has failed. True by default. */
   readonly isSplit?: boolean;
-  /** How long after a group the next one is gathered, when somebody waits already; 0 unless told. */
+  /** How long after a group the next one is gathered, when somebody waits already; 0 by default. */
   readonly restMs?: number;
 }
 

@@ -10,7 +10,7 @@ export type ColumnType = 'text' | 'count' | 'decimal' | 'date' | 'instant' | 'fl
 
 export interface ReportColumn {
   readonly name: string;
-  /** What a person reads above it; its name in words unless told. */
+  /** What a person reads above it; its name in words by default. */
   readonly label?: string;
   readonly type: ColumnType;
   /** Digits after the point of a `decimal`, else 0. */

@@ -46,7 +46,7 @@ export interface SessionRequest {
   readonly filters?: ReportFilters;
   /** CSV files with expected rates or own costs, for the reports that join them. */
   readonly tables?: OptionalTables;
-  /** For the whole session; the statement that runs then is interrupted. 60 000 unless told. */
+  /** For the whole session; the statement that runs then is interrupted. 60 000 by default. */
   readonly timeLimitMs?: number;
   /** What a session without filters counted; believed when this one has none either and reads the same publication. */
   readonly counted?: Counted | undefined;

@@ -129,12 +129,12 @@ type Word = 'currency' | 'unit' | 'month';
 const WORDS: Readonly<Record<Word, { form: RegExp; instead: string; kept: (text: string) => string }>> = {
   currency: {
     form: /^[a-z]{3}$/i,
-    instead: 'which is no currency: write its three letters, as in USD',
+    instead: 'which is not a currency: write its three letters, as in USD',
     kept: (text) => text.toUpperCase(),
   },
   unit: {
     form: /^(lb|kg|oz)$/i,
-    instead: 'which is no unit of weight: write lb, kg or oz',
+    instead: 'which is not a unit of weight: write lb, kg or oz',
     kept: (text) => text.toLowerCase(),
   },
   month: {
@@ -157,7 +157,9 @@ function decimalOf(text: string, digits: 4 | 8, refuse: Refuse): DuckDBDecimalVa
   const match = new RegExp(`^(-?)(\\d{1,${18 - digits}})(?:\\.(\\d{1,${digits}}))?$`).exec(text);
   if (!match) {
     const most = digits === 4 ? 'four' : 'eight';
-    throw refuse(`which is no number: write digits with a point and at most ${most} decimals, as in 12.50`);
+    throw refuse(
+      `which is not a number: write digits with a point and at most ${most} decimals, as in 12.50`,
+    );
   }
   const whole = BigInt(`${match[1]}${match[2]}${(match[3] ?? '').padEnd(digits, '0')}`);
   return new DuckDBDecimalValue(whole, 18, digits);

@@ -218,7 +218,7 @@ const PROVED: Readonly<Record<string, string>> = {
 };
 
 function provedBy({ proof, discrepancy_rules: broken }: ReportRow): string {
-  const by = PROVED[text(proof)] ?? 'nothing: nobody told its SHA-256, or its count and sum';
+  const by = PROVED[text(proof)] ?? 'nothing: neither its SHA-256 nor its count and sum were announced';
   return broken === null || broken === undefined ? by : `${by}; it differs in ${broken}`;
 }
 

@@ -11,7 +11,7 @@ import { namedLines, type ShipmentLines } from './shipment-lines.js';
 import { keyOf, type Statement, type StatementTenant } from './statement.js';
 
 export interface StatementsWanted {
-  /** By id or name; empty: all that have something to be told. */
+  /** By id or name; empty: all that have something to report. */
   readonly tenants: readonly string[];
   readonly partners: readonly string[];
   /** `YYYY-MM`. */

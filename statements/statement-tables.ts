@@ -39,7 +39,7 @@ export function tablesOf(statement: Statement): readonly StatementTable[] {
     cells('Billed again', 'billed again', 'Lines of shipments that stood on an invoice that is void now.'),
     cells('Credits', 'credit'),
     table('Corrections of earlier statements', {
-      about: 'What was told of these invoices before, and what is billed now.',
+      about: 'What was stated about these invoices before, and what is billed now.',
       ...{ columns: CORRECTION, rows: corrections },
     }),
     table('Mark-up over own costs', {

@@ -26,11 +26,11 @@ export interface BackfillRequest {
   readonly concurrency?: number;
   /** How long one invoice is waited for before it counts as `pending`. */
   readonly replyWithin?: string;
-  /** How long a batch may say nothing before it is looked after, and wait before it looks; 10 minutes unless told. */
+  /** How long a batch may say nothing before it is looked after, and wait before it looks; 10 minutes by default. */
   readonly lookAfter?: string;
-  /** How long after the last batch we count as gone when we did not say that it was the last; 10 minutes unless told. */
+  /** How long after the last batch we count as gone when we did not say that it was the last; 10 minutes by default. */
   readonly quietAfter?: string;
-  /** Ids in one batch, 1,000 unless told. */
+  /** Ids in one batch, 1,000 by default. */
   readonly batchSize?: number;
   /** Called after each batch with how many ids were handed over so far. */
   readonly onHandedOver?: (ids: number, backfillId: string) => void;

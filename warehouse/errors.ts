@@ -68,7 +68,7 @@ export class RebuildLossError extends WarehouseError {
 
   constructor(path: string, made: Made) {
     super(
-      `The archive cannot make all of ${path} again. The warehouse and the published copy stay as they are.`,
+      `The archive cannot recreate all of ${path}. The warehouse and the published copy stay as they are.`,
     );
     this.made = made;
   }
@@ -93,7 +93,7 @@ export class DataFolderTooNewError extends WarehouseError {
 
   constructor(dataDir: string, versions: { readonly found: number; readonly known: number }) {
     super(
-      `The data folder ${dataDir} has form ${versions.found}, this billsync knows up to ${versions.known}. Use the newer billsync, or restore the backup of before the upgrade.`,
+      `The data folder ${dataDir} has format ${versions.found}, this billsync knows up to ${versions.known}. Use the newer billsync, or restore the backup from before the upgrade.`,
     );
   }
 }
@@ -130,7 +130,7 @@ export class NoDiskSpaceError extends WarehouseError {
   constructor(folder: string, bytes: { readonly freeBytes: number; readonly needBytes: number }) {
     const mib = (count: number): string => (count / 1024 ** 2).toFixed(0);
     super(
-      `The disk of ${folder} has ${mib(bytes.freeBytes)} MiB free, ${mib(bytes.needBytes)} MiB are needed. Make room; it then goes on by itself.`,
+      `The disk of ${folder} has ${mib(bytes.freeBytes)} MiB free, ${mib(bytes.needBytes)} MiB are needed. Free some space; loading then continues by itself.`,
     );
   }
 }
@@ -140,7 +140,7 @@ export class DatabaseClosedError extends WarehouseError {
   readonly code = 'database-closed';
 
   constructor(path: string) {
-    super(`The database ${path} was asked after it was closed.`);
+    super(`The database ${path} was used after it was closed.`);
   }
 }
 
@@ -158,7 +158,7 @@ export class LoadedMeanwhileError extends WarehouseError {
   readonly code = 'loaded-meanwhile';
 
   constructor(invoiceId: string, sha256: string) {
-    super(`File ${sha256} of invoice ${invoiceId} was loaded by somebody else meanwhile.`);
+    super(`File ${sha256} of invoice ${invoiceId} was loaded by another process in the meantime.`);
   }
 }
 
@@ -167,6 +167,6 @@ export class MisreadError extends WarehouseError {
   readonly code = 'misread';
 
   constructor(invoiceId: string, problem: string) {
-    super(`The file of invoice ${invoiceId} is good but was not read as it is written: ${problem}.`);
+    super(`The file of invoice ${invoiceId} is valid but was not read correctly: ${problem}.`);
   }
 }

@@ -20,13 +20,13 @@ export interface OpenWarehouseOptions {
   readonly role?: string;
   /** Of a lake: no other writer beside this one, as a file never has one; later ones wait until it is closed. */
   readonly isAlone?: boolean;
-  /** How long a living owner of the lock is waited for; 0 unless told. */
+  /** How long a living owner of the lock is waited for; 0 by default. */
   readonly lockPatienceMs?: number;
-  /** How long loads and events that came while others were written wait for more company; 0 unless told (ADR 36). */
+  /** How long loads and events that came while others were written wait for more company; 0 by default (ADR 36). */
   readonly gatherMs?: number;
   /** Other than usual for tests, whose files are small: from how many records on a file is read in chunks (ADR 20). */
   readonly recordsPerCut?: number;
-  /** Of the disk, left to the inbox; 32 MiB unless told. */
+  /** Of the disk, left to the inbox; 32 MiB by default. */
   readonly reservedBytes?: number;
   /** DuckDB cannot go on (disk full at a checkpoint, damage; a WarehouseCorruptError): every later call fails; end the process. */
   readonly onFatal?: (error: Error) => void;

@@ -117,7 +117,7 @@ export interface InvoiceStanding {
   /** In lower case. */
   readonly invoiceId: string;
   readonly state: InvoiceState;
-  /** What header and details state; null while nobody told. Decimal text. */
+  /** What header and details state; null while nobody said. Decimal text. */
   readonly statedTotal: string | null;
   readonly statedShipments: number | null;
   /** What its rows hold; null while none are loaded. Decimal text. */
@@ -139,9 +139,9 @@ export interface DueRequest {
   readonly recheckDays: number;
   /** Reasons to need a person that time does not heal. */
   readonly neverRetried: readonly string[];
-  /** Whose invoices those are that nobody told of; null: nobody's. */
+  /** Whose invoices those are that nobody announced; null: nobody's. */
   readonly partnerId: string | null;
-  /** Whether a void that only an event told of is to be asked about; missing: it is. */
+  /** Whether a void that only an event reported is to be asked about; missing: it is. */
   readonly confirmVoids?: boolean;
 }
 

@@ -19,7 +19,7 @@ export interface ForwarderDeps extends ForwardDeps {
   readonly metrics: Metrics;
   readonly alerts?: Alerts;
   readonly health?: Health;
-  /** Called when fsync failed (FsyncError); the process ends unless told otherwise. */
+  /** Called when fsync failed (FsyncError); the process ends by default. */
   readonly onFatal?: (error: FsyncError) => void;
   readonly timing?: Partial<ForwarderTiming>;
 }

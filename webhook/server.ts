@@ -36,7 +36,7 @@ import {
 export interface WebhookDeps extends Omit<ReceiveDeps, 'settings'> {
   readonly settings: Pick<Settings, 'webhook' | 'dataDir' | 'wirePrefix'>;
   readonly health?: Health;
-  /** Called after the answer when the disk lied (FsyncError); the process ends unless told otherwise. */
+  /** Called after the answer when the disk lied (FsyncError); the process ends by default. */
   readonly onFatal?: (error: FsyncError) => void;
   /** Lets an endpoint without credentials be reached from other machines. Anybody could then void an invoice. */
   readonly isOpenAllowed?: boolean;
@@ -204,7 +204,7 @@ function answerFailure(error: unknown, reply: FastifyReply, deps: WebhookDeps): 
   deps.alerts?.raise({
     key: 'inbox/unwritable',
     title: 'The inbox cannot be written; deliveries are answered with 503.',
-    detail: `${systemCode(error) ?? 'The reason is in the log.'} Make room on the disk of the data folder.`,
+    detail: `${systemCode(error) ?? 'The reason is in the log.'} Free some space on the disk of the data folder.`,
   });
   if (error instanceof FsyncError) reply.raw.once('close', () => endAfter(error, deps));
   return answer(reply.header('retry-after', '5'), 503, { status: 'unavailable' });

@@ -15,7 +15,7 @@ export interface Pace {
   readonly attentionAfter: Duration;
   /** The same when the service knows the invoice to be finalized and still has no file for it. */
   readonly attentionAfterMissing: Duration;
-  /** Whether the service is asked about a void that only an event told of. */
+  /** Whether the service is asked about a void that only an event reported. */
   readonly confirmVoids: boolean;
   /** A void that it denies is asked about again after each of these; then a person has to decide. */
   readonly confirmVoidAfter: readonly Duration[];

@@ -1,4 +1,4 @@
-/** `billsync backfill`: fetches invoices by id that no event told of; it goes on by itself when nobody watches. */
+/** `billsync backfill`: fetches invoices by id that no event announced; it goes on by itself when nobody watches. */
 
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';

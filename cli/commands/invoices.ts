@@ -78,7 +78,7 @@ export async function findInvoice(published: PublishedReader, wanted: string): P
   const [invoice, ...others] = found;
   if (invoice === undefined) {
     throw new CliError(EXIT.nothingMatched, `no invoice has the id or number ${printable(wanted)}`, {
-      hint: '`billsync invoices list` shows all; `billsync backfill ID` fetches one that no event told of',
+      hint: '`billsync invoices list` shows all; `billsync backfill ID` fetches one that no event announced',
     });
   }
   if (others.length > 0) {

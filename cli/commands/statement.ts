@@ -46,12 +46,12 @@ export function statementCommand(): Command {
   );
   command
     .option('--tenant <tenant>', 'this tenant, by id or name (repeatable)', collect)
-    .option('--all-tenants', 'every tenant that has something to be told, a file for each')
+    .option('--all-tenants', 'a file for each tenant that has something to report')
     .option('--partner <partner>', 'only tenants of this partner, by id or name (repeatable)', collect)
-    .option('--period <month>', 'month of the invoices, as 2026-10; the last whole month unless told')
+    .option('--period <month>', 'month of the invoices, as 2026-10; by default the last whole month')
     .addOption(new Option('--format <format>', 'the form of the files').choices(FORMATS))
     .addOption(new Option('--paper <size>', 'of a PDF').choices(PAPERS).default(PAPERS[0]))
-    .option('--output <folder>', 'where the files are put; here unless told')
+    .option('--output <folder>', 'where the files are put; by default the current folder')
     .addOption(new Option('--out <folder>', 'same as --output').hideHelp())
     .option('--costs <file>', 'CSV of your own costs, as for `report margin`: adds what is left to you')
     .option('--final', 'it is sent: keep it, so that the next statement corrects what changes')
@@ -98,7 +98,7 @@ export function statementCommand(): Command {
         },
       );
       if (count === 0)
-        throw new CliError(EXIT.nothingMatched, `no tenant has anything to be told of ${period}`);
+        throw new CliError(EXIT.nothingMatched, `no tenant has anything to report for ${period}`);
       noteOutcome(`${counted(count, 'statement')} of ${period} sent.`);
       if (flags.json === true) output.thing(flags.allTenants === true ? statements : statements[0], () => '');
     },

@@ -67,7 +67,7 @@ async function checkDataFolder(settings: Settings): Promise<Finding> {
   return ok(detail);
 }
 
-const ROOM_HINT = 'make room: without it deliveries are answered 503 and nothing new is loaded';
+const ROOM_HINT = 'free disk space: without it, deliveries are answered 503 and nothing new is loaded';
 
 function gibibytes(bytes: number): string {
   return `${(bytes / 1024 ** 3).toFixed(1)} GiB`;

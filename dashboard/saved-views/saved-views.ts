@@ -49,7 +49,7 @@ export function openSavedViews(path: string): SavedViews {
     inTurn(async () => {
       const lock = await takeLock(`${path}.lock`, {
         ...{ role: 'dashboard', now: new Date(), patienceMs: PATIENCE_MS },
-        refusal: () => new SavedViewsBusyError('Another dashboard is saving a view: do it again.'),
+        refusal: () => new SavedViewsBusyError('Another dashboard is saving a view: try again.'),
       });
       try {
         const views = [...to(await read(path))].sort((a, b) => a.name.localeCompare(b.name, 'en'));

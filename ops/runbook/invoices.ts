@@ -109,7 +109,7 @@ export const INVOICES = {
     each: 'rule and finding',
     isNotice: true,
     meaning:
-      'A row of a report meets a rule of `cost-rules.yaml`. It is told once, whatever its figures become; no figure was changed.',
+      'A row of a report meets a rule of `cost-rules.yaml`. It is reported once, whatever its figures become; no figure was changed.',
     firstLook: [
       'the page or command that the alert names',
       '`billsync alerts costs`: all that meets a rule now',
@@ -124,10 +124,10 @@ export const INVOICES = {
   'cost-rules': {
     severity: 'warning',
     meaning:
-      'A rule of `cost-rules.yaml` cannot be applied, or the file cannot be read: what it should find is not told.',
+      'A rule of `cost-rules.yaml` cannot be applied, or the file cannot be read: what it should find is not reported.',
     firstLook: ['line, rule and reason in the alert', '`billsync alerts costs`'],
     cure: [
-      'Write what the alert says instead; `billsync alerts costs` tries the file without telling anybody.',
+      'Write what the alert says instead; `billsync alerts costs` tries the file without sending anything.',
     ],
     proof: 'The alert clears at the next check, at most a minute after a publication.',
   },

@@ -36,9 +36,9 @@ export interface BodyOptions {
     readonly previous: string | null;
     readonly next: string | null;
   };
-  /** The columns of the table; all unless told. */
+  /** The columns of the table; all by default. */
   readonly columns?: readonly string[];
-  /** Below the rows their sums of these columns, by currency; none unless told. */
+  /** Below the rows their sums of these columns, by currency; none by default. */
   readonly summed?: readonly string[];
   /** The address of the same page in the order of a column; a file on its own has one order. */
   readonly sortBy?: (column: string) => {

@@ -20,7 +20,7 @@ export interface ShipmentsAsked {
   readonly conditions: ShipmentConditions;
   /** Names of columns; none means all. */
   readonly columns?: readonly string[];
-  /** A column, with `-` before it for the largest first; the latest ship date first unless told. */
+  /** A column, with `-` before it for the largest first; the latest ship date first by default. */
   readonly sort?: string | undefined;
   /** What `next` of the page before was. */
   readonly after?: string | undefined;

@@ -115,7 +115,7 @@ function hears(
 
 function checkUrl(text: string): string {
   const url = parseUrl(text);
-  if (url === null) return refuse(`Payload URL "${text}" is no URL.`);
+  if (url === null) return refuse(`Payload URL "${text}" is not a URL.`);
   if (url.protocol !== 'https:')
     refuse('Payload URL has to be https; HTTP endpoints are unsupported (spec 2.3).');
   if (url.username !== '' || url.password !== '') refuse('Payload URL holds credentials; use a header.');

@@ -28,7 +28,7 @@ export class Form {
     if (text === '') return null;
     const value = Number(text);
     if (Number.isFinite(value)) return value;
-    throw new RefusalError('invalid_request', `${label} is "${text}", which is no number.`);
+    throw new RefusalError('invalid_request', `${label} is "${text}", which is not a number.`);
   }
 
   /** One of the words, null when empty. @throws RefusalError */

@@ -27,7 +27,7 @@ test('raises an alert for a file that does not fit, with what is free and needed
   const run = () => new MockActivityEnvironment().run(activity as never, {});
   await expect(run()).rejects.toMatchObject({ type: 'disk-full' });
   expect(raised.get('disk/no-room')?.detail).toMatch(
-    /\d+ MiB are free, 1073741888 MiB are needed\. Make room/,
+    /\d+ MiB are free, 1073741888 MiB are needed\. Free some space/,
   );
   announcedBytes = 1;
   await run();

@@ -201,7 +201,7 @@ describe('the API', () => {
     const strict = client({ allowPrivateHosts: false });
     await expect(strict.fetchToken()).rejects.toMatchObject({
       code: 'address-refused',
-      message: expect.stringContaining('leads to 127.0.0.1'),
+      message: expect.stringContaining('resolves to 127.0.0.1'),
     });
     const byName = client({
       allowPrivateHosts: false,

@@ -35,7 +35,7 @@ test('no file of a voided invoice is said to count', () => {
 
 test('a file that nothing proves is not said to be proved', async () => {
   const { stdout } = await runCommand(['explain', '1Z0'], { env });
-  expect(stdout).toMatch(/ bytes, unproved: nobody told its hash, or its count and sum$/m);
+  expect(stdout).toMatch(/ bytes, unproved: neither its hash nor its count and sum were announced$/m);
 });
 
 test('an invoice with one version is named by its id, and what would make another is said', async () => {

@@ -50,7 +50,7 @@ describe('billsync upgrade --check', () => {
       const { exitCode, stderr } = await billsync(args, { env });
       expect([exitCode, args[0]]).toEqual([2, args[0]]);
       expect(stderr).toMatch(
-        /has form 2, this billsync knows up to 1\. Use the newer billsync, or restore the backup/,
+        /has format 2, this billsync knows up to 1\. Use the newer billsync, or restore the backup/,
       );
     }
     writeFileSync(form, before);

@@ -171,7 +171,7 @@ describe('billsync up', () => {
     expect([exitCode, said]).toEqual([0, '']);
   });
 
-  test('fetches an invoice that no event told of', async () => {
+  test('fetches an invoice that no event announced', async () => {
     const silent = await service.createInvoice({ tenant: 'Plain', rows: 7 });
     service.register({ url: 'https://127.0.0.1:9/nobody' });
     await service.finalize(silent.invoiceId);

@@ -244,8 +244,8 @@ describe('weights', () => {
   test.each([
     ['dhl,kg,0,', /line 2: step is "0", which is too small: write at least 0.01/],
     ['dhl,kg,-1,', /line 2: step is "-1", which is too small/],
-    ['dhl,stone,1,', /line 2: unit is "stone", which is no unit of weight: write lb, kg or oz/],
-    ['dhl,kg,half,', /line 2: step is "half", which is no number: write digits/],
+    ['dhl,stone,1,', /line 2: unit is "stone", which is not a unit of weight: write lb, kg or oz/],
+    ['dhl,kg,half,', /line 2: step is "half", which is not a number: write digits/],
     ['dhl,kg,,', /line 2: step is empty: write a value/],
     ['dhl,kg,0.5,30', /line 2 is for light weights only: add a line of carrier "dhl" with an empty up_to/],
     ['dhl,kg,0.5,\r\nDHL,lb,1,', /line 3 has the same carrier and up_to as .* line 2: keep one of them/],
@@ -277,7 +277,7 @@ describe('any file', () => {
     ).toContain('The header has the column "valid_form": write valid_from if you mean that.');
     expect(
       await refused('margin', 'costs', 'carrier,tracking_number,currency_code,cost', 'ups,A,dollar,1'),
-    ).toContain('line 2: currency_code is "dollar", which is no currency');
+    ).toContain('line 2: currency_code is "dollar", which is not a currency');
     expect(
       await refused('budget', 'fx', 'month,from_currency,to_currency,rate', ',eur,USD,1.1', ',EUR,usd,1.2'),
     ).toContain('line 3 has the same month, from_currency and to_currency as');

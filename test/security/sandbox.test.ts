@@ -53,7 +53,7 @@ describe('the admin API and the page', () => {
     }
   });
 
-  test('refuse other machines where every address is listened at, unless told; the API answers them', async () => {
+  test('refuse other machines where every address is listened at, unless allowed; the API answers them', async () => {
     const outside = Object.values(networkInterfaces())
       .flat()
       .find((address) => address?.family === 'IPv4' && !address.internal)?.address;

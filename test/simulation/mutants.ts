@@ -31,7 +31,7 @@ export const MUTANTS = {
     find: "if (mailbox.isRecheckWanted && run.knowledge.rank !== 'voided') {",
     replace: 'if (false) {',
   },
-  /** A void that an event alone told of is nobody's to undo when nobody asks about it. */
+  /** A void that an event alone reported is nobody's to undo when nobody asks about it. */
   'void-never-confirmed': {
     find: "if (knowledge.voidWord === 'event') return 'confirm';",
     replace: "if (knowledge.voidWord === 'event') return 'done';",

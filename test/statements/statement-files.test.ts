@@ -43,7 +43,7 @@ describe('billsync statement', () => {
     [['--tenant', 'Acme', '--all-tenants', '--format', 'csv'], 2, '--all-tenants means every tenant'],
     [['--tenant', 'Acne', '--format', 'csv'], 3, 'nearest is Acme'],
     [['--tenant', 'Acme', '--format', 'csv', '--period', '2026-1'], 2, '"2026-1" is no month'],
-    [['--all-tenants', '--format', 'csv', '--period', '2025-01'], 3, 'no tenant has anything to be told'],
+    [['--all-tenants', '--format', 'csv', '--period', '2025-01'], 3, 'no tenant has anything to report'],
     [['--tenant', 'Acme', '--format', 'csv', '--final'], 2, 'add --yes'],
   ])('refuses %j with exit code %i', async (args, exitCode, words) => {
     const refused = await statement(...args, '--output', out);

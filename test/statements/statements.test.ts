@@ -221,7 +221,7 @@ describe('a statement', () => {
     const { invoices, left_out: leftOut } = await statement(path, '2026-10');
     expect(invoices.map((each) => [each.invoice_number, each.proved_by])).toEqual([
       ['1', 'the SHA-256 that the billing service told'],
-      ['2', 'nothing: nobody told its SHA-256, or its count and sum'],
+      ['2', 'nothing: neither its SHA-256 nor its count and sum were announced'],
     ]);
     expect(invoices[0]?.file_sha256).toMatch(/^[0-9a-f]{64}$/);
     expect(leftOut.map((each) => [each.invoice_number, each.state, each.reason, each.stated_total])).toEqual([

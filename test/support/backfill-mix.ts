@@ -12,7 +12,7 @@ import { aWarehouse, settingsFor } from '../warehouse/support.js';
 
 export const KINDS = {
   unchanged: 'loaded',
-  /** Finalized, and nobody told us. */
+  /** Finalized, and nobody said us. */
   unheard: 'loaded',
   /** Loaded, and the service has another file since. */
   changed: 'loaded',

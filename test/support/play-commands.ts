@@ -14,7 +14,7 @@ export interface Play {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** When it is given up as one that does not end; 20 s unless told. */
+  /** When it is given up as one that does not end; 20 s by default. */
   readonly patienceMs?: number;
   /** All others of the files that the process may have open are taken. */
   readonly openFiles?: number;

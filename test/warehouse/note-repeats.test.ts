@@ -70,7 +70,7 @@ test('an invoice whose level becomes known is compared with those of its new lev
     );
     return { loads: noted.map((row) => row.load_id), areNoted };
   };
-  // As long as nobody told, it counts as a tenant's.
+  // As long as nobody said, it counts as a tenant's.
   expect(await published()).toEqual({ loads: [1, 2], areNoted: true });
   await test.record([anEvent('invoice_finalized', { header: { invoiceId: ofPartner, tenantId: null } })]);
   await loadCsv(test, aCsv([{}], THIRD), { invoiceId: THIRD });

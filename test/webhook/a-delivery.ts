@@ -125,7 +125,7 @@ export interface Reply {
   readonly body: { readonly status?: string; readonly eventId?: string };
 }
 
-/** Sends as the service does, with the right credentials unless told otherwise. */
+/** Sends as the service does, with the right credentials by default. */
 export async function deliver(
   url: string,
   body: string | Uint8Array | null,

@@ -1,4 +1,4 @@
-/** A void that only an event told of: out of every total at once, then the service is asked (ADR 27). */
+/** A void that only an event reported: out of every total at once, then the service is asked (ADR 27). */
 
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ const says = (status: 'voided' | 'finalized' | null): LookUpInvoiceResult => ({
 });
 const asked = (calls: readonly string[]) => calls.filter((name) => name === 'lookUpInvoice').length;
 
-describe.concurrent('a void that only an event told of', () => {
+describe.concurrent('a void that only an event reported', () => {
   test('is asked about once when the service says the same', async () => {
     const world = aWorld({ lookUpInvoice: async () => says('voided') });
     await play(world, async (underTest) => {

@@ -444,7 +444,7 @@ describe.concurrent('invoice', () => {
     );
   });
 
-  test('says that the service does not know an id nobody told us of', async () => {
+  test('says that the service does not know an id nobody announced to us', async () => {
     const world = aWorld({
       lookUpInvoice: async () => ({ outcome: 'not-found' }),
       regenerateUrl: async () => ({ outcome: 'not-exported' }),

@@ -73,7 +73,7 @@ export class Session implements Statements {
 
   async first(name: string, params: Params = {}): Promise<Row> {
     const [row] = await this.all(name, params);
-    if (row === undefined) throw new Error(`${name}.sql answered no row.`);
+    if (row === undefined) throw new Error(`${name}.sql returned no row.`);
     return row;
   }
 

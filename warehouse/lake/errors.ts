@@ -21,7 +21,7 @@ export class ExtensionMissingError extends WarehouseError {
 
   constructor(extension: string, versions: { readonly duckdb: string }, attempts: readonly string[]) {
     super(
-      `DuckDB's extension ${extension} for ${versions.duckdb} is not here: ${attempts.join('; ')}. ` +
+      `DuckDB's extension ${extension} for ${versions.duckdb} was not found: ${attempts.join('; ')}. ` +
         `Install it where DuckDB ${versions.duckdb} looks for extensions, or let this machine reach extensions.duckdb.org.`,
     );
   }

@@ -263,7 +263,7 @@ async function ask(client: pg.PoolClient, name: string, params: Params = {}): Pr
 }
 
 function only(name: string, [row]: readonly Row[]): Row {
-  if (row === undefined) throw new Error(`${name}.sql answered no row.`);
+  if (row === undefined) throw new Error(`${name}.sql returned no row.`);
   return row;
 }
 

@@ -64,7 +64,7 @@ function toSummary(row: Row): InvoiceSummary {
   };
 }
 
-/** Only what was said: an absent key means that nobody told. */
+/** Only what was said: an absent key means that nobody said. */
 function toHeader(row: Row): Partial<InvoiceHeader> {
   const level = row.invoice_level;
   const told = {

@@ -140,7 +140,7 @@ export function checkRows(load: FileLoad, totals: readonly Row[], lines: Invoice
   );
   // Where it stands is looked up behind the transaction, not while everybody waits for its end.
   if (unknown !== undefined) {
-    throw new MisreadError(load.invoiceId, `'${unknown.currency_code}' is no currency`);
+    throw new MisreadError(load.invoiceId, `'${unknown.currency_code}' is not a currency`);
   }
   if (!load.isRepeated) {
     refuseUnprovedEmptiness(load, lines);

@@ -104,7 +104,7 @@ async function prove(draft: string, expected: Row, temporaryFolder: string): Pro
   }
   if (String(found.stored_rows) !== String(found.told_rows)) {
     throw new PublicationError(
-      `${found.stored_rows} rows are stored, loads tell of ${found.told_rows}; run verify`,
+      `${found.stored_rows} rows are stored, loads recorded ${found.told_rows}; run verify`,
     );
   }
 }

@@ -21,7 +21,7 @@ export interface PublisherOptions {
   /** The longest a change waits under load. */
   readonly longestMs?: number;
   readonly onPublished?: (publication: Publication) => void;
-  /** How often the archive is asked for what no load told of: test events, duplicates. 0: never by itself. */
+  /** How often the archive is asked for what no load reported: test events, duplicates. 0: never by itself. */
   readonly ingestEveryMs?: number;
 }
 

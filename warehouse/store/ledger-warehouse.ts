@@ -218,7 +218,7 @@ export class LedgerWarehouse implements Warehouse {
   async #ingest(request: IngestRequest): Promise<{ readonly events: number }> {
     const onMissing: OnMissing = (missing) => {
       for (const { invoiceId, loadId } of missing)
-        this.#log.error({ invoiceId, loadId }, 'the archive tells of a load that is not here');
+        this.#log.error({ invoiceId, loadId }, 'the archive records a load that is not in the warehouse');
     };
     const ingested = await this.#open.shared(() => this.#store.ingest({ ...request, onMissing }));
     tellOfIngested(ingested, { log: this.#log, onSetAside: this.#onSetAside });

@@ -29,7 +29,7 @@ export interface VerifyOptions {
   readonly onProgress?: ((done: number, of: number) => void) | undefined;
   /** Around each part of the work; the pauses between are for those who must be alone (a publication). */
   readonly step?: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Which loads of this moment are yet to be told to the archive; none unless told. */
+  /** Which loads of this moment are yet to be told to the archive; none by default. */
   readonly beingTold?: () => Promise<(load: HeldRecord) => boolean>;
 }
 

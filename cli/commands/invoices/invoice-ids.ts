@@ -56,7 +56,7 @@ function unknown({ word, place }: NamedInvoice, numbers: readonly string[]): Cli
       hint:
         nearest.length > 0
           ? `did you mean ${nearest.join(' or ')}?`
-          : 'an invoice that no event told of has to be named by its id: 11111111-2222-3333-4444-555555555555',
+          : 'an invoice that no event announced has to be named by its id: 11111111-2222-3333-4444-555555555555',
     },
   );
 }

@@ -17,7 +17,7 @@ export interface HostileWorld {
   readonly honest: readonly ForeignInvoice[];
   /** How the service answers about one invoice from here on. */
   answer(invoiceId: string, routes: Partial<Record<ForeignRoute, ForeignQuirk>>): void;
-  /** Sends it with good credentials unless told otherwise; what is answered with 5xx is a fault of the product. */
+  /** Sends it with good credentials by default; what is answered with 5xx is a fault of the product. */
   send(body: string | Uint8Array, headers?: Record<string, string>): Promise<void>;
   /** Is called when the sequence is over. */
   later(end: () => void): void;

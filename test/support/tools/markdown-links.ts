@@ -16,7 +16,7 @@ export function linksIn(markdown: string): readonly MarkdownLink[] {
   }));
 }
 
-/** @param code what counts as code: blocks and spans, unless told otherwise */
+/** @param code what counts as code: blocks and spans by default */
 export function withoutCode(markdown: string, code = /^ *```[\s\S]*?^ *```|`[^`\n]*`/gm): string {
   return markdown.replace(code, '');
 }

@@ -30,7 +30,7 @@ async function total(knownOn?: string): Promise<unknown> {
   return row?.cost;
 }
 
-/** A void that an event told of, with an instant of its own so that what is decided lies behind it. */
+/** A void that an event reported, with an instant of its own so that what is decided lies behind it. */
 async function voidedByEvent(
   eventId = 'eeeeeeee-1111-4000-8000-000000000001',
   receivedAt = '2026-03-01T01:00:00.000Z',

@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => t.close());
 
-/** @param stated null: nobody told of the invoice */
+/** @param stated null: nobody announced the invoice */
 async function load(stated: object | null, announcedSha256?: string | null) {
   const { sha256 } = await archiveCsv(t, HEADER_ONLY);
   if (stated !== null) {

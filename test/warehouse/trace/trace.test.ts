@@ -158,7 +158,7 @@ describe('explainTracking', () => {
       sha256(aCsv()),
       ['hash', 'regenerate'],
     ],
-    ['nobody told', { fileHashSha256: 'a'.repeat(64) }, null, ['header', null]],
+    ['nobody said', { fileHashSha256: 'a'.repeat(64) }, null, ['header', null]],
   ])(
     'says that a file has the hash that %s',
     async (_whose, announced, announcedSha256, [proof, hashFrom]) => {
