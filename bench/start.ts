@@ -7,6 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { builtProgram } from '../scripts/built-program.js';
+import { cpuSeconds } from './support/cpu-seconds.js';
 import { makeCsv } from './support/make-csv.js';
 import { median } from './support/ratios.js';
 import { missedOf } from './support/rounds.js';
@@ -50,15 +51,4 @@ export async function main([rounds = '7']: readonly string[]): Promise<void> {
 /** A report of rows is shown as well: most of it is DuckDB's own start. */
 function sidesOf(program: string): (readonly [string, readonly string[]])[] {
   return [...Object.keys(MOST), 'report tenants'].map((name) => [name, [program, ...name.split(' ')]]);
-}
-
-/** The shell tells what its child took; Node has no way to ask. */
-async function cpuSeconds(
-  command: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Promise<number> {
-  const script = 'TIMEFORMAT="%U %S"; { time "$0" "$@" >/dev/null 2>/dev/null; } 2>&1';
-  const { stdout } = await runMeasured(['bash', '-c', script, ...command], env);
-  const [user, system] = stdout.trim().split(' ').map(Number);
-  return (user ?? Number.NaN) + (system ?? Number.NaN);
 }

@@ -11,7 +11,13 @@ const CARRIERS = ['UPS', 'FedEx', 'USPS', 'DHL'];
 const LATER = ','.repeat(CSV_HEADERS.length - (CSV_EDITIONS[0]?.length ?? 0));
 const SERVICES = ['Ground', '2nd Day Air', '"Next Day, AM"', ''];
 
-export async function makeCsv(path: string, rows: number, invoiceId = BENCH_INVOICE): Promise<void> {
+/** @param firstNumber of the tracking numbers: files that share none repeat none */
+export async function makeCsv(
+  path: string,
+  rows: number,
+  invoiceId = BENCH_INVOICE,
+  firstNumber = 0,
+): Promise<void> {
   const file = createWriteStream(path, { highWaterMark: 1 << 20 });
   let state = 20_260_301;
   const next = (below: number): number => {
@@ -26,7 +32,7 @@ export async function makeCsv(path: string, rows: number, invoiceId = BENCH_INVO
     const weight = `${next(70)}.${next(10)}`;
     block +=
       `${pick(TENANTS)},2026-02-28,${invoiceId},2026-02-${day},${`${next(99_999)}`.padStart(5, '0')},USD,${cost},${weight},` +
-      `${next(10) === 0 ? 'KG' : 'LB'},1Z${`${row}`.padStart(16, '0')},${pick(CARRIERS)},${2 + next(7)},2026-02-${day},${pick(SERVICES)}${LATER}\r\n`;
+      `${next(10) === 0 ? 'KG' : 'LB'},1Z${`${firstNumber + row}`.padStart(16, '0')},${pick(CARRIERS)},${2 + next(7)},2026-02-${day},${pick(SERVICES)}${LATER}\r\n`;
     if (block.length > 1 << 20) {
       if (!file.write(block)) await once(file, 'drain');
       block = '';
