@@ -251,13 +251,13 @@ describe('reports', () => {
   });
 
   test('take whatever is typed literally', async () => {
+    const filters = ['tenant', 'carrier', 'zone', 'currency'];
+    const all = filters.flatMap((filter) => INJECTIONS.map((text): [string, string] => [filter, text]));
+    const answer = await get(`/reports/tenants?${new URLSearchParams(all)}`);
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toContain('No rows: nothing matches.');
     for (const text of INJECTIONS) {
       const value = encodeURIComponent(text);
-      const answer = await get(
-        `/reports/tenants?tenant=${value}&carrier=${value}&zone=${value}&currency=${value}`,
-      );
-      expect(answer.status, text).toBe(200);
-      expect(await answer.text(), text).toContain('No rows: nothing matches.');
       const found = await (await get(`/invoices?tenant=${value}&sort=${value}&state=${value}`)).text();
       expect(found, text).toContain('0 invoices.');
     }

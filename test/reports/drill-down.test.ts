@@ -14,7 +14,7 @@ import { listReports, parseReport } from '../../reports/catalogue.js';
 import { type CellLead, leadOfCell } from '../../reports/drill-down/leads.js';
 import { drawCharts } from '../../reports/render/chart-svg.js';
 import type { ReportFilters } from '../../reports/report-filters.js';
-import type { ReportRow } from '../../reports/report-result.js';
+import type { ReportResult, ReportRow } from '../../reports/report-result.js';
 import { openReportSession, type ReportSession } from '../../reports/report-session.js';
 import { monthsInvoices } from '../support/reports/months-invoices.js';
 import {
@@ -37,8 +37,10 @@ const awkward = [
   }),
   anInvoice([], { number: 'INV-DRAFT', state: 'draft', proof: null }),
 ];
+type Parameters = Readonly<Record<string, string>>;
+
 /** What makes every report answer something: parameters besides their defaults. */
-const ASKED: Readonly<Record<string, readonly Readonly<Record<string, string>>[]>> = {
+const ASKED: Readonly<Record<string, readonly Parameters[]>> = {
   cost: [
     { by: 'month+carrier' },
     { by: 'tenant+service' },
@@ -102,6 +104,20 @@ function sessionOf(lines: string, filters: ReportFilters): Promise<ReportSession
   return session;
 }
 
+/** Asked once, for its table and for its charts. */
+const results = new Map<string, Promise<ReportResult>>();
+function resultOf(
+  name: string,
+  asked: { readonly lines: string; readonly filters: ReportFilters; readonly parameters: Parameters },
+): Promise<ReportResult> {
+  const key = JSON.stringify([name, asked]);
+  const result =
+    results.get(key) ??
+    sessionOf(asked.lines, asked.filters).then((session) => session.run(name, asked.parameters));
+  results.set(key, result);
+  return result;
+}
+
 /** Filters of a report's page become fields of what a cell leads to; a fixed level takes the place of the page's. */
 const found = new Map<string, Promise<readonly ReportRow[]>>();
 function totalsOf(
@@ -133,13 +149,12 @@ function spread(rows: readonly ReportRow[], most: number): readonly ReportRow[] 
 describe.each(ASKED_WITH)('of %s lines, asked with %j', (lines, filters) => {
   test.each(reports.map(({ name }) => name))('every number of %s', async (name) => {
     const { leads } = reports.find((report) => report.name === name) ?? { leads: [] };
-    const session = await sessionOf(lines, filters);
     const isWhole = Object.keys(filters).length === 0;
     let followed = 0;
     let answered = 0;
     // What its columns can be is followed on the awkward lines.
     for (const parameters of (ASKED[name] ?? [{}]).slice(0, lines === 'months' ? 1 : undefined)) {
-      const result = await session.run(name, parameters);
+      const result = await resultOf(name, { lines, filters, parameters });
       answered += result.rows.length;
       const numbers = result.columns.filter(({ align }) => align === 'right');
       for (const row of spread(result.rows, !isWhole ? 1 : lines === 'months' ? 2 : 4)) {
@@ -171,9 +186,8 @@ describe.each(ASKED_WITH)('of %s lines, asked with %j', (lines, filters) => {
 test.each(reports.map(({ name }) => name))('every bar, point and cell of the charts of %s', async (name) => {
   const { leads } = reports.find((report) => report.name === name) ?? { leads: [] };
   for (const lines of ['awkward', 'months'] as const) {
-    const session = await sessionOf(lines, {});
     for (const parameters of (ASKED[name] ?? [{}]).slice(0, lines === 'months' ? undefined : 1)) {
-      const result = await session.run(name, parameters);
+      const result = await resultOf(name, { lines, filters: {}, parameters });
       const marks = new Map<string, readonly [rows: readonly ReportRow[], column: string]>();
       const charts = drawCharts(result, {
         leadTo(rows, column) {

@@ -26,7 +26,7 @@ describe('kill -9 of the writer', () => {
 
 describe('a full disk', () => {
   test('fails the load, keeps what was promised, and goes on when there is room', async () => {
-    const workshop = await aWorkshop({ invoices: 400, rows: 300 });
+    const workshop = await aWorkshop({ invoices: 100, rows: 300 });
     const writer = await startWriter(workshop, { seed: 3, mode: 'loads', largestFileKb: 2_000 });
     const code = await new Promise((resolve) => writer.once('exit', resolve));
     expect(code).toBe(9);
