@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { billsync } from '../support/processes/billsync.js';
+import { runCommand } from '../support/processes/run-command.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-starts-'));
 const service = {
@@ -28,7 +29,11 @@ afterAll(() => {
 
 const run = (name: string, ...args: string[]) => ({
   with: (env: Record<string, string>) =>
-    billsync(args, { env: { BILLSYNC_DATA_DIR: join(folder, name), ...service, ...env }, cwd: folder }),
+    // Of `doctor` it is what it says that counts, not its process.
+    (args[0] === 'doctor' ? runCommand : billsync)(args, {
+      env: { BILLSYNC_DATA_DIR: join(folder, name), ...service, ...env },
+      cwd: folder,
+    }),
 });
 
 describe('a role', () => {
@@ -67,7 +72,7 @@ describe('a role', () => {
     expect(doctor.stdout).toMatch(/billsync init/);
     mkdirSync(join(folder, 'there'));
     writeFileSync(join(folder, 'there', 'billsync.yaml'), 'environment: test\n');
-    const beside = await billsync(['doctor'], {
+    const beside = await runCommand(['doctor'], {
       env: { BILLSYNC_DATA_DIR: join(folder, 'none') },
       cwd: join(folder, 'there'),
     });
