@@ -97,8 +97,16 @@ describe('compose.yaml', () => {
         ...{ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] },
         // A little more than a role takes to drain.
         stop_grace_period: '70s',
+        // Options belong to their path: a comma in a list of YAML's short form would begin a path of its own.
+        tmpfs: [expect.stringMatching(/^\/tmp:size=\w+,mode=1777$/)],
       });
     }
+  });
+
+  test("gives Temporal's server the file of its own settings, without which it does not start", () => {
+    const { environment, volumes = [] } = compose.services.temporal ?? { image: '' };
+    const file = environment?.DYNAMIC_CONFIG_FILE_PATH;
+    expect(volumes).toEqual([`./deploy/container/temporal-dynamic-config.yaml:${file}:ro`]);
   });
 
   test('sets settings that there are, and every secret by a file that it hands in', () => {
