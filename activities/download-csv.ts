@@ -13,8 +13,8 @@ import type { ExportLocation } from '../contract/invoice-event.js';
 import type { LoadRequest } from '../warehouse/warehouse.js';
 import type { BillingDependencies } from './dependencies.js';
 import { translated } from './failures.js';
+import { alertingFullDisk } from './full-disk-alert.js';
 import type { LoadInvoiceResult } from './load-invoice.js';
-import { alertingNoRoom } from './room-alert.js';
 
 export interface DownloadCsvRequest {
   readonly invoiceId: string;
@@ -52,7 +52,7 @@ export function downloadCsv({ service, alerts, log, loadInvoice }: BillingDepend
       try {
         const options = { signal: cancellationSignal(), onProgress: heartbeat };
         const download = () => service.downloadCsv(request, options);
-        const file = await alertingNoRoom(alerts, download);
+        const file = await alertingFullDisk(alerts, download);
         const { sha256, sizeBytes } = file;
         const loaded = await loadAtOnce(request, file);
         const fetched = { outcome: 'fetched', sha256, sizeBytes, announcedSha256: sha256 } as const;

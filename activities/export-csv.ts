@@ -6,7 +6,7 @@ import { NotModifiedError, UnknownInvoiceError } from '../billing/errors.js';
 import { alertingRefusal } from './credentials-alert.js';
 import type { BillingDependencies } from './dependencies.js';
 import { translated } from './failures.js';
-import { alertingNoRoom } from './room-alert.js';
+import { alertingFullDisk } from './full-disk-alert.js';
 
 export interface ExportCsvRequest {
   readonly invoiceId: string;
@@ -31,7 +31,7 @@ export function exportCsv({ service, alerts }: BillingDependencies) {
       try {
         const only = unless === undefined ? {} : { unless };
         const options = { signal: cancellationSignal(), onProgress: heartbeat, ...only };
-        const ask = () => alertingNoRoom(alerts, () => service.exportCsv(invoiceId, options));
+        const ask = () => alertingFullDisk(alerts, () => service.exportCsv(invoiceId, options));
         const { sha256, sizeBytes, tag } = await alertingRefusal(alerts, ask, { provesThem: true });
         return { outcome: 'fetched', sha256, sizeBytes, ...(tag === undefined ? {} : { tag }) };
       } catch (error) {

@@ -6,8 +6,8 @@ import type { Discrepancy, LoadOutcome, LoadRequest } from '../warehouse/warehou
 import { countLoads } from './count-loads.js';
 import type { WarehouseDependencies } from './dependencies.js';
 import { translated } from './failures.js';
+import { alertingFullDisk } from './full-disk-alert.js';
 import { attentionKey } from './park-invoice.js';
-import { alertingNoRoom } from './room-alert.js';
 import { tellAnnouncement } from './tell-announcement.js';
 import { tellTotals } from './tell-totals.js';
 import { voidedAfterLoadKey } from './void-invoice.js';
@@ -40,7 +40,7 @@ export function loadInvoice({
       try {
         // What was heard of the invoice by now is in the ledger first: its header is what a file without a hash is proved by.
         await warehouse.ingestArchive({ factsMayWait: true });
-        const outcome = await counted(() => alertingNoRoom(alerts, () => warehouse.load(request)));
+        const outcome = await counted(() => alertingFullDisk(alerts, () => warehouse.load(request)));
         if (outcome.outcome === 'rejected') {
           const { sizeBytes = 0 } = (await archive.file(request.sha256)) ?? {};
           const refused = { ...request, sizeBytes };

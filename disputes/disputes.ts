@@ -1,4 +1,4 @@
-/** What people do with claims: find what can be claimed, open, change, list and export; the door of this folder. */
+/** What people do with claims: find what can be claimed, open, change, list and export; other folders import this file. */
 
 import { join } from 'node:path';
 import { addDecimals, fromTenThousandths, toTenThousandths } from '../contract/decimal.js';

@@ -11,7 +11,7 @@ export const COMMON_LOG_FIELDS = {
 
 /** Where they say something. */
 export const LOG_FIELDS = {
-  address: 'Host and port: of Temporal, or of who was refused at a door.',
+  address: 'Host and port: of Temporal, or of a sender that was refused.',
   aheadSeconds: 'How far the clock of an event is ahead of ours.',
   alert: 'An alert that was said: `state`, `key`, `title`, `detail`, `repeated`, `runbook`.',
   billingCost: 'Of a load, decimal text.',

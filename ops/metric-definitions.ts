@@ -89,7 +89,7 @@ export const METRICS = {
   ]),
   alerts_total: counter('Alerts that were said, by state.', ['state']),
   component_up: gauge('1: the component is well, 0: it is not; as on the page /health.', ['component']),
-  disk_free_bytes: gauge('Room on the disk of the data folder.'),
+  disk_free_bytes: gauge('Free space on the disk of the data folder.'),
   disk_size_bytes: gauge('Size of the disk of the data folder.'),
   process_restarts_total: counter('Processes of up started again.', ['process']),
   build_info: gauge('1, with the version that runs.', ['version']),

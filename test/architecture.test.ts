@@ -82,10 +82,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The rooms of the warehouse, in the order of their imports: one uses only those that stand before it. `errors`,
- * `warehouse` (the contract) and `opening` are files of types and errors beside the rooms.
+ * The subfolders of the warehouse, in the order of their imports: one uses only those that stand before it. `errors`,
+ * `warehouse` (the contract) and `opening` are files of types and errors beside the subfolders.
  */
-const WAREHOUSE_ROOMS: readonly string[] = [
+const WAREHOUSE_FOLDERS: readonly string[] = [
   'paths',
   'warehouse',
   'opening',
@@ -179,28 +179,28 @@ function isAllowed(imported: Import, to: string, rules: readonly string[]): bool
   );
 }
 
-/** Parts that are cut into rooms: a folder is one, and so is each file that lies beside the folders. */
+/** Parts of a folder: each subfolder is one, and so is each file beside the subfolders. */
 const WITH_ROOMS = ['sandbox', 'warehouse'];
 
-function roomOf(file: string): string {
+function folderOf(file: string): string {
   return file.replace(/\.ts$/, '').split('/').slice(0, 2).join('/');
 }
 
-/** The rooms of one circle, in the order of their imports; empty when there is none. */
+/** The parts of one circle, in the order of their imports; empty when there is none. */
 function circleIn(wanted: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
   const done = new Set<string>();
-  const walk = (room: string, path: readonly string[]): readonly string[] => {
-    if (path.includes(room)) return [...path.slice(path.indexOf(room)), room];
-    if (done.has(room)) return [];
-    for (const next of wanted.get(room) ?? []) {
-      const circle = walk(next, [...path, room]);
+  const walk = (part: string, path: readonly string[]): readonly string[] => {
+    if (path.includes(part)) return [...path.slice(path.indexOf(part)), part];
+    if (done.has(part)) return [];
+    for (const next of wanted.get(part) ?? []) {
+      const circle = walk(next, [...path, part]);
       if (circle.length > 0) return circle;
     }
-    done.add(room);
+    done.add(part);
     return [];
   };
-  for (const room of wanted.keys()) {
-    const circle = walk(room, []);
+  for (const part of wanted.keys()) {
+    const circle = walk(part, []);
     if (circle.length > 0) return circle;
   }
   return [];
@@ -256,13 +256,13 @@ describe('architecture', () => {
   });
 
   test.each(WITH_ROOMS)(
-    'no import leads round in a circle between the rooms of %s, types included',
+    'no import leads round in a circle between the parts of %s, types included',
     (part) => {
       const wanted = new Map<string, Set<string>>();
       for (const imported of imports) {
         const to = target(imported);
         if (to === null || partOf(imported.file) !== part || partOf(to) !== part) continue;
-        const [from, other] = [roomOf(imported.file), roomOf(to)];
+        const [from, other] = [folderOf(imported.file), folderOf(to)];
         if (from !== other) wanted.set(from, (wanted.get(from) ?? new Set()).add(other));
       }
       expect(wanted.size).toBeGreaterThan(5);
@@ -270,8 +270,9 @@ describe('architecture', () => {
     },
   );
 
-  test('a room of the warehouse uses only rooms that stand before it', () => {
-    const place = (file: string): number => WAREHOUSE_ROOMS.indexOf(roomOf(file).replace('warehouse/', ''));
+  test('a part of the warehouse uses only parts that stand before it', () => {
+    const place = (file: string): number =>
+      WAREHOUSE_FOLDERS.indexOf(folderOf(file).replace('warehouse/', ''));
     const broken: string[] = [];
     for (const imported of imports) {
       const to = target(imported);

@@ -11,7 +11,7 @@ import { NoDiskSpaceError } from './errors.js';
 export const RESERVED_BYTES = 32 * 1024 * 1024;
 
 /** @throws NoDiskSpaceError fewer bytes are free */
-export async function requireRoom(database: string, needBytes: number): Promise<void> {
+export async function requireDiskSpace(database: string, needBytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(dirname(database));
   const freeBytes = bavail * bsize;
   if (freeBytes < needBytes) throw new NoDiskSpaceError(dirname(database), { freeBytes, needBytes });

@@ -59,15 +59,15 @@ async function checkDataFolder(settings: Settings): Promise<Finding> {
   const room = free < LITTLE_ROOM_BYTES ? `${Math.floor(free / 1024 ** 2)} MiB` : gibibytes(free);
   const detail = `${dataDir} can be written (${environment}), ${room} free`;
   if (free < NO_ROOM_BYTES) {
-    return { result: 'failed', detail: `${detail}: the disk is nearly full`, hint: ROOM_HINT };
+    return { result: 'failed', detail: `${detail}: the disk is nearly full`, hint: DISK_HINT };
   }
-  if (free < LITTLE_ROOM_BYTES) return note(detail, ROOM_HINT);
+  if (free < LITTLE_ROOM_BYTES) return note(detail, DISK_HINT);
   const { mode } = await stat(dataDir);
   if ((mode & 0o077) !== 0) return note(`${detail}, others may look into it`, `chmod 700 ${dataDir}`);
   return ok(detail);
 }
 
-const ROOM_HINT = 'free disk space: without it, deliveries are answered 503 and nothing new is loaded';
+const DISK_HINT = 'free disk space: without it, deliveries are answered 503 and nothing new is loaded';
 
 function gibibytes(bytes: number): string {
   return `${(bytes / 1024 ** 3).toFixed(1)} GiB`;

@@ -21,12 +21,12 @@ export interface WatchOptions {
 export function watchProcesses({ endpoint, worker, context }: WatchOptions): { close(): void } {
   const { log, alerts, metrics } = context;
   const health = createHealth();
-  let door: EndpointState = { isHealthy: true, detail: '' };
+  let endpointState: EndpointState = { isHealthy: true, detail: '' };
   const tell = reportEndpoint({ health, alerts });
   const endpointWatch = watchEndpoint({
     url: () => (endpoint.state() === null ? null : (endpoint.addresses().webhook ?? null)),
     onState(state) {
-      door = state;
+      endpointState = state;
       tell(state);
     },
   });
@@ -64,7 +64,7 @@ export function watchProcesses({ endpoint, worker, context }: WatchOptions): { c
     if (endpoint.state() === null) return { isHealthy: false, detail: 'Its process is being started again.' };
     if (silenceOf(endpoint) >= SILENT_AFTER_MS)
       return { isHealthy: false, detail: 'Its process does not respond.' };
-    return door;
+    return endpointState;
   }
 
   return {

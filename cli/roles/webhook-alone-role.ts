@@ -11,11 +11,11 @@ export function startWebhookAloneRole(context: RoleContext): Promise<RunningRole
   return startParts(context.log, async (parts) => {
     const webhook = await startWebhookRole(context);
     parts.add('webhook', () => webhook.close());
-    const door = watchEndpoint({
+    const watch = watchEndpoint({
       url: () => webhook.addresses.webhook ?? null,
       onState: reportEndpoint(context),
     });
-    parts.add('watch', async () => door.close());
+    parts.add('watch', async () => watch.close());
     const probes = await startProbesRole(context);
     parts.add('probes', () => probes.close());
     return { addresses: { ...webhook.addresses, ...probes.addresses }, close: () => parts.close() };

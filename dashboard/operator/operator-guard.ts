@@ -11,7 +11,7 @@ declare module 'fastify' {
   }
 }
 
-/** Answers everybody else. Wrong passwords were counted at the door of all pages. */
+/** Answers everybody else. Wrong passwords were counted before any page. */
 export function createOperatorGuard(
   admin: Settings['admin'],
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined> {

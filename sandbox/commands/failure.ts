@@ -1,6 +1,6 @@
 /** Exit codes of the commands, and the one error they end with: three lines at most for people. */
 export const EXIT = {
-  noRoom: 1,
+  diskFull: 1,
   usage: 2,
   nothingMatched: 3,
   unreachable: 5,

@@ -27,5 +27,5 @@ export function refusedBySystem(error: unknown, path?: string): CommandFailure |
   const [why, whatToDo] = refusal;
   const place = own ?? path;
   const what = place === undefined ? why : `${place}: ${why}`;
-  return new CommandFailure(code === 'ENOSPC' ? EXIT.noRoom : EXIT.usage, [what, `  → ${whatToDo}`]);
+  return new CommandFailure(code === 'ENOSPC' ? EXIT.diskFull : EXIT.usage, [what, `  → ${whatToDo}`]);
 }

@@ -13,7 +13,7 @@ const weekly: Gap = {
 };
 const number: Gap = { kind: 'number', missing: 1, finding: '1 number is missing between INV-3 and INV-5' };
 
-function aHouse(gaps: readonly Gap[]) {
+function finderOver(gaps: readonly Gap[]) {
   const told: (Alert | string)[] = [];
   const metrics = createMetrics('worker');
   const find = findGaps({
@@ -29,7 +29,7 @@ function aHouse(gaps: readonly Gap[]) {
 
 describe('findGaps', () => {
   test('tells of what is new and counts all of it by kind', async () => {
-    const { find, told, metrics } = aHouse([weekly, number]);
+    const { find, told, metrics } = finderOver([weekly, number]);
     expect(await find({ known: [number.finding] })).toMatchObject({
       gaps: 2,
       findings: [weekly.finding, number.finding],
@@ -44,7 +44,7 @@ describe('findGaps', () => {
   });
 
   test('does not tell again what the last run told', async () => {
-    const { find, told } = aHouse([weekly]);
+    const { find, told } = finderOver([weekly]);
     await find({ known: [weekly.finding] });
     expect(told).toEqual([]);
   });
@@ -54,23 +54,23 @@ describe('findGaps', () => {
       ...number,
       finding: `number ${nth} is missing`,
     }));
-    const { find: findMany } = aHouse(many);
+    const { find: findMany } = finderOver(many);
     const first = await findMany({ known: [] });
     expect(first.findings).toHaveLength(200);
     expect(JSON.stringify(first).length).toBeLessThan(100_000);
 
-    const asBefore = aHouse(many.toReversed());
+    const asBefore = finderOver(many.toReversed());
     const second = await asBefore.find({ known: first.findings, told: first.told });
     expect(asBefore.told).toEqual([]);
 
-    const oneMore = aHouse([...many, weekly]);
+    const oneMore = finderOver([...many, weekly]);
     await oneMore.find({ known: second.findings, told: second.told });
     expect(oneMore.told).toMatchObject([{ title: 'An invoice that should have come did not' }]);
     expect(JSON.stringify(oneMore.told)).toContain(weekly.finding);
   });
 
   test('says that it is over once nothing is missing', async () => {
-    const { find, told } = aHouse([]);
+    const { find, told } = finderOver([]);
     await find({ known: [weekly.finding] });
     expect(told).toEqual(['resolved gaps']);
   });

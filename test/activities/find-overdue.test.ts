@@ -18,7 +18,7 @@ let t: TestWarehouse;
 afterEach(() => t.close());
 
 /** A warehouse with so many invoices of one instant, told by SQL: what they hold does not matter here. */
-async function aHouseOf(count: number, state: 'loaded' | 'needs_attention', code: string | null = null) {
+async function haveInvoices(count: number, state: 'loaded' | 'needs_attention', code: string | null = null) {
   t = await aWarehouse();
   await tell(
     `insert into internal.invoice_state (invoice_id, state, reason_code, state_since, partner_id, invoice_date, first_heard_at, versions)
@@ -75,17 +75,17 @@ async function daysAsked(everyMs: number, days = 60): Promise<number[]> {
 
 describe('what reconciliation asks about', () => {
   test('is asked daily for a week, then weekly, until 60 days after the invoice date', async () => {
-    await aHouseOf(1, 'loaded');
+    await haveInvoices(1, 'loaded');
     expect(await daysAsked(12 * HOUR)).toEqual([1, 2, 3, 4, 5, 6, 7, 14, 21, 28, 35, 42, 49, 56]);
   });
 
   test('is never asked when nobody wants it', async () => {
-    await aHouseOf(1, 'loaded');
+    await haveInvoices(1, 'loaded');
     expect(await daysAsked(7 * DAY, 0)).toEqual([]);
   });
 
   test('stays due until it was asked, of 10,000 that were loaded in one hour each one daily', async () => {
-    await aHouseOf(10_000, 'loaded');
+    await haveInvoices(10_000, 'loaded');
     const asked = new Map<string, number>();
     for (const day of [1, 2]) {
       for (let hour = 0; hour <= 10; hour += 1) {
@@ -99,13 +99,13 @@ describe('what reconciliation asks about', () => {
   });
 
   test('stays due when the runs stood still for longer than its days', async () => {
-    await aHouseOf(1, 'loaded');
+    await haveInvoices(1, 'loaded');
     expect((await runAt(LOADED_AT + 90 * DAY)).toRecheck).toHaveLength(1);
     expect((await runAt(LOADED_AT + 91 * DAY)).toRecheck).toEqual([]);
   });
 
   test('is tried again daily while it waits for a person, each one of 3,000', async () => {
-    await aHouseOf(3_000, 'needs_attention', 'unreachable');
+    await haveInvoices(3_000, 'needs_attention', 'unreachable');
     const tried = new Set<string>();
     for (let ms = LOADED_AT + DAY; ms < LOADED_AT + DAY + 3 * HOUR; ms += HOUR) {
       const { toRetry, needAttention } = await runAt(ms);
@@ -117,7 +117,7 @@ describe('what reconciliation asks about', () => {
   });
 
   test('is not tried again while its file breaks a rule', async () => {
-    await aHouseOf(1, 'needs_attention', 'csv-rejected');
+    await haveInvoices(1, 'needs_attention', 'csv-rejected');
     expect((await runAt(LOADED_AT + 2 * DAY)).toRetry).toEqual([]);
   });
 
@@ -128,7 +128,7 @@ describe('what reconciliation asks about', () => {
       const due = await t.warehouse.due({ ...request, partnerId: null, neverRetried: [], ...settings });
       return due.unfinished.length;
     };
-    await aHouseOf(2, 'needs_attention', 'csv-rejected');
+    await haveInvoices(2, 'needs_attention', 'csv-rejected');
     await tell("update internal.invoice_state set state = 'voided', void_word = 'event' where rowid = 0");
     expect([await unfinished(), await unfinished(false)]).toEqual([2, 1]);
     await tell("update internal.invoice_state set void_word = 'details' where rowid = 0");
@@ -136,7 +136,7 @@ describe('what reconciliation asks about', () => {
   });
 
   test('is asked about once at the next run when a person undid its void, then as any other', async () => {
-    await aHouseOf(1, 'loaded');
+    await haveInvoices(1, 'loaded');
     const restored = LOADED_AT + 90 * 60_000;
     await tell(
       `update internal.invoice_state set restored_at = '${new Date(restored).toISOString().slice(0, 23)}'`,
@@ -149,7 +149,7 @@ describe('what reconciliation asks about', () => {
   });
 
   test('is what the activity of that name finds', async () => {
-    await aHouseOf(1, 'loaded');
+    await haveInvoices(1, 'loaded');
     const until = new Date(LOADED_AT + DAY).toISOString();
     const { findOverdue } = activities();
     const found: FindOverdueResult = await new MockActivityEnvironment().run(findOverdue, {

@@ -1,5 +1,5 @@
 /**
- * The disk of the data folder fills up while deliveries go on: 503 at the door, no partial invoice, and all goes on by
+ * The disk of the data folder fills up while deliveries go on: 503 from the endpoint, no partial invoice, and all goes on by
  * itself once there is room. Needs root, for a small disk of its own (tmpfs). `npm run chaos -- disk-full [MiB]`.
  */
 
@@ -103,11 +103,11 @@ async function playFull(underTest: InvoiceUnderTest, leaveKib: number): Promise<
     await sleep(1_000);
   }
   await rm(ballast);
-  const roomMs = Date.now();
+  const freedMs = Date.now();
   restarts += await startAgain(product);
   // What the service was told to try again, it tries again.
   for (const text of unheard) while ((await say(underTest, text)) !== '200') await sleep(500);
-  const deadline = roomMs + RECOVERED_WITHIN_MS;
+  const deadline = freedMs + RECOVERED_WITHIN_MS;
   while (Date.now() < deadline) {
     restarts += await startAgain(product);
     const isSettled = await settled(product.dataDir, truthOf(underTest), 2_000).then(
@@ -117,7 +117,7 @@ async function playFull(underTest: InvoiceUnderTest, leaveKib: number): Promise<
     if (isSettled) break;
   }
   await settled(product.dataDir, truthOf(underTest), 1);
-  const recoveredAfterSeconds = Math.round((Date.now() - roomMs) / 100) / 10;
+  const recoveredAfterSeconds = Math.round((Date.now() - freedMs) / 100) / 10;
   return { freeKib, answers, readyz, restarts, recoveredAfterSeconds };
 }
 
@@ -198,7 +198,7 @@ export function brokenPromises({ fullness, violations, complaints }: DiskFullRes
 }
 
 export const summary =
-  'the disk fills up: 503 at the door, no partial invoice, goes on by itself [200] (root)';
+  'the disk fills up: 503 from the endpoint, no partial invoice, goes on by itself [200] (root)';
 
 /** @throws Error a promise was broken */
 export async function main([sizeMib = '200']: readonly string[]): Promise<void> {

@@ -89,7 +89,7 @@ describe('the billing service', () => {
       'private addresses forbidden',
       { BILLSYNC_ALLOW_PRIVATE_HOSTS: '' },
       5,
-      /no public/,
+      /not a public/,
       /ALLOW_PRIVATE_HOSTS/,
     ],
     ['half of the credentials', { BILLSYNC_CLIENT_ID: '' }, 2, /BILLSYNC_CLIENT_ID is not set/, /init/],

@@ -237,7 +237,7 @@ function requests(): readonly Row[] {
     parts: [`${head({ ...line, lines: [...(line.lines ?? []), 'Content-Length: 2', CLOSE] })}{}`],
     answers,
   });
-  const noDoor = [
+  const elsewhere = [
     '/',
     '//webhooks/billing',
     '/webhooks//billing',
@@ -266,7 +266,7 @@ function requests(): readonly Row[] {
     'webhooks/billing',
   ];
   return [
-    ...noDoor.map((target) => bare(`targets: ${target}`, { target }, [[404], [400]])),
+    ...elsewhere.map((target) => bare(`targets: ${target}`, { target }, [[404], [400]])),
     bare('targets: 100 KB long', { target: `${PATH}/${'a'.repeat(100_000)}` }, [[431], [400], []]),
     bare('targets: 8 KB of queries', { target: `${PATH}?${'a=b&'.repeat(2_000)}` }, [[400]]),
     bare('hosts: none', { host: '' }, REFUSED),

@@ -11,10 +11,10 @@ const bytes = (over?: DeliveryOver): Buffer => Buffer.from(aDelivery(over).body)
 describe('parseOnce', () => {
   test('answers the forwarder what the door parsed, once, and what `parseDelivery` answers', () => {
     const body = bytes();
-    const atTheDoor = parseOnce(body, options);
-    expect(parseOnce(Buffer.from(body), options)).toBe(atTheDoor);
-    expect(atTheDoor).toEqual(parseDelivery(body, options));
-    expect(parseOnce(body, options)).not.toBe(atTheDoor);
+    const first = parseOnce(body, options);
+    expect(parseOnce(Buffer.from(body), options)).toBe(first);
+    expect(first).toEqual(parseDelivery(body, options));
+    expect(parseOnce(body, options)).not.toBe(first);
   });
 
   test('parses again what differs in a byte, or is read for another partner', () => {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import type { Alert } from '../../ops/alerts.js';
 import { createHealth } from '../../ops/health.js';
 import { createMetrics } from '../../ops/metrics.js';
-import { requireRoom } from '../../warehouse/disk-space.js';
+import { requireDiskSpace } from '../../warehouse/disk-space.js';
 import { NoDiskSpaceError } from '../../warehouse/errors.js';
 import { watchDisk } from '../../worker/watch-disk.js';
 import { eventually } from '../support/eventually.js';
@@ -38,6 +38,8 @@ test('a disk with room is well', async () => {
 });
 
 test('nothing is written to the warehouse that the disk has no room for', async () => {
-  await requireRoom(join(tmpdir(), 'warehouse.duckdb'), 1);
-  await expect(requireRoom(join(tmpdir(), 'warehouse.duckdb'), 2 ** 60)).rejects.toThrow(NoDiskSpaceError);
+  await requireDiskSpace(join(tmpdir(), 'warehouse.duckdb'), 1);
+  await expect(requireDiskSpace(join(tmpdir(), 'warehouse.duckdb'), 2 ** 60)).rejects.toThrow(
+    NoDiskSpaceError,
+  );
 });

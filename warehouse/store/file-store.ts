@@ -9,7 +9,7 @@
 import type { Archive } from '../../archive/archive.js';
 import type { LockFile } from '../../ops/lock-file.js';
 import { createSemaphore } from '../../ops/semaphore.js';
-import { requireRoom, sizeOf } from '../disk-space.js';
+import { requireDiskSpace, sizeOf } from '../disk-space.js';
 import { CONNECTIONS, type Database } from '../duckdb/database.js';
 
 import { KeyedMutex, ReadWriteLock } from '../duckdb/read-write-lock.js';
@@ -71,7 +71,7 @@ export class FileStore implements Store {
 
   async ingest(request: StoreIngest): Promise<Ingested> {
     const { database, archive, now } = this.#parts;
-    await this.#requireRoom();
+    await this.#requireDiskSpace();
     return this.#locks.run(INGEST, () =>
       ingest({
         database,
@@ -88,7 +88,7 @@ export class FileStore implements Store {
     work: () => Promise<T>,
   ): Promise<T> {
     // A large file is cut into copies of its parts first; its rows take less than it does.
-    await this.#requireRoom(2 * sizeBytes);
+    await this.#requireDiskSpace(2 * sizeBytes);
     return this.#locks.run(`${LOAD} ${invoiceId}`, work);
   }
 
@@ -110,7 +110,7 @@ export class FileStore implements Store {
         now: now(),
         alone: (work) =>
           this.#readWriteLock.exclusive(async () => {
-            await this.#requireRoom(await sizeOf(database.path));
+            await this.#requireDiskSpace(await sizeOf(database.path));
             return work();
           }),
       }),
@@ -149,8 +149,8 @@ export class FileStore implements Store {
     };
   }
 
-  async #requireRoom(needBytes = 0): Promise<void> {
+  async #requireDiskSpace(needBytes = 0): Promise<void> {
     const { database, reservedBytes } = this.#parts;
-    await requireRoom(database.path, needBytes + reservedBytes);
+    await requireDiskSpace(database.path, needBytes + reservedBytes);
   }
 }

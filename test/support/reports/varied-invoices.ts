@@ -46,7 +46,7 @@ export function variedInvoices(seed: number): FixtureInvoice[] {
     const date = start + step + below(4);
     const number = numberOf(prefix);
     // The first two and the last are always there, so that there is a pattern.
-    const fate = beat < 2 || beat === party.count - 1 ? 19 : below(20);
+    const kind = beat < 2 || beat === party.count - 1 ? 19 : below(20);
     const said = {
       ...{
         tenant,
@@ -60,7 +60,7 @@ export function variedInvoices(seed: number): FixtureInvoice[] {
     };
     const lines = linesOf(tenant, date);
     const nothing = { ...said, number, proof: null, statedShipments: 3, statedTotal: `${100 + below(50)}.5` };
-    switch (fate) {
+    switch (kind) {
       case 0:
       case 1:
         return [];
@@ -119,7 +119,7 @@ export function variedInvoices(seed: number): FixtureInvoice[] {
       case 13:
       case 14: {
         const [first, ...others] = lines;
-        const before = first === undefined ? [] : [{ ...first, cost: '5.0000' }, ...others.slice(fate - 12)];
+        const before = first === undefined ? [] : [{ ...first, cost: '5.0000' }, ...others.slice(kind - 12)];
         return [
           anInvoice(lines, {
             ...said,

@@ -50,7 +50,7 @@ describe('a database that is closed', () => {
     await begin;
     database.close();
     await expect(waiting).rejects.toThrow(DatabaseClosedError);
-    await expect(database.use(async () => 1)).rejects.toThrow('asked after it was closed');
+    await expect(database.use(async () => 1)).rejects.toThrow('used after it was closed');
     end();
     for (const outcome of await outcomes) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'database-closed' } });

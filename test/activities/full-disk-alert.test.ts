@@ -14,7 +14,7 @@ test('raises an alert for a file that does not fit, with what is free and needed
   let announcedBytes = 2 ** 50;
   const service = {
     async downloadCsv() {
-      const part = await createPartFile(join(tmpdir(), 'billsync-room-alert'), announcedBytes);
+      const part = await createPartFile(join(tmpdir(), 'billsync-full-disk-alert'), announcedBytes);
       await part.discard();
       return { sha256: 'a'.repeat(64), sizeBytes: announcedBytes };
     },

@@ -1,4 +1,4 @@
-/** Tells people while the disk has too little room for a file, though it need not be full: other files may well fit. */
+/** Tells people while the disk has too little space for a file, though it need not be full: other files may well fit. */
 
 import { DiskFullError } from '../billing/errors.js';
 import { NoDiskSpaceError } from '../warehouse/errors.js';
@@ -7,7 +7,7 @@ import type { BillingDependencies } from './dependencies.js';
 const ALERT_KEY = 'disk/no-room';
 
 /** Runs `work`, which writes a file; what fits after one did not takes the alert back. */
-export async function alertingNoRoom<T>(
+export async function alertingFullDisk<T>(
   { raise, resolve }: BillingDependencies['alerts'],
   work: () => Promise<T>,
 ): Promise<T> {
@@ -19,7 +19,7 @@ export async function alertingNoRoom<T>(
     if (error instanceof DiskFullError || error instanceof NoDiskSpaceError) {
       raise({
         key: ALERT_KEY,
-        title: 'The disk has too little room for a file of an invoice',
+        title: 'The disk has too little space for a file of an invoice',
         detail: `${error.message} Free some space; loading then continues by itself.`,
       });
     }
