@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { createBillingActivities, createWarehouseActivities } from '../activities/create-activities.js';
 import type { ForwardWaiting } from '../activities/dependencies.js';
-import { createReportActivities, TENANT_STATEMENTS } from '../activities/write-report.js';
+import { createReportActivities } from '../activities/write-report.js';
 import type { Archive } from '../archive/archive.js';
 import { openAuditCopy } from '../archive/audit-copy.js';
 import { openArchive } from '../archive/open-archive.js';
@@ -45,8 +45,7 @@ import { schedulesWatch } from './watch-schedules.js';
 import { watchedService } from './watch-service.js';
 import { upkeepWatches } from './watch-upkeep.js';
 import { watchedWarehouse } from './watched-warehouse.js';
-import { writeReport } from './write-report.js';
-import { writeStatements } from './write-statements.js';
+import { writeScheduled } from './write-scheduled.js';
 
 export interface WorkerOptions {
   readonly settings: Settings;
@@ -181,13 +180,11 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         ...ofWarehouse,
         ...createReportActivities({
           alerts,
-          writeReport: (scheduled) => {
-            const now = new Date();
-            const databasePath = publishedPath(settings);
-            return scheduled.report === TENANT_STATEMENTS
-              ? writeStatements(scheduled, { databasePath, sentFolder: sentFolder(settings.dataDir), now })
-              : writeReport(scheduled, { databasePath, now });
-          },
+          writeReport: (scheduled) =>
+            writeScheduled(scheduled, {
+              databasePath: publishedPath(settings),
+              ...{ sentFolder: sentFolder(settings.dataDir), now: new Date() },
+            }),
         }),
       },
       // An account without the right to make schedules may still work, a worker with another key may not.

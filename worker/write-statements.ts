@@ -41,6 +41,6 @@ export async function writeStatements(
       totals.set(currency_code, sumOfAmounts([totals.get(currency_code) ?? '0', total]));
   });
   const sums = [...totals].sort().map(([currency, total]) => `${total} ${currency}`);
-  const what = `${rows} ${wanted.isFinal ? 'statements' : 'draft statements'} of ${period}`;
+  const what = `${rows} ${wanted.isFinal ? '' : 'draft '}statement${rows === 1 ? '' : 's'} of ${period}`;
   return { path, rows, about: [what, ...sums].join(' · ') };
 }

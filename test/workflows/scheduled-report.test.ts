@@ -5,8 +5,13 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createReportActivities, type ScheduledReport } from '../../activities/write-report.js';
+import {
+  createReportActivities,
+  type ScheduledReport,
+  TENANT_STATEMENTS,
+} from '../../activities/write-report.js';
 import type { Alert } from '../../ops/alerts.js';
+import { sentFolder } from '../../statements/sent-statements.js';
 import {
   applyReportSchedule,
   listReportSchedules,
@@ -14,6 +19,7 @@ import {
   triggerReportSchedule,
 } from '../../temporal/report-schedules.js';
 import { writeReport } from '../../worker/write-report.js';
+import { writeScheduled } from '../../worker/write-scheduled.js';
 import { eventually } from '../support/eventually.js';
 import {
   anInvoice,
@@ -54,13 +60,17 @@ beforeAll(async () => {
       resolve: (key) => told.push(key),
       close: async () => {},
     },
-    writeReport: (scheduled) => writeReport(scheduled, { databasePath: fixture.path, now: NOW }),
+    writeReport: (scheduled) =>
+      writeScheduled(scheduled, {
+        ...{ databasePath: fixture.path, sentFolder: sentFolder(folder), now: NOW },
+      }),
   });
   workers = await startWorkers(temporal, queues, { billing: {}, warehouse: activities });
 }, 120_000);
 
 afterAll(async () => {
   await removeReportSchedule(temporal.client, settings, name);
+  await removeReportSchedule(temporal.client, settings, `${name}-statements`);
   await workers.stop();
   await temporal.close();
   await fixture.remove();
@@ -130,5 +140,38 @@ describe('a scheduled report', () => {
     });
     await write(scheduled());
     expect(told.slice(-2)[0]).toBe(`report-failed/${name}`);
+  });
+
+  test("of tenants' statements sends those of the month before, and a second run sends none of them again", async () => {
+    const statements = scheduled({
+      ...{ name: `${name}-statements`, report: TENANT_STATEMENTS, format: 'csv', filters: {} },
+      ...{ parameters: { paper: 'a4', final: 'yes', shipments: 'yes' }, folder: join(folder, 'statements') },
+    });
+    await applyReportSchedule(
+      temporal.client,
+      settings,
+      { cadence: 'monthly', scheduled: statements },
+      queues,
+    );
+    const path = join(folder, 'statements', '2026-03');
+    const announced = () => told.filter((each) => (each as Alert).key === `report/${path}`) as Alert[];
+    const contents = async () =>
+      Promise.all((await readdir(path)).sort().map((file) => readFile(join(path, file), 'utf8')));
+    await triggerReportSchedule(temporal.client, settings, statements.name);
+    await eventually(() => announced()[0]);
+    const [lines = '', statement = ''] = await contents();
+    expect(lines.match(/\r\n/g)).toHaveLength(3);
+    expect(statement).toContain(',charge,');
+    expect(announced()[0]?.detail).toContain('1 statement of 2026-03 · 3.0000 USD');
+    // A schedule passes over a run while the one before still ends.
+    await eventually(async () => {
+      if (announced()[1] === undefined)
+        await triggerReportSchedule(temporal.client, settings, statements.name);
+      return announced()[1];
+    });
+    expect(await contents()).toEqual([lines, statement]);
+    expect(announced()[1]?.detail).toBe(announced()[0]?.detail);
+    const [tenant = ''] = (await readdir(sentFolder(folder))).filter((each) => each !== 'all-tenants');
+    expect(await readdir(join(sentFolder(folder), tenant))).toEqual(['0001']);
   });
 });
