@@ -2,7 +2,7 @@
 
 import writeXlsxFile, { type Row } from 'write-excel-file/node';
 import { columnLabel } from '../reports/render/labels.js';
-import { cellOf, widthOf } from '../reports/render/xlsx-file.js';
+import { cellOf, FITS_PAGE, widthOf } from '../reports/render/xlsx-file.js';
 import type { ReportColumn } from '../reports/report-result.js';
 import type { ShipmentLines } from './shipment-lines.js';
 import type { Statement } from './statement.js';
@@ -17,7 +17,9 @@ export async function statementXlsx(
   const tables = tablesOf(statement);
   const rows: Row[] = [
     [{ value: title, fontWeight: 'bold', fontSize: 16 }],
-    ...headOf(statement).map(([label, value]): Row => [bold(label), words(value)]),
+    ...headOf(statement, 'on the sheet Shipments, which as CSV has').map(
+      ([label, value]): Row => [bold(label), words(value)],
+    ),
     ...tables.flatMap(({ title, about, columns, rows }): Row[] => [
       [],
       [{ value: title, fontWeight: 'bold', fontSize: 13 }],
@@ -27,20 +29,22 @@ export async function statementXlsx(
     ]),
     [],
     [{ value: 'What this statement cannot say', fontWeight: 'bold', fontSize: 13 }],
-    ...statement.cannot_say.map((sentence): Row => [words(sentence)]),
+    ...statement.cannot_say.flatMap((sentence) => linesOf(sentence).map((line): Row => [words(line)])),
   ];
-  // A cell beside an empty one runs over it, so that sentences need no width.
+  // A cell beside an empty one runs over it, so that sentences need no width; longer ones would run off the page.
   const widths = Array.from({ length: 9 }, (_, place) =>
     Math.max(
       14,
       ...tables.map(({ columns, rows }) => {
         const column = columns[place];
-        return column === undefined ? 0 : Math.max(columnLabel(column).length, widthOf({ rows }, column));
+        return column === undefined ? 0 : widthOf({ rows }, column);
       }),
     ),
   );
-  const sheet = { data: rows, sheet: 'Statement', columns: widths.map((width) => ({ width })) };
-  if (shipments === null) return writeXlsxFile([sheet]).toBuffer();
+  const page = { orientation: 'landscape' as const };
+  const options = { features: [FITS_PAGE] };
+  const sheet = { data: rows, sheet: 'Statement', columns: widths.map((width) => ({ width })), ...page };
+  if (shipments === null) return writeXlsxFile([sheet], options).toBuffer();
   const lines = {
     data: [
       header(shipments.columns),
@@ -50,9 +54,15 @@ export async function statementXlsx(
     ],
     sheet: 'Shipments',
     columns: shipments.columns.map((column) => ({ width: widthOf(shipments, column) })),
-    stickyRowsCount: 1,
+    ...{ stickyRowsCount: 1, ...page },
   };
-  return writeXlsxFile([sheet, lines]).toBuffer();
+  return writeXlsxFile([sheet, lines], options).toBuffer();
+}
+
+const LONGEST_LINE = 120;
+
+function linesOf(sentence: string): readonly string[] {
+  return sentence.match(new RegExp(`.{1,${LONGEST_LINE}}(?=\\s|$)`, 'g'))?.map((line) => line.trim()) ?? [];
 }
 
 function header(columns: readonly ReportColumn[]): Row {

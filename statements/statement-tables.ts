@@ -12,8 +12,11 @@ export interface StatementTable {
   readonly rows: readonly ReportRow[];
 }
 
-/** Label and value, in the order in which they are read. */
-export function headOf(statement: Statement): readonly (readonly [string, string])[] {
+/** Label and value, in the order in which they are read. @param attached where the lines are, before their SHA-256 */
+export function headOf(
+  statement: Statement,
+  attached = 'attached as CSV with',
+): readonly (readonly [string, string])[] {
   const { tenant, tenant_id, partner_id, period, sent_at, publication, published_at } = statement;
   return [
     ['Tenant', tenant_id === null || tenant.includes(tenant_id) ? tenant : `${tenant} (${tenant_id})`],
@@ -21,7 +24,7 @@ export function headOf(statement: Statement): readonly (readonly [string, string
     ['Period', `invoices dated in ${period}`],
     ['State', sent_at === null ? 'draft: it may still change' : `sent, ${instantLabel(sent_at)}`],
     ['Made of', `publication ${publication} of ${instantLabel(published_at)}`],
-    ['Shipments', attachedAs(statement)],
+    ['Shipments', attachedAs(statement, attached)],
   ];
 }
 
@@ -55,10 +58,10 @@ export function tablesOf(statement: Statement): readonly StatementTable[] {
   return all.filter(({ title, rows }) => title === 'Total' || rows.length > 0);
 }
 
-function attachedAs({ shipments }: Statement): string {
+function attachedAs({ shipments }: Statement, attached: string): string {
   if (shipments === null) return 'not attached';
   const lines = shipments.lines === 1 ? '1 line' : `${shipments.lines} lines`;
-  return `${lines}, attached as CSV with the SHA-256 ${shipments.sha256}`;
+  return `${lines}, ${attached} the SHA-256 ${shipments.sha256}`;
 }
 
 function table(

@@ -1,6 +1,7 @@
 /** Writes a result as an Excel workbook: the rows on one sheet, what has to be known to trust them on another. */
 
-import writeXlsxFile, { type Cell, type Row, type SheetData } from 'write-excel-file/node';
+import type { Stream } from 'node:stream';
+import writeXlsxFile, { type Cell, type Feature, type Row, type SheetData } from 'write-excel-file/node';
 import type { ReportCell, ReportColumn, ReportResult } from '../report-result.js';
 import { cellLabel, columnLabel, headLines } from './labels.js';
 
@@ -8,6 +9,20 @@ import { cellLabel, columnLabel, headLines } from './labels.js';
 const EXCEL_DIGITS = 15;
 
 type Rows = Pick<ReportResult, 'columns' | 'rows'>;
+
+/** On paper of any size a sheet is as wide as the page; the library can only turn it. Of sheets with `orientation: 'landscape'`. */
+export const FITS_PAGE: Feature<Stream | Buffer | Blob> = {
+  files: {
+    transform: {
+      'xl/worksheets/sheet{id}.xml': {
+        transform: (xml) =>
+          xml
+            .replace(/<worksheet\b[^>]*>/, '$&<sheetPr><pageSetUpPr fitToPage="1"/></sheetPr>')
+            .replace('<pageSetup ', '<pageSetup fitToWidth="1" fitToHeight="0" '),
+      },
+    },
+  },
+};
 
 export function renderXlsx(result: ReportResult): Promise<Uint8Array> {
   return renderWorkbook(result, { sheet: 'Report', about: aboutReport(result) });
@@ -27,15 +42,20 @@ export async function renderWorkbook(
   const rows = result.rows.map((row) =>
     result.columns.map((column) => cellOf(row[column.name] ?? null, column)),
   );
-  return writeXlsxFile([
-    {
-      data: [header, ...rows],
-      sheet,
-      columns: result.columns.map((column) => ({ width: widthOf(result, column) })),
-      stickyRowsCount: 1,
-    },
-    { data: aboutSheet(about), sheet: 'About', columns: [{ width: 16 }, { width: 110 }] },
-  ]).toBuffer();
+  return writeXlsxFile(
+    [
+      {
+        data: [header, ...rows],
+        ...{ sheet, orientation: 'landscape', stickyRowsCount: 1 },
+        columns: result.columns.map((column) => ({ width: widthOf(result, column) })),
+      },
+      {
+        data: aboutSheet(about),
+        ...{ sheet: 'About', orientation: 'landscape', columns: [{ width: 16 }, { width: 110 }] },
+      },
+    ],
+    { features: [FITS_PAGE] },
+  ).toBuffer();
 }
 
 function aboutReport(result: ReportResult): [string, string][] {
@@ -74,11 +94,11 @@ export function cellOf(cell: ReportCell, column: ReportColumn): Cell {
   return { value: String(cell), type: String, ...align };
 }
 
-/** Of a column in characters, by its longest cell: 12 at least, 48 at most. */
+/** Of a column in characters, by its heading and its longest cell: 12 at least, 48 at most. */
 export function widthOf(result: Pick<Rows, 'rows'>, column: ReportColumn): number {
   const longest = result.rows.reduce(
     (most, row) => Math.max(most, cellLabel(row[column.name] ?? null, column).length),
-    10,
+    Math.max(10, columnLabel(column).length),
   );
   return Math.min(longest + 2, 48);
 }

@@ -10,7 +10,7 @@ import {
   type ReportsFixture,
   reportsFixture,
 } from '../support/reports/reports-fixture.js';
-import { cellsOf } from '../support/tools/read-workbook.js';
+import { cellsOf, unzipped } from '../support/tools/read-workbook.js';
 
 let fixture: ReportsFixture;
 beforeAll(async () => {
@@ -83,6 +83,10 @@ describe('billsync disputes', () => {
       stderr: `Wrote ${path}: 2 claims.\n`,
     });
     const [header, first] = cellsOf(await readFile(path));
+    // As wide as the paper, whatever its size.
+    const sheet = unzipped(await readFile(path), 'xl/worksheets/sheet1.xml');
+    expect(sheet).toMatch(/<worksheet[^>]*><sheetPr><pageSetUpPr fitToPage="1"\/><\/sheetPr>/);
+    expect(sheet).toMatch(/<pageSetup fitToWidth="1" fitToHeight="0"[^>]* orientation="landscape"/);
     expect(header).toEqual([
       ...['Our reference', 'Carrier', 'Tracking number', 'Invoice number', 'Ship date', 'Billed', 'Expected'],
       ...['Claimed', 'Currency', 'Reason'],
