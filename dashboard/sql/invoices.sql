@@ -2,7 +2,9 @@
 with found as (
     select
         invoice_id, invoice_number, coalesce(i.tenant, t.tenant, i.partner_tenant_id) as tenant, invoice_level, state, state_since,
-        invoice_date, currency_code, stated_total_amount, billing_cost, shipments, proof, discrepancies, reason, first_heard_at
+        invoice_date, currency_code, stated_total_amount, billing_cost, shipments, proof, discrepancies, reason, first_heard_at,
+        -- The dates of late charges contradict nothing (see the report proof).
+        regexp_matches(coalesce(discrepancy_rules, ''), '\b(total-amount|shipment-count|currency)\b') as is_contradicted
     from invoices as i
     left join tenants as t on t.tenant_id = i.tenant_id and t.partner_id is not distinct from i.partner_id
     where ($states is null or list_contains(cast($states as varchar[]), state))

@@ -283,6 +283,9 @@ describe('the published file', () => {
     const page = await (await fetch(running.url)).text();
     expect(page).toMatch(/INV-WRONG.*Its rows contradict its header: /);
     expect(page).not.toContain('INV-LATE');
+    const list = await (await fetch(`${running.url}/invoices`)).text();
+    expect(list).toMatch(/INV-WRONG.*<td>contradicted<\/td>/);
+    expect(list).not.toMatch(/INV-LATE.*<td>contradicted<\/td>/);
     await running.close();
     await copy.remove();
   });
