@@ -25,12 +25,12 @@ const browser = await launchChromium();
 const context = await browser.newContext({ ignoreHTTPSErrors: true });
 for (const [name, url, height] of PICTURES) {
   const page = await context.newPage();
-  await page.setViewportSize({ width: 1100, height });
+  await page.setViewportSize({ width: 1280, height });
   await page.goto(url, { waitUntil: 'networkidle' });
   await page.screenshot({ path: join(import.meta.dirname, '..', 'docs', 'pictures', `${name}.png`) });
 }
 const page = await context.newPage();
-await page.setViewportSize({ width: 1100, height: 1300 });
+await page.setViewportSize({ width: 1280, height: 1300 });
 await page.goto(dashboard);
 for (const { name, click, isFile = false } of MONTH_END) {
   await click(page);
