@@ -19,7 +19,7 @@ import {
   reportsFixture,
 } from '../support/reports/reports-fixture.js';
 import { seededInvoices } from '../support/reports/seeded-invoices.js';
-import { barriers, barriersOfNewKinds, CONTRAST_ALONE } from '../support/tools/barriers.js';
+import { barriers, barriersOfNewKinds, CONTRAST_ALONE, CONTRAST_APART } from '../support/tools/barriers.js';
 import { launchChromium } from '../support/tools/chromium.js';
 import { dashboardOver } from './support.js';
 
@@ -31,7 +31,7 @@ const twice = ['Acme', 'Beta'].map((tenant) =>
 /** Contrast is looked at cell by cell, which takes longest: on every page that is no report, and on a report of each kind. */
 const CONTRAST_OF = ['tenants', 'cost', 'bridge', 'data-quality', 'gaps'].map((name) => `/reports/${name}`);
 /** All rules but the one of colours, where a page has something that none before it had. */
-const barriersOfNew = barriersOfNewKinds();
+const barriersOfNew = barriersOfNewKinds(CONTRAST_APART);
 const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 390, height: 800 };
 const PAGES = [

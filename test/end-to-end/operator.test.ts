@@ -17,7 +17,7 @@ let product: Product;
 let browser: Browser;
 let page: Page;
 let dashboard: string;
-const barriersOfNew = barriersOfNewKinds();
+const barriersOfNew = barriersOfNewKinds({});
 
 beforeAll(async () => {
   service = await startForeignService();

@@ -36,16 +36,16 @@ const KINDS = `(() => {
 })()`;
 
 /**
- * Looks with all rules but the one of colours at what no page before it had: axe takes longer over a page than the server and the
- * browser together, and of hundreds of pages most are made of the same parts.
+ * Looks at a page only when it has something that no page before it had: axe takes longer over a page than the server and the
+ * browser together, and of hundreds of pages most are made of the same parts. @param choice of axe's options
  */
-export function barriersOfNewKinds(): (page: Page) => Promise<unknown> {
+export function barriersOfNewKinds(choice: object): (page: Page) => Promise<unknown> {
   const known = new Set<string>();
   return async (page) => {
     const kinds = (await page.evaluate(KINDS)) as readonly string[];
     const isNew = kinds.some((kind) => !known.has(kind));
     if (!isNew) return [];
-    const found = await barriers(page, CONTRAST_APART);
+    const found = await barriers(page, choice);
     for (const kind of kinds) known.add(kind);
     return found;
   };
