@@ -43,12 +43,15 @@ export interface Published {
   creditsOf(line: NumberOf): readonly Credit[];
   /** Of the number in all, decimal text, positive. */
   creditedOf(line: NumberOf): string;
+  /** How many charges of the number are counted now. */
+  chargesOf(line: NumberOf): number;
   invoiceOf(invoiceId: string): PublishedInvoice | null;
 }
 
 export const NOTHING_PUBLISHED: Published = {
   creditsOf: () => [],
   creditedOf: () => NOTHING,
+  chargesOf: () => 0,
   invoiceOf: () => null,
 };
 
@@ -73,11 +76,14 @@ export async function readPublished(
   try {
     const credited = groupBy(await ask(file, 'credits', { numbers }), (row) => numberKey(numberIn(row)));
     const credits = new Map(credited.map(([key, rows]) => [key, rows.map(creditIn)]));
+    const counted = await ask(file, 'charges', { numbers });
+    const charges = new Map(counted.map((row) => [numberKey(numberIn(row)), Number(row.charges)]));
     const found = invoicesIn(await ask(file, 'billed', { invoices, numbers }));
     const creditsOf = (line: NumberOf): readonly Credit[] => credits.get(numberKey(line)) ?? [];
     return {
       creditsOf,
       creditedOf: (line) => sumOfAmounts(creditsOf(line).map(({ amount }) => amount)),
+      chargesOf: (line) => charges.get(numberKey(line)) ?? 0,
       invoiceOf: (invoiceId) => found.get(invoiceId) ?? null,
     };
   } finally {
@@ -111,15 +117,13 @@ export function standingOf(
       outstanding: claimsNothing(claim) ? NOTHING : claim.claimed,
       isOverdue: claim.state === 'open' && deadline !== null && deadline.daysLeft < 0,
     };
-    return { ...standing, concerns: concernsOf(standing, published.invoiceOf(claim.invoiceId)) };
+    return { ...standing, concerns: concernsOf(standing, published) };
   });
 }
 
-function concernsOf(
-  claim: Omit<StandingClaim, 'concerns'>,
-  invoice: PublishedInvoice | null,
-): readonly string[] {
+function concernsOf(claim: Omit<StandingClaim, 'concerns'>, published: Published): readonly string[] {
   const { voidedAt, recovered, claimed, state, isOverdue, deadline } = claim;
+  const invoice = published.invoiceOf(claim.invoiceId);
   const concerns: string[] = [];
   if (invoice === null) concerns.push('Its invoice is not in what is published now.');
   else if (voidedAt !== null)
@@ -131,6 +135,10 @@ function concernsOf(
   )
     concerns.push(
       `Its invoice no longer has a line of ${claim.billed} for this number: look whether it is still to be claimed.`,
+    );
+  else if (claim.finding === 'duplicates' && published.chargesOf(claim) === 1)
+    concerns.push(
+      'It is the only charge of its number that counts now: look whether it is still to be claimed.',
     );
   if (isOverdue && voidedAt === null)
     concerns.push(`The carrier took claims of it until ${deadline?.closesOn}: it is overdue.`);
@@ -178,7 +186,7 @@ function creditIn(row: ReportRow): Credit {
 
 async function ask(
   file: PublishedFile,
-  name: 'credits' | 'billed',
+  name: 'credits' | 'charges' | 'billed',
   values: Readonly<Record<string, string>>,
 ): Promise<readonly ReportRow[]> {
   const sql = await statementText(new URL(`./sql/${name}.sql`, import.meta.url));

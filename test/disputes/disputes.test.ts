@@ -395,6 +395,23 @@ describe('claims', () => {
     );
   });
 
+  test('of a duplicate say so when the other charge no longer counts', async () => {
+    const first = anInvoice([charge('D', '20')], { number: 'INV-D1' });
+    const second = anInvoice([charge('D', '20')], { number: 'INV-D2' });
+    const twice = await published([first, second]);
+    await openAll(disputesOf(twice), 'duplicates', ['D']);
+    expect((await listed(twice)).map(({ concerns }) => concerns)).toEqual([[]]);
+    const [claim] = await listed(twice);
+    const [kept, other] = claim?.invoiceNumber === 'INV-D1' ? [first, second] : [second, first];
+    const once = await published([
+      kept,
+      { ...other, state: 'voided' as const, voidedAt: '2026-04-02T08:00:00Z' },
+    ]);
+    expect((await listed(once))[0]?.concerns).toEqual([
+      'It is the only charge of its number that counts now: look whether it is still to be claimed.',
+    ]);
+  });
+
   test('that were withdrawn before they were sent claim nothing, and their line can be claimed anew', async () => {
     const disputes = disputesOf(before);
     await openAll(disputes);
