@@ -1,16 +1,6 @@
 /** Days of the calendar as text; what is no day stays as it is, for the check that refuses it by name. */
 
-import { lastFullWeek } from '../reports/relative-period.js';
-
-/** The day before, `2026-02-28` for `2026-03-01`. */
-export function dayBefore(day: string): string {
-  return shifted(day, -1);
-}
-
-/** The day after. */
-export function dayAfter(day: string): string {
-  return shifted(day, 1);
-}
+import { dayBefore, lastFullWeek, shifted } from '../reports/relative-period.js';
 
 export interface Preset {
   readonly label: string;
@@ -50,12 +40,4 @@ export function daysName({ from, to }: { readonly from: string; readonly to: str
     return `${from} to ${last}`;
   const month = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' });
   return month.format(new Date(`${from}T00:00:00Z`));
-}
-
-function shifted(day: string, days: number): string {
-  const time = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
-  if (Number.isNaN(time)) return day;
-  const moved = new Date(time + days * 86_400_000).toISOString().slice(0, 10);
-  // The year 9999 has a last day.
-  return moved.startsWith('+') ? day : moved;
 }

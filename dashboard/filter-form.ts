@@ -1,8 +1,9 @@
 /** The fields of a form that every page of figures has: the period, the level, and what can be chosen from lists. */
 
+import { dayBefore } from '../reports/relative-period.js';
 import { DATE_BASES, REPORT_LEVELS } from '../reports/report-filters.js';
 import { all, filtersOf, one, type Query, withQuery } from './address.js';
-import { dayBefore, presetsOf } from './days.js';
+import { presetsOf } from './days.js';
 import type { PageContext } from './page-context.js';
 import { type Choices, choicesOf } from './pages/choices.js';
 

@@ -28,4 +28,23 @@ export function weeksBefore(day: string, weeks: number): { readonly from: string
   return { from: new Date(end - weeks * 7 * DAY_MS).toISOString().slice(0, 10), to: day };
 }
 
+/** The day before, `2026-02-28` for `2026-03-01`; what is no day stays as it is, for the check that refuses it by name. */
+export function dayBefore(day: string): string {
+  return shifted(day, -1);
+}
+
+/** The day after; what is no day stays as it is. */
+export function dayAfter(day: string): string {
+  return shifted(day, 1);
+}
+
+/** So many days later; what is no day stays as it is. */
+export function shifted(day: string, days: number): string {
+  const time = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
+  if (Number.isNaN(time)) return day;
+  const moved = new Date(time + days * DAY_MS).toISOString().slice(0, 10);
+  // The year 9999 has a last day.
+  return moved.startsWith('+') ? day : moved;
+}
+
 const DAY_MS = 86_400_000;

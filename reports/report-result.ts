@@ -58,5 +58,7 @@ export interface ReportResult {
   readonly charts: readonly ChartSpec[];
   readonly columns: readonly ReportColumn[];
   readonly rows: readonly ReportRow[];
+  /** Columns whose rows add up within a currency and partner; missing: in none do they. */
+  readonly summed?: readonly string[];
   readonly head: ReportHead;
 }

@@ -9,6 +9,7 @@ import { type OptionalTables, provideTables } from './optional-tables.js';
 import { type Counted, type Prepared, prepareSession, showPartner, showPartners } from './prepare-session.js';
 import { openPublishedFile, type PublishedFile } from './published-file.js';
 import { readColumns, readRows } from './read-rows.js';
+import { summedColumns } from './render/table-order.js';
 import { checkFilters, letAllPass, type ReportFilters } from './report-filters.js';
 import { headNotes, levelsOf, provedPercent, weighedIn } from './report-head.js';
 import type { ReportColumn, ReportResult, ReportRow } from './report-result.js';
@@ -91,6 +92,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     const charts = session.partners.length > 1 ? drawn.map(byPartner) : drawn;
     return {
       ...{ name: report.name, title, grain, means, order, cannotSay, example, charts, columns, rows },
+      summed: summedColumns(report),
       head: {
         ...{ filters, matches, level, asOf, publication },
         parameters: values.shown,

@@ -28,7 +28,11 @@ export async function renderStatement(
   if (format === 'xlsx') {
     const { statementXlsx } = await import('./render-xlsx.js');
     return [
-      { name: `${name}.xlsx`, contentType: XLSX_TYPE, body: await statementXlsx(statement, shipments) },
+      {
+        name: `${name}.xlsx`,
+        contentType: XLSX_TYPE,
+        body: await statementXlsx(statement, shipments, paper),
+      },
     ];
   }
   const lines =

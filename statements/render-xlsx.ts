@@ -2,8 +2,9 @@
 
 import writeXlsxFile, { type Row } from 'write-excel-file/node';
 import { columnLabel } from '../reports/render/labels.js';
-import { cellOf, FITS_PAGE, widthOf } from '../reports/render/xlsx-file.js';
+import { cellOf, filtered, fitsPage, widthOf } from '../reports/render/xlsx-file.js';
 import type { ReportColumn } from '../reports/report-result.js';
+import type { PaperSize } from './paper-sizes.js';
 import type { ShipmentLines } from './shipment-lines.js';
 import type { Statement } from './statement.js';
 import { headOf, tablesOf } from './statement-tables.js';
@@ -12,6 +13,7 @@ import { headOf, tablesOf } from './statement-tables.js';
 export async function statementXlsx(
   statement: Statement,
   shipments: ShipmentLines | null,
+  paper: PaperSize,
 ): Promise<Uint8Array> {
   const title = `${statement.sent_at === null ? 'Draft statement' : 'Statement'} of ${statement.period}`;
   const tables = tablesOf(statement);
@@ -41,10 +43,10 @@ export async function statementXlsx(
       }),
     ),
   );
+  const onPaper = fitsPage(PAPER_NUMBERS[paper]);
   const page = { orientation: 'landscape' as const };
-  const options = { features: [FITS_PAGE] };
   const sheet = { data: rows, sheet: 'Statement', columns: widths.map((width) => ({ width })), ...page };
-  if (shipments === null) return writeXlsxFile([sheet], options).toBuffer();
+  if (shipments === null) return writeXlsxFile([sheet], { features: [onPaper] }).toBuffer();
   const lines = {
     data: [
       header(shipments.columns),
@@ -56,8 +58,11 @@ export async function statementXlsx(
     columns: shipments.columns.map((column) => ({ width: widthOf(shipments, column) })),
     ...{ stickyRowsCount: 1, ...page },
   };
-  return writeXlsxFile([sheet, lines], options).toBuffer();
+  return writeXlsxFile([sheet, lines], { features: [filtered(1, shipments), onPaper] }).toBuffer();
 }
+
+/** As `fitsPage` takes them. */
+const PAPER_NUMBERS: Readonly<Record<PaperSize, number>> = { a4: 9, letter: 1 };
 
 const LONGEST_LINE = 120;
 

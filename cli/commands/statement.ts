@@ -50,7 +50,7 @@ export function statementCommand(): Command {
     .option('--partner <partner>', 'only tenants of this partner, by id or name (repeatable)', collect)
     .option('--period <month>', 'month of the invoices, as 2026-10; by default the last whole month')
     .addOption(new Option('--format <format>', 'the form of the files').choices(FORMATS))
-    .addOption(new Option('--paper <size>', 'of a PDF').choices(PAPERS).default(PAPERS[0]))
+    .addOption(new Option('--paper <size>', 'of a PDF or a workbook').choices(PAPERS).default(PAPERS[0]))
     .option('--output <folder>', 'where the files are put; by default the current folder')
     .addOption(new Option('--out <folder>', 'same as --output').hideHelp())
     .option('--costs <file>', 'CSV of your own costs, as for `report margin`: adds what is left to you')

@@ -2,7 +2,7 @@
 
 import type { ReportDefinition } from '../../reports/catalogue.js';
 import { isComparable } from '../../reports/compare/compare-results.js';
-import { acrossOf, type Pivoted, pivoted, summedAcross } from '../../reports/compare/pivot.js';
+import { acrossOf, type Pivoted, pivoted } from '../../reports/compare/pivot.js';
 import { takesTwoPeriods } from '../../reports/compare/run-compared.js';
 import { renderReportBody } from '../../reports/render/html-page.js';
 import { columnLabel } from '../../reports/render/labels.js';
@@ -56,9 +56,8 @@ export function shownReport(
           },
         }
       : {};
-  const summed = across === null ? summedColumns(report) : summedAcross(result);
   const body = renderReportBody(result, {
-    ...{ page, summed, columns: inTable.map(({ name }) => name), ...choosing },
+    ...{ page, columns: inTable.map(({ name }) => name), ...choosing },
     leadTo:
       across === null
         ? leadsOf(report, query, result)
@@ -100,7 +99,7 @@ export function shownReport(
       rows: result.rows
         .slice(page.from, page.to)
         .map((row) => Object.fromEntries(inTable.map(({ name }) => [name, row[name] ?? null]))),
-      totals: sumsOf(result, summed),
+      totals: sumsOf(result),
       ...{ currency: shown, next: page.next },
     },
   };
@@ -124,14 +123,6 @@ function leadsAcross({ origin }: Pivoted, leadTo: LeadTo): LeadTo {
     const made = row === undefined ? null : origin(row, column);
     return made === null ? null : leadTo([made], 'billing_cost');
   };
-}
-
-/** What rows that count no line twice add up to; of two periods as well. */
-function summedColumns({ leads: [lead] }: ReportDefinition): readonly string[] {
-  const equal = ['shipments', 'billing_cost', 'credits'].filter((name) => lead?.exact[name] === name);
-  return equal.includes('billing_cost')
-    ? [...equal, 'billing_cost_before', 'shipments_before', 'difference']
-    : [];
 }
 
 /** Of several currencies the one in which most was shipped stands alone, unless others were asked for; null: all there are. */

@@ -7,6 +7,7 @@ import { isComparable } from '../../reports/compare/compare-results.js';
 import { pivoted } from '../../reports/compare/pivot.js';
 import { sideBySide, takesTwoPeriods } from '../../reports/compare/run-compared.js';
 import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.js';
+import { fileNameOf } from '../../reports/render/names.js';
 import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
 import { checkFilters } from '../../reports/report-filters.js';
 import type { ReportResult } from '../../reports/report-result.js';
@@ -182,7 +183,7 @@ async function download(
   return asked.reply
     .type(rendered.contentType)
     .header('link', `<${about}>; rel="describedby"; type="application/json"`)
-    .header('content-disposition', `attachment; filename="${report.name}.${rendered.extension}"`)
+    .header('content-disposition', `attachment; filename="${fileNameOf(result, rendered.extension)}"`)
     .send(typeof rendered.body === 'string' ? rendered.body : Buffer.from(rendered.body));
 }
 

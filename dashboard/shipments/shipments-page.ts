@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.js';
 import { cellLabels } from '../../reports/render/cell-labels.js';
 import { columnLabel, grouped } from '../../reports/render/labels.js';
+import { fileNameOf } from '../../reports/render/names.js';
 import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
 import { checkFilters } from '../../reports/report-filters.js';
 import type { ReportCell, ReportColumn, ReportRow } from '../../reports/report-result.js';
@@ -108,7 +109,7 @@ async function exportOf(
   return reply
     .type(rendered.contentType)
     .header('link', `<${about}>; rel="describedby"; type="application/json"`)
-    .header('content-disposition', `attachment; filename="shipments.${rendered.extension}"`)
+    .header('content-disposition', `attachment; filename="${fileNameOf(result, rendered.extension)}"`)
     .send(typeof rendered.body === 'string' ? rendered.body : Buffer.from(rendered.body));
 }
 

@@ -82,6 +82,7 @@ export function pivoted(report: ReportDefinition, result: ReportResult, across: 
         ...keys.filter(({ name }) => name === 'partner_id'),
       ],
       rows,
+      summed: [...[...places.values()].map(({ name }) => name), TOTAL],
       head: {
         ...result.head,
         rows: rows.length,
@@ -89,11 +90,6 @@ export function pivoted(report: ReportDefinition, result: ReportResult, across: 
       },
     },
   };
-}
-
-/** The columns that a pivot's rows sum to, by currency. */
-export function summedAcross({ columns }: ReportResult): readonly string[] {
-  return columns.filter(({ type }) => type === 'decimal').map(({ name }) => name);
 }
 
 const TOTAL = 'total';

@@ -11,15 +11,23 @@ export function renderCsv(result: Pick<ReportResult, 'columns' | 'rows'>): strin
   return lines.map((cells) => `${cells.join(',')}\r\n`).join('');
 }
 
+/** The same for a spreadsheet that takes UTF-8 for another encoding unless a byte order mark begins it. */
+export function renderCsvWithMark(result: Pick<ReportResult, 'columns' | 'rows'>): string {
+  return `\uFEFF${renderCsv(result)}`;
+}
+
 /** Numbers stay as they are, `-1.5000` included; only text can be taken for a formula. */
 function cellText(cell: ReportCell, column: ReportColumn): string {
   if (cell === null) return '';
   return quoted(column.type === 'text' ? withoutFormula(String(cell)) : String(cell));
 }
 
-/** A leading apostrophe makes a spreadsheet show the text instead of computing it. */
-export function withoutFormula(text: string): string {
-  return /^[\s\p{Cf}]*[=+\-@|%\t\r]|^[\t\r\n]/u.test(text) ? `'${text}` : text;
+/**
+ * A leading apostrophe makes a spreadsheet show the text instead of computing it. A text that begins with apostrophes before a
+ * formula gets one more, so that whoever takes one from each that matches has every text as it was.
+ */
+function withoutFormula(text: string): string {
+  return /^'*(?:[\s\p{Cf}]*[=+\-@|%\t\r]|[\t\r\n])/u.test(text) ? `'${text}` : text;
 }
 
 function quoted(text: string): string {

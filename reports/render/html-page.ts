@@ -38,8 +38,6 @@ export interface BodyOptions {
   };
   /** The columns of the table; all by default. */
   readonly columns?: readonly string[];
-  /** Below the rows their sums of these columns, by currency; none by default. */
-  readonly summed?: readonly string[];
   /** The address of the same page in the order of a column; a file on its own has one order. */
   readonly sortBy?: (column: string) => {
     readonly address: string;
@@ -68,7 +66,7 @@ export function renderReportBody(result: ReportResult, options: BodyOptions = {}
   const columns = result.columns.filter(({ name }) => options.columns?.includes(name) ?? true);
   const names = result.columns.map(({ name }) => name);
   const label = cellLabels(result);
-  const sums = sumsOf(result, options.summed ?? []);
+  const sums = sumsOf(result);
   const labelOfSum = cellLabels({ columns: result.columns, rows: sums });
   const { leadTo = () => null } = options;
   const number = (align: 'left' | 'right'): string => (align === 'right' ? ' class="number"' : '');

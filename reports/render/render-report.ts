@@ -2,7 +2,7 @@
 
 import type { ReportResult } from '../report-result.js';
 import { renderAbout } from './about-text.js';
-import { renderCsv } from './csv-text.js';
+import { renderCsv, renderCsvWithMark } from './csv-text.js';
 import { renderJson, renderNdjson } from './json-text.js';
 import { renderTable, type TableOptions } from './table-text.js';
 
@@ -34,6 +34,7 @@ const FORMATS = {
   json: text('application/json', 'json', renderJson),
   ndjson: text('application/x-ndjson', 'ndjson', renderNdjson),
   csv: text('text/csv; charset=utf-8; header=present', 'csv', renderCsv),
+  'csv-bom': text('text/csv; charset=utf-8; header=present', 'csv', renderCsvWithMark),
   parquet: binary('application/vnd.apache.parquet', 'parquet', async (result) =>
     (await import('./parquet-file.js')).renderParquet(result),
   ),

@@ -1,6 +1,7 @@
 /** The rows of a table in the order a reader asks for, and what they sum to. */
 
 import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.js';
+import type { ReportDefinition } from '../catalogue.js';
 import { ReportFilterError } from '../errors.js';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.js';
 
@@ -24,11 +25,20 @@ export function sortedBy(result: ReportResult, sort: string): ReportResult {
   return { ...result, rows: [...result.rows].sort(order), order: `${sort}, as it was asked for` };
 }
 
-/** One row for each currency and partner with several rows: exact sums of these columns, all others null. */
-export function sumsOf(
-  { columns, rows }: Pick<ReportResult, 'columns' | 'rows'>,
-  summed: readonly string[],
-): readonly ReportRow[] {
+/** What rows that count no line twice add up to; of two periods as well. */
+export function summedColumns({ leads: [lead] }: ReportDefinition): readonly string[] {
+  const equal = ['shipments', 'billing_cost', 'credits'].filter((name) => lead?.exact[name] === name);
+  return equal.includes('billing_cost')
+    ? [...equal, 'billing_cost_before', 'shipments_before', 'difference']
+    : [];
+}
+
+/** One row for each currency and partner with several rows: exact sums of the columns that add up, all others null. */
+export function sumsOf({
+  columns,
+  rows,
+  summed = [],
+}: Pick<ReportResult, 'columns' | 'rows' | 'summed'>): readonly ReportRow[] {
   const added = columns.filter(({ name }) => summed.includes(name));
   if (added.length === 0 || !columns.some(({ name }) => name === 'currency_code')) return [];
   const groups = new Map<string, ReportRow[]>();

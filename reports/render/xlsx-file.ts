@@ -4,31 +4,56 @@ import type { Stream } from 'node:stream';
 import writeXlsxFile, { type Cell, type Feature, type Row, type SheetData } from 'write-excel-file/node';
 import type { ReportCell, ReportColumn, ReportResult } from '../report-result.js';
 import { cellLabel, columnLabel, headLines } from './labels.js';
+import { sheetNameOf } from './names.js';
+import { sumsOf } from './table-order.js';
 
 /** Excel keeps 15 significant digits; a decimal with more is written as text, so that none is lost. */
 const EXCEL_DIGITS = 15;
 
-type Rows = Pick<ReportResult, 'columns' | 'rows'>;
+type Rows = Pick<ReportResult, 'columns' | 'rows' | 'summed'>;
 
-/** On paper of any size a sheet is as wide as the page; the library can only turn it. Of sheets with `orientation: 'landscape'`. */
-export const FITS_PAGE: Feature<Stream | Buffer | Blob> = {
-  files: {
-    transform: {
-      'xl/worksheets/sheet{id}.xml': {
-        transform: (xml) =>
-          xml
-            .replace(/<worksheet\b[^>]*>/, '$&<sheetPr><pageSetUpPr fitToPage="1"/></sheetPr>')
-            .replace('<pageSetup ', '<pageSetup fitToWidth="1" fitToHeight="0" '),
-      },
-    },
-  },
-};
+type OfWorkbook = Feature<Stream | Buffer | Blob>;
 
-export function renderXlsx(result: ReportResult): Promise<Uint8Array> {
-  return renderWorkbook(result, { sheet: 'Report', about: aboutReport(result) });
+/** As workbooks number it (ECMA-376, ST_PaperSize). */
+const A4 = 9;
+
+/** A sheet is as wide as the page, which the library can only turn. Of sheets with `orientation: 'landscape'`. @param paper A4 unless told */
+export function fitsPage(paper = A4): OfWorkbook {
+  return ofSheets((xml) =>
+    xml
+      .replace(/<worksheet\b[^>]*>/, '$&<sheetPr><pageSetUpPr fitToPage="1"/></sheetPr>')
+      .replace(
+        /<pageSetup ([^>]*?)paperSize="\d+"/,
+        `<pageSetup $1paperSize="${paper}" fitToWidth="1" fitToHeight="0"`,
+      ),
+  );
 }
 
-/** Rows on a sheet of that name, and a sheet "About" of labels and texts beside it. */
+/** Arrows in the first row, by which rows are chosen and sorted; what lies below these rows stays. @param sheet from 0 */
+export function filtered(sheet: number, { columns, rows }: Rows): OfWorkbook {
+  const range = `A1:${letters(columns.length)}${rows.length + 1}`;
+  return ofSheets((xml, index) =>
+    index === sheet ? xml.replace('</sheetData>', `</sheetData><autoFilter ref="${range}"/>`) : xml,
+  );
+}
+
+function ofSheets(change: (xml: string, index: number) => string): OfWorkbook {
+  const transform = (xml: string, _: unknown, { sheetIndex }: { readonly sheetIndex: number }): string =>
+    change(xml, sheetIndex);
+  return { files: { transform: { 'xl/worksheets/sheet{id}.xml': { transform } } } };
+}
+
+/** Of a column from 1: A, Z, AA. */
+function letters(column: number): string {
+  const rest = Math.floor((column - 1) / 26);
+  return `${rest === 0 ? '' : letters(rest)}${String.fromCharCode(65 + ((column - 1) % 26))}`;
+}
+
+export function renderXlsx(result: ReportResult): Promise<Uint8Array> {
+  return renderWorkbook(result, { sheet: sheetNameOf(result), about: aboutReport(result) });
+}
+
+/** Rows on a sheet of that name, what they add up to, and a sheet "About" of labels and texts beside it. */
 export async function renderWorkbook(
   result: Rows,
   { sheet, about }: { readonly sheet: string; readonly about: readonly (readonly [string, string])[] },
@@ -42,10 +67,17 @@ export async function renderWorkbook(
   const rows = result.rows.map((row) =>
     result.columns.map((column) => cellOf(row[column.name] ?? null, column)),
   );
+  const sums = sumsOf(result).map((sum) =>
+    result.columns.map((column, index) =>
+      index === 0
+        ? { value: `Sum in ${sum.currency_code}`, type: String, fontWeight: 'bold' as const }
+        : boldly(cellOf(sum[column.name] ?? null, column)),
+    ),
+  );
   return writeXlsxFile(
     [
       {
-        data: [header, ...rows],
+        data: [header, ...rows, ...sums],
         ...{ sheet, orientation: 'landscape', stickyRowsCount: 1 },
         columns: result.columns.map((column) => ({ width: widthOf(result, column) })),
       },
@@ -54,7 +86,7 @@ export async function renderWorkbook(
         ...{ sheet: 'About', orientation: 'landscape', columns: [{ width: 16 }, { width: 110 }] },
       },
     ],
-    { features: [FITS_PAGE] },
+    { features: [filtered(0, result), fitsPage()] },
   ).toBuffer();
 }
 
@@ -74,6 +106,10 @@ function aboutSheet(lines: readonly (readonly [string, string])[]): SheetData {
     { value: label, fontWeight: 'bold', alignVertical: 'top' },
     { value, type: String, wrap: true },
   ]);
+}
+
+function boldly(cell: Cell): Cell {
+  return cell !== null && typeof cell === 'object' ? { ...cell, fontWeight: 'bold' } : cell;
 }
 
 /** Text is always typed as text, so a value that looks like a formula stays one. */

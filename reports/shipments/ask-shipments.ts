@@ -77,7 +77,7 @@ export async function askShipments(
     result: {
       ...WORDS,
       order: `${sort.column}${sort.isDescending ? ', the largest first' : ''}; invoice_id; row_number`,
-      ...{ example: null, charts: [], columns },
+      ...{ example: null, charts: [], columns, summed: ['billing_cost'] },
       rows: rows.map((row) => Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]))),
       head: headOf({ prepared, filters, bound, totals, rows: onPage.length }),
     },

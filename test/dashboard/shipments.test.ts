@@ -1,8 +1,9 @@
 /** Shipments on pages, as JSON and as files; the search field; a shipment's own page. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { dayAfter, dayBefore, presetsOf } from '../../dashboard/days.js';
+import { presetsOf } from '../../dashboard/days.js';
 import type { RunningDashboard } from '../../dashboard/server.js';
+import { dayAfter, dayBefore } from '../../reports/relative-period.js';
 import { INJECTIONS } from '../support/hostile/injections.js';
 import {
   anInvoice,

@@ -7,8 +7,10 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import stringWidth from 'string-width';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fromTenThousandths } from '../../contract/decimal.js';
 import { listReports } from '../../reports/catalogue.js';
 import { headerProse, sentence } from '../../reports/render/header-prose.js';
+import { fileNameOf, sheetNameOf } from '../../reports/render/names.js';
 import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
 import type { ReportResult } from '../../reports/report-result.js';
 import {
@@ -131,6 +133,22 @@ describe('csv', () => {
       .join('\r\n');
     expect(text.startsWith("'") || text.startsWith('"\'')).toBe(true);
   });
+
+  test.each(['=1+1', "'=1+1", "''=1+1", "'", "'tis", "' =1", '\u200b=1', '\n', 'a=1'])(
+    'gives %j back to whoever takes one apostrophe from each text that the guide says',
+    async (tenant) => {
+      const row = { ...tenants.rows[0], tenant };
+      const { body: text } = await renderReport({ ...tenants, rows: [row] }, 'csv');
+      const [read] = parse(String(text), { columns: true }) as Record<string, string>[];
+      const guide = await readFile(new URL('../../docs/your-own-tools.md', import.meta.url), 'utf8');
+      const [, pattern = ''] = /```text\n(\^.*)\n```/.exec(guide) ?? [];
+      expect(read?.tenant?.replace(new RegExp(pattern, 'u'), '$1')).toBe(tenant);
+    },
+  );
+
+  test('begins with a byte order mark when that is asked for, and is the same else', async () => {
+    expect(await body('csv-bom')).toBe(`\ufeff${await body('csv')}`);
+  });
 });
 
 describe('table', () => {
@@ -208,6 +226,46 @@ describe('xlsx', () => {
     expect(sheet).not.toContain('<f>');
   });
 
+  test('can be filtered by each column, and has the exact sums below what is filtered', async () => {
+    const bytes = (await renderReport(tenants, 'xlsx')).body as Uint8Array;
+    const sheet = unzipped(bytes, 'xl/worksheets/sheet1.xml');
+    expect(sheet).toMatch(new RegExp(`</sheetData><autoFilter ref="A1:[A-Z]+${tenants.rows.length + 1}"/>`));
+    expect(unzipped(bytes, 'xl/worksheets/sheet2.xml')).not.toContain('autoFilter');
+    const currencies = [...new Set(tenants.rows.map((row) => String(row.currency_code)))];
+    const below = cellsOf(bytes).slice(tenants.rows.length + 1);
+    expect(below.map(([label]) => label)).toEqual(currencies.map((currency) => `Sum in ${currency}`));
+    for (const [place, currency] of currencies.entries()) {
+      const costs = tenants.rows
+        .filter((row) => row.currency_code === currency)
+        .map((row) => row.billing_cost);
+      const sum = fromTenThousandths(
+        costs.reduce<bigint>((all, cost) => all + BigInt(String(cost).replace('.', '')), 0n),
+      );
+      // More than Excel's 15 digits are text.
+      expect(below[place]).toContain(sum.length > 16 ? sum : String(Number(sum)));
+    }
+  });
+
+  test('says in the names of file and sheet which report and days it is of', async () => {
+    const cases = [
+      [{}, 'tenants.xlsx', 'tenants'],
+      [
+        { from: '2026-01-01', to: '2026-03-01' },
+        'tenants_2026-01-01_2026-02-28.xlsx',
+        'tenants 2026-01-01 2026-02-28',
+      ],
+      [{ from: '2026-01-01' }, 'tenants_from-2026-01-01.xlsx', 'tenants from-2026-01-01'],
+      [{ to: '2026-03-01' }, 'tenants_until-2026-02-28.xlsx', 'tenants until-2026-02-28'],
+    ] as const;
+    for (const [filters, file, sheet] of cases) {
+      const result = await fixture.ask('tenants', filters);
+      expect([fileNameOf(result, 'xlsx'), sheetNameOf(result)]).toEqual([file, sheet]);
+    }
+    const long = await fixture.ask('carrier-statements', { from: '2026-01-01', to: '2026-03-01' });
+    const { body: bytes } = await renderReport(long, 'xlsx');
+    expect(unzipped(bytes as Uint8Array, 'xl/workbook.xml')).toContain('name="carrier-statements"');
+  });
+
   test('says on its second sheet what the numbers rest on', async () => {
     const { body: bytes } = await renderReport(tenants, 'xlsx');
     const texts = cellsOf(bytes as Uint8Array, 2).flat();
@@ -240,7 +298,7 @@ test('every report takes every form', async () => {
 
 test('the guide says of every form where its head is', async () => {
   const guide = await readFile(new URL('../../docs/your-own-tools.md', import.meta.url), 'utf8');
-  const forms = [...guide.matchAll(/^\| ([a-z, ]+?) +\|/gm)].flatMap(([, names = '']) => names.split(', '));
+  const forms = [...guide.matchAll(/^\| ([a-z, -]+?) +\|/gm)].flatMap(([, names = '']) => names.split(', '));
   expect(REPORT_FORMATS.filter((format) => format !== 'about' && !forms.includes(format))).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 /** `billsync statement` and the page of statements: what they write, what they refuse, and what a kill -9 leaves. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,6 +18,7 @@ import {
   type ReportsFixture,
   reportsFixture,
 } from '../support/reports/reports-fixture.js';
+import { unzipped } from '../support/tools/read-workbook.js';
 
 let fixture: ReportsFixture;
 let out: string;
@@ -67,6 +68,23 @@ describe('billsync statement', () => {
     expect(refused.exitCode).toBe(2);
     expect(refused.stderr).toContain('costs.csv line 2: cost');
     expect(await written()).toEqual([]);
+  });
+
+  test.each([
+    ['a4', '9'],
+    ['letter', '1'],
+  ])('as a workbook prints on %s, and its lines can be filtered', async (paper, number) => {
+    await statement('--tenant', 'Acme', '--format', 'xlsx', '--output', out, '--paper', paper);
+    const [name = ''] = await written();
+    const bytes = await readFile(join(out, name));
+    for (const sheet of ['sheet1', 'sheet2'])
+      expect(
+        unzipped(bytes, `xl/worksheets/${sheet}.xml`)
+          .match(/<pageSetup [^>]*>/)?.[0]
+          .match(/paperSize="\d+"/g),
+      ).toEqual([`paperSize="${number}"`]);
+    expect(unzipped(bytes, 'xl/worksheets/sheet2.xml')).toContain('<autoFilter ref="A1:');
+    await rm(out, { recursive: true });
   });
 
   test('says its figures as JSON, amounts as text, and keeps nothing of a draft or a dry run', async () => {

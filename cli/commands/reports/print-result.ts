@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { writeWhole } from '../../../ops/write-whole.js';
 import { weighedLabel } from '../../../reports/render/labels.js';
+import { fileNameOf } from '../../../reports/render/names.js';
 import { type ReportFormat, renderReport } from '../../../reports/render/render-report.js';
 import type { ReportResult } from '../../../reports/report-result.js';
 import { CliError, EXIT, nothingIs } from '../../errors.js';
@@ -29,7 +30,7 @@ export async function printResult(
   });
   if (rendered.isBinary && isTerminal) {
     throw new CliError(EXIT.usage, `${format} is not for a terminal`, {
-      hint: `add --output ${result.name}.${rendered.extension}`,
+      hint: `add --output ${fileNameOf(result, rendered.extension)}`,
     });
   }
   if (flags.output !== undefined && flags.dryRun !== true) await writeWhole(flags.output, rendered.body);
