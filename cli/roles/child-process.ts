@@ -40,6 +40,8 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
 /** After so long a life the next pause is short again. */
 const SOUND_AFTER_MS = 60_000;
+/** So long after its return it is still an alert that it ended: the dashboard, which ends with the worker, shows it too. */
+const SAID_FOR_MS = 15_000;
 /** A terminal interrupts all processes at once; this one may hear it, and be gone, before `up` does. */
 const INTERRUPTED_WITHIN_MS = 1_000;
 /** A little more than a process gives itself to drain. */
@@ -73,6 +75,7 @@ export function startProcess({ role, settings, context }: UpProcessOptions): UpP
     isUp = false;
     const born = spawn(role, settings(addresses));
     child = born;
+    let recovery: NodeJS.Timeout | undefined;
     born.on('message', (message: FromChild) => {
       if (message.kind === 'failed') failure = asCliError(message);
       else if (message.kind === 'polling') polling.resolve();
@@ -82,7 +85,7 @@ export function startProcess({ role, settings, context }: UpProcessOptions): UpP
         isUp = true;
         addresses = message.addresses;
         started.resolve();
-        alerts.resolve(`process/${role}`);
+        recovery = setTimeout(() => alerts.resolve(`process/${role}`), SAID_FOR_MS).unref();
       }
     });
     // One that cannot even be started, where the machine has no room for it, is tried again as well.
@@ -90,6 +93,7 @@ export function startProcess({ role, settings, context }: UpProcessOptions): UpP
       number | string | null,
       NodeJS.Signals | null,
     ];
+    clearTimeout(recovery);
     child = null;
     last = null;
     if (failure !== null || closing.signal.aborted) return failure;
@@ -141,7 +145,10 @@ export function startProcess({ role, settings, context }: UpProcessOptions): UpP
       const leaving = child;
       // One that has not begun has nothing to drain, and whoever waits for it waits for a start that nobody wants.
       if (!isUp) leaving?.kill('SIGKILL');
-      else if (leaving?.connected) leaving.send({ kind: 'stop' } satisfies ToChild, () => undefined);
+      else {
+        alerts.resolve(`process/${role}`);
+        if (leaving?.connected) leaving.send({ kind: 'stop' } satisfies ToChild, () => undefined);
+      }
       const late = setTimeout(() => leaving?.kill('SIGKILL'), GONE_WITHIN_MS);
       await living;
       clearTimeout(late);

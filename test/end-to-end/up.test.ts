@@ -215,11 +215,17 @@ describe('billsync up', () => {
     expect(metrics).toMatch(/^billsync_deliveries_total\{.*role="webhook".*\} [1-9]/m);
     expect(metrics).toMatch(/^billsync_process_restarts_total\{process="worker",role="up"\} 1$/m);
     expect(metrics.match(/^# TYPE billsync_deliveries_total/gm)).toHaveLength(1);
-    const alerts = readFileSync(join(folder, 'alerts.ndjson'), 'utf8');
-    for (const key of ['process/worker', 'process/webhook']) {
-      expect(alerts).toMatch(new RegExp(`"raised","key":"${key}"`));
-      expect(alerts).toMatch(new RegExp(`"resolved","key":"${key}"`));
-    }
+    const alerts = () => readFileSync(join(folder, 'alerts.ndjson'), 'utf8');
+    for (const key of ['process/worker', 'process/webhook'])
+      expect(alerts()).toMatch(new RegExp(`"raised","key":"${key}"`));
+    // The dashboard was away with its worker: it is still shown there.
+    const page = await (await fetch(new URL('/alerts', up.addresses.dashboard))).text();
+    expect(page).toContain('/runbook#process');
+    for (const key of ['process/worker', 'process/webhook'])
+      await eventually(
+        async () => alerts(),
+        (text) => text.includes(`"resolved","key":"${key}"`),
+      );
   }, 90_000);
 
   test('is killed with -9 amid deliveries and comes back at once: nothing lost, nothing double', async () => {
