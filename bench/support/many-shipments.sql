@@ -1,5 +1,5 @@
 -- Fills an empty warehouse with getvariable('shipments') rows that look like two years of parcel invoices: 40 tenants
--- of very different size, weekly invoices, four carriers, a price for each service, zone and begun pound with a
+-- of very different size, weekly invoices, four carriers, a price for each service, zone and weight rounded up to a pound, with a
 -- general increase in January, surcharges, credits, numbers billed twice, spellings of zones, cells left empty, voids,
 -- and one month that the partner was billed for as well. The same every time.
 create temp macro roll(n, salt) as (hash(n * 64 + salt) % 1000000)::integer;
