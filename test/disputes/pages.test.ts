@@ -75,7 +75,8 @@ describe('an operator', () => {
       await row.locator('input[name=row]').check();
     }
     await page.getByRole('button', { name: 'Claim the ticked rows' }).click();
-    expect(await page.title()).toContain('Open 2 claims: 10.0001 USD');
+    // A click waits until the next page begins to come, which is before its head is there.
+    await expect.poll(() => page.title()).toContain('Open 2 claims: 10.0001 USD');
     const says = await page.locator('#content').innerText();
     expect(says).toContain('billed 7.0001, expected 0.0000, claimed 7.0001 USD.');
     expect(says).toContain(`${NASTY} on invoice`);

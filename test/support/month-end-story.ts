@@ -61,7 +61,7 @@ export const MONTH_END: readonly Step[] = [
       await page.getByRole('link', { name: 'XLSX', exact: true }).click();
       saved = (await download).suggestedFilename();
     },
-    sees: async () => saved === 'duplicates.xlsx',
+    sees: async () => /^duplicates_\d{4}-\d{2}-\d{2}_\d{4}-\d{2}-\d{2}\.xlsx$/.test(saved),
   },
   {
     name: 'month-end-5-its-lines',
