@@ -78,12 +78,15 @@ export function createAuditCopy(bucket: S3Bucket, url: string, auditFolder: stri
     });
   }
 
-  async function copied(): Promise<Map<string, readonly number[]>> {
+  async function chainsInBucket(): Promise<Map<string, readonly number[]>> {
     const chains = new Map<string, number[]>();
     for await (const key of bucket.list('audit')) {
       const [, name = '', file = ''] = key.split('/');
       const number = auditNumber(file);
-      if (number !== null) chains.set(name, [...(chains.get(name) ?? []), number]);
+      if (number === null) continue;
+      const chain = chains.get(name);
+      if (chain === undefined) chains.set(name, [number]);
+      else chain.push(number);
     }
     return chains;
   }
@@ -115,18 +118,19 @@ export function createAuditCopy(bucket: S3Bucket, url: string, auditFolder: stri
     async prove(known = null) {
       const numbers = await here.numbers();
       const name = numbers[0] === 1 ? nameOfChain(await here.bytes(1)) : null;
-      const chains = await copied();
+      const chains = await chainsInBucket();
       const there = name === null ? [] : (chains.get(name) ?? []);
       const copy = entriesInBucket(bucket, name ?? '', there);
       // A hash that was kept may be that of an entry which is not copied yet.
       const isThere = there.length === numbers.length;
       const verdict = await verifyAudit(copy, isThere ? known : null);
+      const copied = new Set(there);
       const differing = await differences({ here, numbers, copy, there });
       chains.delete(name ?? '');
       return {
         url: name === null ? null : `${url}/audit/${name}`,
         ...verdict,
-        missing: numbers.filter((number) => !there.includes(number)).length,
+        missing: numbers.filter((number) => !copied.has(number)).length,
         problems: [...verdict.problems, ...differing],
         others: [...chains].map(([other, { length }]) => ({ url: `${url}/audit/${other}`, entries: length })),
       };

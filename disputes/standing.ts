@@ -74,16 +74,23 @@ export async function readPublished(
   const invoices = JSON.stringify([...new Set(lines.map(({ invoiceId }) => invoiceId))]);
   const file = await openPublishedFile(databasePath);
   try {
-    const credited = groupBy(await ask(file, 'credits', { numbers }), (row) => numberKey(numberIn(row)));
-    const credits = new Map(credited.map(([key, rows]) => [key, rows.map(creditIn)]));
-    const counted = await ask(file, 'charges', { numbers });
-    const charges = new Map(counted.map((row) => [numberKey(numberIn(row)), Number(row.charges)]));
+    const amounts = new Map(
+      groupBy(await ask(file, 'amounts', { numbers }), (row) => numberKey(numberIn(row))).map(
+        ([key, rows]) => [
+          key,
+          {
+            credits: rows.filter(({ is_credit }) => is_credit === true).map(creditIn),
+            charges: rows.filter(({ is_credit }) => is_credit === false).length,
+          },
+        ],
+      ),
+    );
     const found = invoicesIn(await ask(file, 'billed', { invoices, numbers }));
-    const creditsOf = (line: NumberOf): readonly Credit[] => credits.get(numberKey(line)) ?? [];
+    const creditsOf = (line: NumberOf): readonly Credit[] => amounts.get(numberKey(line))?.credits ?? [];
     return {
       creditsOf,
       creditedOf: (line) => sumOfAmounts(creditsOf(line).map(({ amount }) => amount)),
-      chargesOf: (line) => charges.get(numberKey(line)) ?? 0,
+      chargesOf: (line) => amounts.get(numberKey(line))?.charges ?? 0,
       invoiceOf: (invoiceId) => found.get(invoiceId) ?? null,
     };
   } finally {
@@ -186,7 +193,7 @@ function creditIn(row: ReportRow): Credit {
 
 async function ask(
   file: PublishedFile,
-  name: 'credits' | 'charges' | 'billed',
+  name: 'amounts' | 'billed',
   values: Readonly<Record<string, string>>,
 ): Promise<readonly ReportRow[]> {
   const sql = await statementText(new URL(`./sql/${name}.sql`, import.meta.url));

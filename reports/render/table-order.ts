@@ -3,6 +3,7 @@
 import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.js';
 import type { ReportDefinition } from '../catalogue.js';
 import { ReportFilterError } from '../errors.js';
+import { groupBy } from '../group-by.js';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.js';
 
 /**
@@ -41,14 +42,9 @@ export function sumsOf({
 }: Pick<ReportResult, 'columns' | 'rows' | 'summed'>): readonly ReportRow[] {
   const added = columns.filter(({ name }) => summed.includes(name));
   if (added.length === 0 || !columns.some(({ name }) => name === 'currency_code')) return [];
-  const groups = new Map<string, ReportRow[]>();
-  for (const row of rows) {
-    const key = JSON.stringify([row.currency_code, row.partner_id ?? null]);
-    groups.set(key, [...(groups.get(key) ?? []), row]);
-  }
-  return [...groups.values()]
-    .filter((group) => group.length > 1)
-    .map((group) => ({
+  return groupBy(rows, (row) => JSON.stringify([row.currency_code, row.partner_id ?? null]))
+    .filter(([, group]) => group.length > 1)
+    .map(([, group]) => ({
       ...Object.fromEntries(added.map((column) => [column.name, sumOf(group, column)])),
       ...{ currency_code: group[0]?.currency_code ?? null, partner_id: group[0]?.partner_id ?? null },
     }));
