@@ -3,6 +3,7 @@
 import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.js';
 import type { ReportDefinition } from '../catalogue.js';
 import { ReportFilterError } from '../errors.js';
+import { groupBy } from '../group-by.js';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.js';
 
 export interface Pivoted {
@@ -44,13 +45,9 @@ export function pivoted(report: ReportDefinition, result: ReportResult, across: 
       `There are ${values.length} values of ${across}, and a table has room for ${MOST_ACROSS}: narrow it by filters, or put another column across.`,
     );
   const places = new Map(values.map((value) => [value, columnOf(value, result)]));
-  const groups = new Map<string, ReportRow[]>();
-  for (const row of result.rows) {
-    const key = JSON.stringify(keys.map(({ name }) => row[name] ?? null));
-    groups.set(key, [...(groups.get(key) ?? []), row]);
-  }
+  const groups = groupBy(result.rows, (row) => JSON.stringify(keys.map(({ name }) => row[name] ?? null)));
   const origins = new Map<ReportRow, ReadonlyMap<string, ReportRow>>();
-  const rows = [...groups.values()].map((group) => {
+  const rows = groups.map(([, group]) => {
     const cells = new Map(group.map((row) => [places.get(row[across] ?? null)?.name ?? '', row]));
     const row = Object.fromEntries([
       ...keys.map(({ name }): [string, ReportCell] => [name, group[0]?.[name] ?? null]),

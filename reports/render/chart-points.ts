@@ -1,6 +1,7 @@
 /** Turns a report's rows into what stands where in a chart: one exact value for each place. */
 
 import type { ChartSpec } from '../catalogue.js';
+import { groupBy } from '../group-by.js';
 import type { ReportRow } from '../report-result.js';
 
 /** A place in the chart and what stands there. */
@@ -16,18 +17,21 @@ export interface Point {
 
 /** One point for each place. `combine=sum` adds up what several rows say of one place, in whole numbers. */
 export function pointsOf(spec: ChartSpec, rows: readonly ReportRow[]): Point[] {
-  const points = new Map<string, Point>();
-  for (const row of rows) {
-    const key = joined(row, spec.roles.key);
-    const series = joined(row, spec.roles.series ?? spec.roles.y);
-    const cell = row[spec.roles.value ?? ''] ?? null;
-    const value = cell === null ? null : String(cell);
-    const place = JSON.stringify([key, series]);
-    const before = spec.roles.combine === 'sum' ? (points.get(place)?.value ?? null) : null;
-    const sum = before !== null && value !== null ? plus(before, value) : (value ?? before);
-    points.set(place, { key, series, value: sum, rows: [...(points.get(place)?.rows ?? []), row] });
-  }
-  return [...points.values()];
+  const { key: across, series: line, y, value: shown = '', combine } = spec.roles;
+  const placed = groupBy(rows, (row) => JSON.stringify([joined(row, across), joined(row, line ?? y)]));
+  return placed.map(([place, of]) => {
+    const [key = '', series = ''] = JSON.parse(place) as string[];
+    const values = of.map(({ [shown]: cell = null }) => (cell === null ? null : String(cell)));
+    return { key, series, value: combine === 'sum' ? sumOf(values) : (values.at(-1) ?? null), rows: of };
+  });
+}
+
+/** null: none of them is known. */
+function sumOf(values: readonly (string | null)[]): string | null {
+  return values.reduce(
+    (sum, value) => (sum === null || value === null ? (sum ?? value) : plus(sum, value)),
+    null,
+  );
 }
 
 /** `a+b` as a role names two columns, whose values stand together. */
