@@ -1,22 +1,30 @@
--- title: What would one carrier's shipments cost at another's prices?
+-- title: What would shipments cost at another carrier's, service's or zone's prices?
 -- purpose: Spend, 10
--- grain: carrier, other carrier, currency
+-- grain: carrier (or carrier and service level, or carrier and zone), the other one, currency
 -- source: weights
--- params: $min_shipments integer = 3: a price of the other carrier counts only if it has at least this many lines
---   $same_service integer = 1: 1 compares services of the same name (in upper or lower case); 0 compares any service with any
--- means: each line above zero with a zone and a weight (and, with same_service, a service) is priced again at the
---   other carrier's median price for the same zone and for the rated weight: the billed weight as the other carrier
---   rates it, rounded up to a whole pound or to that carrier's own step (--weights FILE). A median is the mean of the
---   two middle prices, rounded to four decimals before it is multiplied. shipments counts these lines,
---   covered_shipments those for which the other carrier has such a price; covered_cost is what they cost,
---   repriced_cost what they would cost, saving the first less the second (below zero: more expensive) and saving_percent the
---   saving in percent of covered_cost.
--- order: currency; carrier; other_carrier
--- cannot say: whether the other carrier would give that price for more volume, or be as fast; nor distance: zones of
---   two carriers are not quite the same.
--- units: coverage_percent %, covered_cost money, repriced_cost money, saving money, saving_percent %
+-- params: $by carrier|service|zone = carrier: what is exchanged: the carrier, or within a carrier the service or the zone
+--   $min_shipments integer = 3: a price of the other one counts only if it has at least this many lines
+--   $same_service integer = 1: 1 compares services of the same name (in upper or lower case); 0 compares any service with any; with by=service it changes nothing
+-- means: each line above zero with a zone, a service and a weight is priced again at the other one's median price. With
+--   by=carrier that is another carrier's for the same zone and weight; with by=service another service's of the same carrier for
+--   the same zone and weight, so that a saving is what going down to that service is worth; with by=zone another zone's of the
+--   same carrier for the same service and weight, so that saving_per_shipment is what skipping the zones between is worth. The
+--   weight is the rated weight: the billed weight as the other carrier rates it, rounded up to a whole pound or to that carrier's
+--   own step (--weights FILE). A median is the mean of the two middle prices, rounded to four decimals before it is multiplied.
+--   With same_service=0 a line needs no service. shipments counts these lines, covered_shipments those for which the other one
+--   has such a price; covered_cost is what they cost, repriced_cost what they would cost, saving the first less the second
+--   (below zero: more expensive), saving_percent the saving in percent of covered_cost and saving_per_shipment the saving
+--   divided by covered_shipments, rounded once.
+-- order: currency; carrier; other_carrier, or service_level and other_service, or zone and other_zone
+-- cannot say: whether another carrier would give that price for more volume, or be as fast; whether the slower service would have
+--   been in time (ask with the near zones alone: --zone 2 --zone 3); what it costs to bring shipments nearer to a zone; nor
+--   distance: zones of two carriers or services are not quite the same.
+-- units: coverage_percent %, covered_cost money, repriced_cost money, saving money, saving_percent %, saving_per_shipment money
 -- chart: bar key=carrier+other_carrier value=saving
--- leads: shipments by carrier, currency_code
+--   bar key=carrier+service_level+other_service value=saving
+--   heatmap key=other_zone y=carrier+zone value=saving_per_shipment
+-- shown: other_carrier carrier, service_level service, other_service service, zone zone, other_zone zone
+-- leads: shipments by carrier, service_level, zone, currency_code
 -- example: Into zone 5 with 2 lb FedEx charged 8, 9 and 11 (median 9), UPS 10 and 10. Two of UPS's at 9 are 18, 2 less;
 --   its parcel into zone 8 has no price at FedEx. UPS has only two prices, one less than the three it takes to count.
 --   lines: carrier | carrier_zone | billing_cost
@@ -32,38 +40,45 @@
 with cells as (
     select
         carrier,
-        service_level as service,
-        zone,
-        rated,
         currency_code,
+        -- What is exchanged of it, and what must be the same.
+        if($by = 'service', service_level, '') as of_service,
+        if($by = 'zone', zone, '') as of_zone,
+        if($by = 'service', '', service_level) as service,
+        if($by = 'zone', '', zone) as zone,
+        rated,
         cast(sum(shipments) as bigint) as shipments,
         sum(cast(billing_cost * shipments as decimal(38, 4))) as billing_cost,
         median_at(billing_cost, up_to, n) as median
-    from cell_prices(null, case when $same_service = 1 then lower(service_level) else '' end)
+    from cell_prices(
+        null, case when $by = 'service' then service_level when $same_service = 1 then lower(service_level) else '' end
+    )
     group by all
 ),
-carriers as (
-    select carrier, currency_code, cast(sum(shipments) as bigint) as shipments from cells group by all
+sides as (
+    select carrier, of_service, of_zone, currency_code, cast(sum(shipments) as bigint) as shipments from cells group by all
 ),
 pairs as (
-    select a.*, b.carrier as other_carrier
-    from carriers as a
-    join carriers as b on b.currency_code = a.currency_code and b.carrier <> a.carrier
+    select a.*, b.carrier as other_carrier, b.of_service as other_service, b.of_zone as other_zone
+    from sides as a
+    join sides as b
+        on b.currency_code = a.currency_code and (b.carrier <> a.carrier) = ($by = 'carrier')
+        and (b.carrier, b.of_service, b.of_zone) <> (a.carrier, a.of_service, a.of_zone)
 ),
--- A carrier's lines by the weight at which the other one rates them. Where all rate alike, that is their own cell.
+-- A side's lines by the weight at which the other one rates them. Where all rate alike, that is their own cell.
 placed as (
-    select c.carrier, p.other_carrier, c.service, c.zone, c.rated, c.currency_code, c.shipments, c.billing_cost
+    select p.* exclude (shipments), c.service, c.zone, c.rated, c.shipments, c.billing_cost
     from cells as c
-    join pairs as p on p.carrier = c.carrier and p.currency_code = c.currency_code
-    where not exists (select 1 from rated_weights)
-    union all
+    join pairs as p
+        on p.carrier = c.carrier and p.of_service = c.of_service and p.of_zone = c.of_zone
+        and p.currency_code = c.currency_code
+    where $by <> 'carrier' or not exists (select 1 from rated_weights)
+    union all by name
     select
-        s.carrier,
-        p.other_carrier,
+        p.* exclude (shipments),
         case when $same_service = 1 then lower(s.service_level) else '' end as service,
         s.zone,
         w.rated,
-        s.currency_code,
         count(*) as shipments,
         sum(s.billing_cost) as billing_cost
     from selected_shipments as s
@@ -71,26 +86,36 @@ placed as (
     join rated_weights as w
         on w.carrier = p.other_carrier and w.billable_weight = s.billable_weight
         and w.billable_weight_unit = s.billable_weight_unit
-    where s.billing_cost > 0 and s.zone is not null and ($same_service <> 1 or s.service_level is not null)
+    where $by = 'carrier' and s.billing_cost > 0 and s.zone is not null
+    and ($same_service <> 1 or s.service_level is not null)
     group by all
 ),
 covered as (
     select
         x.carrier,
+        x.of_service,
+        x.of_zone,
         x.other_carrier,
+        x.other_service,
+        x.other_zone,
         x.currency_code,
         cast(sum(x.shipments) as bigint) as shipments,
         sum(x.billing_cost) as billing_cost,
         sum(cast(x.shipments * y.median as decimal(38, 4))) as repriced_cost
     from placed as x
     join cells as y
-        on y.carrier = x.other_carrier and y.currency_code = x.currency_code and y.service = x.service and y.zone = x.zone
-        and y.rated = x.rated and y.shipments >= $min_shipments
+        on y.carrier = x.other_carrier and y.of_service = x.other_service and y.of_zone = x.other_zone
+        and y.currency_code = x.currency_code and y.service = x.service and y.zone = x.zone and y.rated = x.rated
+        and y.shipments >= $min_shipments
     group by all
 )
 select
     p.carrier,
     p.other_carrier,
+    p.of_service as service_level,
+    p.other_service,
+    p.of_zone as zone,
+    p.other_zone,
     p.currency_code,
     p.shipments,
     coalesce(c.shipments, 0) as covered_shipments,
@@ -98,8 +123,17 @@ select
     coalesce(c.billing_cost, 0) as covered_cost,
     coalesce(c.repriced_cost, 0) as repriced_cost,
     coalesce(c.billing_cost - c.repriced_cost, 0) as saving,
-    percent_of(c.billing_cost - c.repriced_cost, c.billing_cost) as saving_percent
+    percent_of(c.billing_cost - c.repriced_cost, c.billing_cost) as saving_percent,
+    per(c.billing_cost - c.repriced_cost, c.shipments) as saving_per_shipment
 from pairs as p
-left join covered as c
-    on c.carrier = p.carrier and c.other_carrier = p.other_carrier and c.currency_code = p.currency_code
-order by p.currency_code, p.carrier, p.other_carrier
+left join covered as c using (carrier, of_service, of_zone, other_carrier, other_service, other_zone, currency_code)
+order by
+    p.currency_code,
+    p.carrier,
+    p.other_carrier,
+    p.of_service,
+    p.other_service,
+    try_cast(p.of_zone as integer) nulls last,
+    p.of_zone,
+    try_cast(p.other_zone as integer) nulls last,
+    p.other_zone

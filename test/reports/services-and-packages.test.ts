@@ -222,4 +222,42 @@ describe('what-if', () => {
       ['ups', 'fedex', 4, 3, '75.00', '30.0000', '27.0000', '3.0000', '10.00'],
     ]);
   });
+
+  test('says what going down a service and skipping zones is worth', async () => {
+    const air = { carrier: 'ups', service: '2Day' };
+    const ground = { carrier: 'ups', service: 'Ground' };
+    const invoices = [
+      anInvoice([
+        ...many(2, { ...air, zone: '2', weight: '2', cost: '20' }),
+        aShipment({ ...air, zone: '8', weight: '2', cost: '31' }),
+        ...many(3, { ...ground, zone: '2', weight: '1.5', cost: '9' }),
+        ...many(3, { ...ground, zone: 'Zone 5', weight: '2', cost: '11' }),
+        ...many(3, { carrier: 'fedex', service: 'Ground', zone: '2', weight: '2', cost: '1' }),
+      ]),
+    ];
+    const services = await askReport('what-if', invoices, { parameters: { by: 'service' } });
+    // Two of three by air go where ground has three prices: 40 less two times 9.
+    expect(
+      cells(
+        services,
+        'carrier',
+        'service_level',
+        'other_service',
+        'shipments',
+        'covered_shipments',
+        'saving',
+      ),
+    ).toEqual([
+      ['ups', '2Day', 'Ground', 3, 2, '22.0000'],
+      ['ups', 'Ground', '2Day', 6, 0, '0.0000'],
+    ]);
+    const zones = await askReport('what-if', invoices, { parameters: { by: 'zone' } });
+    const saved = cells(zones, 'zone', 'other_zone', 'covered_shipments', 'saving', 'saving_per_shipment');
+    // From zone 5 to zone 2 each of three saves 11 less 9; nothing else has three prices on the other side.
+    expect(saved.filter(([, , covered]) => covered !== 0)).toEqual([
+      ['2', '5', 3, '-6.0000', '-2.0000'],
+      ['5', '2', 3, '6.0000', '2.0000'],
+    ]);
+    expect(zones.columns.map(({ name }) => name)).not.toContain('other_carrier');
+  });
 });

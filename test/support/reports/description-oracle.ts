@@ -35,7 +35,6 @@ export interface Oracle {
   agrees(name: string, oracle: (lines: readonly Line[]) => readonly Plain[], asked?: Asked): Promise<void>;
   /** The same of a report that lists invoices, without filters. */
   agreesOfInvoices(name: string, expected: readonly Plain[], asked?: Asked): Promise<void>;
-  rowsOf(name: string, filters?: ReportFilters): Promise<readonly ReportRow[]>;
 }
 
 /** Filters, and the lines that pass them at tenant level. */
@@ -77,22 +76,24 @@ export function oracleOver(
   }
 
   function compare(found: readonly ReportRow[], expected: readonly Plain[], what: string): void {
-    const columns = Object.keys(expected[0] ?? {});
+    const columns = Object.keys(expected[0] ?? found[0] ?? {});
     const kept = (row: ReportRow | Plain) => JSON.stringify(columns.map((column) => row[column] ?? null));
     expect(found.map(kept).sort(), what).toEqual(expected.map(kept).sort());
-    expect(expected.length).toBeGreaterThan(0);
   }
 
   return {
-    rowsOf: (name, filters = {}) => ask(name, filters, {}),
     async agrees(name, oracle, asked = {}) {
       for (const { filters, passes } of FILTERED) {
         const lines = all.filter((line) => passes(line) && (asked.isOfAllLevels || line.level !== 'partner'));
-        compare(await ask(name, filters, asked), oracle(lines), `${name} ${JSON.stringify(filters)}`);
+        const expected = oracle(lines);
+        compare(await ask(name, filters, asked), expected, `${name} ${JSON.stringify(filters)}`);
+        // Of one carrier there is nothing to compare with another's.
+        if (filters.carriers === undefined) expect(expected.length).toBeGreaterThan(0);
       }
     },
     async agreesOfInvoices(name, expected, asked = {}) {
       compare(await ask(name, asked.filters ?? {}, asked), expected, name);
+      expect(expected.length).toBeGreaterThan(0);
     },
   };
 }
