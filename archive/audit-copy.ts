@@ -16,7 +16,7 @@ import {
   entriesAre,
   verifyAudit,
 } from '../ops/audit-chain.js';
-import type { S3Bucket } from './s3-bucket.js';
+import type { S3Bucket } from './s3/bucket.js';
 
 export interface AuditCopy {
   /** Puts the entries there that are only here. @returns how many those were */
@@ -55,8 +55,8 @@ export async function openAuditCopy(
 ): Promise<AuditCopy | null> {
   if (settings.archive.kind === 'folder') return null;
   const [{ openS3Bucket }, { ownEndpoint }] = await Promise.all([
-    import('./s3-bucket.js'),
-    import('./s3-client.js'),
+    import('./s3/bucket.js'),
+    import('./s3/client.js'),
   ]);
   const { url } = settings.archive;
   return createAuditCopy(openS3Bucket(url, { endpoint: ownEndpoint(env) }), url, auditFolder);
@@ -76,19 +76,6 @@ export function createAuditCopy(bucket: S3Bucket, url: string, auditFolder: stri
       subject: auditFolder,
       hint: '`billsync audit verify` says what else is; put the folder back from its copy',
     });
-  }
-
-  async function chainsInBucket(): Promise<Map<string, readonly number[]>> {
-    const chains = new Map<string, number[]>();
-    for await (const key of bucket.list('audit')) {
-      const [, name = '', file = ''] = key.split('/');
-      const number = auditNumber(file);
-      if (number === null) continue;
-      const chain = chains.get(name);
-      if (chain === undefined) chains.set(name, [number]);
-      else chain.push(number);
-    }
-    return chains;
   }
 
   async function missing(): Promise<readonly number[]> {
@@ -118,7 +105,7 @@ export function createAuditCopy(bucket: S3Bucket, url: string, auditFolder: stri
     async prove(known = null) {
       const numbers = await here.numbers();
       const name = numbers[0] === 1 ? nameOfChain(await here.bytes(1)) : null;
-      const chains = await chainsInBucket();
+      const chains = await chainsIn(bucket);
       const there = name === null ? [] : (chains.get(name) ?? []);
       const copy = entriesInBucket(bucket, name ?? '', there);
       // A hash that was kept may be that of an entry which is not copied yet.
@@ -137,6 +124,20 @@ export function createAuditCopy(bucket: S3Bucket, url: string, auditFolder: stri
     },
     close: () => bucket.close(),
   };
+}
+
+/** The numbers of the entries of each chain. */
+async function chainsIn(bucket: S3Bucket): Promise<Map<string, readonly number[]>> {
+  const chains = new Map<string, number[]>();
+  for await (const key of bucket.list('audit')) {
+    const [, name = '', file = ''] = key.split('/');
+    const number = auditNumber(file);
+    if (number === null) continue;
+    const chain = chains.get(name);
+    if (chain === undefined) chains.set(name, [number]);
+    else chain.push(number);
+  }
+  return chains;
 }
 
 interface Compared {

@@ -12,15 +12,7 @@ import { appendDurably, makeFolder } from '../ops/durable-files.js';
 import { readRange } from '../ops/read-range.js';
 import { CursorError, type Fact, type OnUnreadable } from './archive.js';
 import { readFact } from './read-record.js';
-
-export interface FactFolder {
-  put(fact: Fact): Promise<void>;
-  list(onUnreadable?: OnUnreadable): AsyncIterable<Fact>;
-  after(
-    cursor: string | null,
-    onUnreadable?: OnUnreadable,
-  ): AsyncIterable<{ readonly fact: Fact; readonly cursor: string }>;
-}
+import type { FactStore } from './stores.js';
 
 const JOURNAL = 'journal.ndjson';
 
@@ -28,7 +20,7 @@ const JOURNAL = 'journal.ndjson';
 const CHUNK_BYTES = 1 << 20;
 
 /** Opens (and makes) the folder of facts. */
-export async function openFactFolder(root: string): Promise<FactFolder> {
+export async function openFactFolder(root: string): Promise<FactStore> {
   await makeFolder(root);
   const path = join(root, JOURNAL);
   await appendDurably(path, '');
@@ -68,14 +60,7 @@ export async function openFactFolder(root: string): Promise<FactFolder> {
     onUnreadable?.({ where: `facts/${JOURNAL}, line ${await lineNumber(path, start)}`, why });
   }
 
-  async function* list(onUnreadable?: OnUnreadable): AsyncGenerator<Fact> {
-    const facts: Fact[] = [];
-    for await (const { fact } of after(null, onUnreadable)) facts.push(fact);
-    // Array.sort is stable: facts of one instant stay in order of writing.
-    yield* facts.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
-  }
-
-  return { put, list, after };
+  return { put, after };
 }
 
 interface Damaged {

@@ -16,9 +16,9 @@ export async function openArchive(
   if (settings.archive.kind === 'folder') return openFolderArchive(settings.archive.path);
   // Loaded only for an archive on S3: its client takes long to import.
   const [{ openS3Bucket }, { openS3Archive }, { ownEndpoint }] = await Promise.all([
-    import('./s3-bucket.js'),
-    import('./s3-archive.js'),
-    import('./s3-client.js'),
+    import('./s3/bucket.js'),
+    import('./s3/archive.js'),
+    import('./s3/client.js'),
   ]);
   const bucket = openS3Bucket(settings.archive.url, { endpoint: ownEndpoint(env) });
   return openS3Archive(bucket, join(settings.dataDir, 'archive-cache'));

@@ -10,8 +10,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import type { Archive, ArchivedEvent, Fact } from '../../archive/archive.js';
 import { describeFile } from '../../archive/describe-file.js';
 import { openArchive } from '../../archive/open-archive.js';
-import { openS3Archive } from '../../archive/s3-archive.js';
-import { openS3Bucket } from '../../archive/s3-bucket.js';
+import { openS3Archive } from '../../archive/s3/archive.js';
+import { openS3Bucket } from '../../archive/s3/bucket.js';
 import { aCsv } from '../warehouse/support.js';
 import { anArchivedEvent } from './an-event.js';
 import { startS3Server } from './s3-server.js';

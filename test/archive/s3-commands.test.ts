@@ -13,8 +13,8 @@ import {
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type AuditCopyProof, createAuditCopy } from '../../archive/audit-copy.js';
-import { openS3Bucket } from '../../archive/s3-bucket.js';
-import { openS3Client } from '../../archive/s3-client.js';
+import { openS3Bucket } from '../../archive/s3/bucket.js';
+import { openS3Client } from '../../archive/s3/client.js';
 import { EXIT } from '../../cli/errors.js';
 import { audited, openAuditLog } from '../../ops/audit-log.js';
 import { billsync, type Finished } from '../support/processes/billsync.js';

@@ -14,9 +14,9 @@ import {
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Archive } from '../../archive/archive.js';
-import { openS3Archive } from '../../archive/s3-archive.js';
-import { openS3Bucket } from '../../archive/s3-bucket.js';
-import { openS3Client } from '../../archive/s3-client.js';
+import { openS3Archive } from '../../archive/s3/archive.js';
+import { openS3Bucket } from '../../archive/s3/bucket.js';
+import { openS3Client } from '../../archive/s3/client.js';
 import type { ArchivedFile } from '../../contract/csv-file.js';
 import { openWarehouse } from '../../warehouse/open-warehouse.js';
 import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.js';

@@ -1,0 +1,103 @@
+/** The few things the archive asks of S3, or of anything that speaks it, under one prefix of one bucket. */
+
+import { openS3Client } from './client.js';
+import { explainS3Error, type S3Place } from './errors.js';
+import {
+  bytesOf,
+  downloadTo,
+  headOf,
+  keysBelow,
+  type ObjectHead,
+  type ObjectPlace,
+  putText,
+  putTextIfAbsent,
+  putUpload,
+  removeObject,
+} from './objects.js';
+import { PART_BYTES } from './upload.js';
+
+/** All of them throw the errors of `errors.ts`. */
+export interface S3Bucket {
+  /**
+   * Atomic: of many writers of one key exactly one is told true. Where the server knows no conditional writes, two that
+   * come at the same instant may both be told so.
+   */
+  putIfAbsent(key: string, text: string): Promise<boolean>;
+  /**
+   * Uploads a local file; S3 is told the hashes of its bytes and may refuse others. What another writer put there
+   * meanwhile stays, unless this `replaces` what is there.
+   */
+  putFile(
+    key: string,
+    path: string,
+    file: { readonly sha256: string; readonly sizeBytes: number; readonly replaces: boolean },
+  ): Promise<void>;
+  /** Over what is there. */
+  replace(key: string, text: string): Promise<void>;
+  /** In a bucket with versions the older ones stay, for as long as its rules say. */
+  remove(key: string): Promise<void>;
+  has(key: string): Promise<boolean>;
+  /** null when there is no such key. */
+  head(key: string): Promise<ObjectHead | null>;
+  /** null when there is no such key. */
+  getBytes(key: string): Promise<Uint8Array | null>;
+  /** The SHA-256 of the bytes that arrived, in lower-case hex; null when there is no such key. */
+  download(key: string, path: string): Promise<string | null>;
+  /** Keys below a folder in order, without the prefix; `after` is a key too, and not given again. */
+  list(folder: string, after?: string): AsyncIterable<string>;
+  close(): void;
+}
+
+export interface S3BucketOptions {
+  /** null: AWS itself. */
+  readonly endpoint: string | null;
+  /** Of files that are larger, each part of an upload; S3 wants 5 MiB at least. */
+  readonly partBytes?: number;
+}
+
+/** Opens `s3://bucket/prefix`. */
+export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
+  const { endpoint, partBytes = PART_BYTES } = options;
+  const { hostname: bucket, pathname } = new URL(url);
+  const prefix = pathname.replace(/^\/+|\/+$/g, '');
+  const place: S3Place = { bucket, url, endpoint };
+  const config = { requestHandler: { connectionTimeout: 5_000, requestTimeout: 60_000 } };
+  const client = openS3Client(config, endpoint);
+  // Files are hashed as they arrive: a check inside the client would hide what is there.
+  const files = openS3Client({ ...config, responseChecksumValidation: 'WHEN_REQUIRED' }, endpoint);
+  const keyed = (key: string): string => (prefix === '' ? key : `${prefix}/${key}`);
+  const at = (key: string): ObjectPlace => ({ client, at: { Bucket: bucket, Key: keyed(key) } });
+
+  async function explained<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      throw explainS3Error(error, place);
+    }
+  }
+
+  return {
+    putIfAbsent: (key, text) => explained(putTextIfAbsent(at(key), text)),
+    putFile: (key, path, { replaces, ...file }) =>
+      explained(putUpload({ ...at(key), path, file, replaces, partBytes })),
+    replace: (key, text) => explained(putText(at(key), text)),
+    remove: (key) => explained(removeObject(at(key))),
+    has: async (key) => (await explained(headOf(at(key)))) !== null,
+    head: (key) => explained(headOf(at(key))),
+    getBytes: (key) => explained(bytesOf(at(key))),
+    download: (key, path) => explained(downloadTo({ ...at(key), client: files }, path)),
+    async *list(folder, after) {
+      const below = { ...at(`${folder}/`), ...(after === undefined ? {} : { after: keyed(after) }) };
+      let token: string | undefined;
+      do {
+        const page = await explained(keysBelow(below, token));
+        for (const key of page.keys) yield prefix === '' ? key : key.slice(prefix.length + 1);
+        token = page.next;
+      } while (token !== undefined);
+    },
+    close() {
+      client.destroy();
+      files.destroy();
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/** The three parts of every archive, and the archive that they make together; each kind of place has its own three. */
+
+import type { ArchivedFile } from '../contract/csv-file.js';
+import type { Archive, ArchivedEvent, Fact, OnUnreadable } from './archive.js';
+
+/** As the calls of `Archive` that they become. */
+export interface EventStore {
+  put: Archive['putEvent'];
+  get: Archive['event'];
+  list(
+    after?: string,
+    onUnreadable?: OnUnreadable,
+  ): AsyncIterable<{ readonly event: ArchivedEvent; readonly cursor: string }>;
+  names: Archive['eventNames'];
+  trim: Archive['trimEvent'];
+}
+
+export interface FileStore {
+  put: Archive['putFile'];
+  get: Archive['file'];
+  localPath: Archive['localPath'];
+  reread: Archive['reread'];
+  list(): AsyncIterable<ArchivedFile>;
+  remove: Archive['removeFile'];
+}
+
+export interface FactStore {
+  put: Archive['putFact'];
+  after: Archive['factsAfter'];
+}
+
+export function archiveOf(parts: {
+  readonly events: EventStore;
+  readonly files: FileStore;
+  readonly facts: FactStore;
+  readonly close: () => Promise<void>;
+}): Archive {
+  const { events, files, facts, close } = parts;
+  return {
+    putEvent: events.put,
+    event: events.get,
+    events: (options) => events.list(options?.after, options?.onUnreadable),
+    eventNames: events.names,
+    trimEvent: events.trim,
+    putFile: files.put,
+    file: files.get,
+    localPath: files.localPath,
+    reread: files.reread,
+    files: files.list,
+    removeFile: files.remove,
+    putFact: facts.put,
+    facts: (onUnreadable) => inOrderOfInstants(facts.after(null, onUnreadable)),
+    factsAfter: facts.after,
+    close,
+  };
+}
+
+async function* inOrderOfInstants(written: AsyncIterable<{ readonly fact: Fact }>): AsyncGenerator<Fact> {
+  const facts: Fact[] = [];
+  for await (const { fact } of written) facts.push(fact);
+  // Array.sort is stable: facts of one instant stay in order of writing.
+  yield* facts.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+}
