@@ -1,17 +1,23 @@
 /** A sheet of paper that text and tables are put on, one below the other, with as many pages as they need. */
 
+import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
 import { cellLabel, columnLabel } from '../../reports/render/labels.js';
 import type { ReportColumn, ReportRow } from '../../reports/report-result.js';
 import type { PaperSize } from '../paper-sizes.js';
-import { registerFonts, runsOf, type Weight } from './fonts.js';
+import { widthsFor } from './column-widths.js';
+import { registerFonts } from './fonts.js';
+import { type Ink, inkFor, type Style } from './ink.js';
 
 /** In points, a 72nd of an inch. */
 const MARGIN = 40;
 const GAP = 8;
 const FOOT = 24;
-const TEXT_SIZE = 8.5;
 const LEADING = 1.3;
+const PLAIN: Style = { weight: 'plain', size: 8.5 };
+const BOLD: Style = { weight: 'bold', size: 8.5 };
+const SMALL: Style = { weight: 'plain', size: 7 };
+const LINE = PLAIN.size * LEADING;
 
 export interface Paper {
   heading(text: string, size: number): void;
@@ -35,157 +41,135 @@ export function openPaper(size: PaperSize, about: { readonly title: string; read
     info: { Title: about.title, Producer: 'billsync', Creator: 'billsync', CreationDate: about.at },
   });
   registerFonts(document);
-  const chunks: Buffer[] = [];
-  document.on('data', (chunk: Buffer) => chunks.push(chunk));
-  const ended = new Promise<void>((resolve, reject) => {
-    document.on('end', resolve);
-    document.on('error', reject);
-  });
-  const width = document.page.width - 2 * MARGIN;
-  const bottom = document.page.height - MARGIN - FOOT;
-  let y = MARGIN;
+  return new PdfPaper(document);
+}
 
-  const widthOf = (text: string, weight: Weight, of: number): number =>
-    runsOf(text, weight).reduce(
-      (sum, run) => sum + document.font(run.font).fontSize(of).widthOfString(run.text),
-      0,
+type Document = InstanceType<typeof PDFDocument>;
+
+class PdfPaper implements Paper {
+  readonly #document: Document;
+  readonly #ink: Ink;
+  readonly #written: Promise<Buffer>;
+  readonly #width: number;
+  readonly #bottom: number;
+  /** Where the next line begins, in points from the upper edge. */
+  #y = MARGIN;
+
+  constructor(document: Document) {
+    this.#document = document;
+    this.#ink = inkFor(document);
+    this.#written = buffer(document);
+    this.#width = document.page.width - 2 * MARGIN;
+    this.#bottom = document.page.height - MARGIN - FOOT;
+  }
+
+  heading(text: string, size: number): void {
+    const style: Style = { weight: 'bold', size };
+    this.#y += size;
+    // A heading alone at the foot of a page would head nothing.
+    this.#makeRoom(size * LEADING + 4 * LINE);
+    for (const line of this.#ink.wrapped(text, this.#width, style)) {
+      this.#ink.put(line, MARGIN, this.#y, style);
+      this.#y += size * LEADING;
+    }
+  }
+
+  words(text: string): void {
+    for (const line of this.#ink.wrapped(text, this.#width, PLAIN)) {
+      this.#makeRoom(LINE);
+      this.#ink.put(line, MARGIN, this.#y, PLAIN);
+      this.#y += LINE;
+    }
+  }
+
+  labelled(pairs: readonly (readonly [string, string])[]): void {
+    const label = Math.max(...pairs.map(([text]) => this.#ink.widthOf(text, BOLD))) + GAP;
+    for (const [name, value] of pairs) {
+      const lines = this.#ink.wrapped(value, this.#width - label, PLAIN);
+      this.#makeRoom(lines.length * LINE);
+      this.#ink.put(name, MARGIN, this.#y, BOLD);
+      for (const line of lines) {
+        this.#ink.put(line, MARGIN + label, this.#y, PLAIN);
+        this.#y += LINE;
+      }
+    }
+  }
+
+  table(columns: readonly ReportColumn[], rows: readonly ReportRow[]): void {
+    const cellOf = (text: string, { align }: ReportColumn): Cell => ({ text, isRight: align === 'right' });
+    const header = columns.map((column) => cellOf(columnLabel(column), column));
+    const body = rows.map((row) =>
+      columns.map((column) => cellOf(cellLabel(row[column.name] ?? null, column), column)),
     );
-  const put = (text: string, x: number, at: number, style: { weight: Weight; size: number }): void => {
-    let left = x;
-    for (const run of runsOf(text, style.weight)) {
-      document.font(run.font).fontSize(style.size).fillColor('#111111');
-      document.text(run.text, left, at, { lineBreak: false });
-      left += document.widthOfString(run.text);
+    const widths = widthsFor([header, ...body], this.#width - GAP * (columns.length - 1), (text) =>
+      this.#ink.widthOf(text, BOLD),
+    );
+    const head = this.#linesOf(header, widths, BOLD);
+    const putHead = (): void => {
+      this.#putRow(head);
+      this.#rule();
+    };
+    this.#makeRoom(head.height + 2 * LINE);
+    putHead();
+    for (const cells of body) {
+      const row = this.#linesOf(cells, widths, PLAIN);
+      if (this.#makeRoom(row.height)) putHead();
+      this.#putRow(row);
     }
-  };
-  const room = (height: number): boolean => {
-    if (y + height <= bottom) return false;
-    document.addPage();
-    y = MARGIN;
+    this.#rule();
+  }
+
+  async end(foot: string): Promise<Buffer> {
+    const { count } = this.#document.bufferedPageRange();
+    for (let page = 0; page < count; page += 1) {
+      this.#document.switchToPage(page);
+      const number = `${page + 1} / ${count}`;
+      const y = this.#document.page.height - MARGIN;
+      this.#ink.put(foot, MARGIN, y, SMALL);
+      this.#ink.put(number, MARGIN + this.#width - this.#ink.widthOf(number, SMALL), y, SMALL);
+    }
+    this.#document.end();
+    return this.#written;
+  }
+
+  /** Begins a page when so much does not fit on this one. @returns whether it did */
+  #makeRoom(height: number): boolean {
+    if (this.#y + height <= this.#bottom) return false;
+    this.#document.addPage();
+    this.#y = MARGIN;
     return true;
-  };
-
-  /** Lines no wider than `most`; a word that is wider is cut. */
-  function wrapped(text: string, most: number, weight: Weight, of = TEXT_SIZE): readonly string[] {
-    const lines: string[] = [];
-    let line = '';
-    for (const word of text.split(/(?<=\s)/)) {
-      if (widthOf(`${line}${word}`.trimEnd(), weight, of) <= most) {
-        line += word;
-        continue;
-      }
-      if (line !== '') lines.push(line.trimEnd());
-      line = '';
-      for (const letter of word) {
-        if (line !== '' && widthOf(`${line}${letter}`.trimEnd(), weight, of) > most) {
-          lines.push(line);
-          line = '';
-        }
-        line += letter;
-      }
-    }
-    return [...lines, line.trimEnd()];
   }
 
-  function row(cells: readonly Cell[], widths: readonly number[], weight: Weight): number {
-    const lines = cells.map(({ text }, index) => wrapped(text, widths[index] ?? 0, weight));
-    const height = Math.max(...lines.map(({ length }) => length)) * TEXT_SIZE * LEADING + 4;
+  /** The cells cut into lines, and how high they stand together. */
+  #linesOf(cells: readonly Cell[], widths: readonly number[], style: Style): TableRow {
+    const wrapped = cells.map((cell, index) => {
+      const width = widths[index] ?? 0;
+      return { ...cell, width, lines: this.#ink.wrapped(cell.text, width, style) };
+    });
+    const height = Math.max(...wrapped.map(({ lines }) => lines.length)) * LINE + 4;
+    return { cells: wrapped, height, style };
+  }
+
+  #putRow({ cells, height, style }: TableRow): void {
     let x = MARGIN;
-    for (const [index, cell] of cells.entries()) {
-      const most = widths[index] ?? 0;
-      for (const [place, line] of (lines[index] ?? []).entries()) {
-        const indent = cell.isRight ? most - widthOf(line, weight, TEXT_SIZE) : 0;
-        put(line, x + indent, y + 2 + place * TEXT_SIZE * LEADING, { weight, size: TEXT_SIZE });
+    for (const { lines, width, isRight } of cells) {
+      for (const [place, line] of lines.entries()) {
+        const indent = isRight ? width - this.#ink.widthOf(line, style) : 0;
+        this.#ink.put(line, x + indent, this.#y + 2 + place * LINE, style);
       }
-      x += most + GAP;
+      x += width + GAP;
     }
-    return height;
+    this.#y += height;
   }
 
-  const heightOf = (cells: readonly Cell[], widths: readonly number[], weight: Weight): number =>
-    Math.max(...cells.map(({ text }, index) => wrapped(text, widths[index] ?? 0, weight).length)) *
-      TEXT_SIZE *
-      LEADING +
-    4;
-
-  const rule = (): void => {
-    document
-      .moveTo(MARGIN, y)
-      .lineTo(MARGIN + width, y)
+  #rule(): void {
+    this.#document
+      .moveTo(MARGIN, this.#y)
+      .lineTo(MARGIN + this.#width, this.#y)
       .lineWidth(0.5)
       .strokeColor('#888888')
       .stroke();
-  };
-
-  return {
-    heading(text, of) {
-      y += of;
-      // A heading alone at the foot of a page would head nothing.
-      room(of * LEADING + 4 * TEXT_SIZE * LEADING);
-      for (const line of wrapped(text, width, 'bold', of)) {
-        put(line, MARGIN, y, { weight: 'bold', size: of });
-        y += of * LEADING;
-      }
-    },
-    words(text) {
-      for (const line of wrapped(text, width, 'plain')) {
-        room(TEXT_SIZE * LEADING);
-        put(line, MARGIN, y, { weight: 'plain', size: TEXT_SIZE });
-        y += TEXT_SIZE * LEADING;
-      }
-    },
-    labelled(pairs) {
-      const label = Math.max(...pairs.map(([text]) => widthOf(text, 'bold', TEXT_SIZE))) + GAP;
-      for (const [name, value] of pairs) {
-        const lines = wrapped(value, width - label, 'plain');
-        room(lines.length * TEXT_SIZE * LEADING);
-        put(name, MARGIN, y, { weight: 'bold', size: TEXT_SIZE });
-        for (const line of lines) {
-          put(line, MARGIN + label, y, { weight: 'plain', size: TEXT_SIZE });
-          y += TEXT_SIZE * LEADING;
-        }
-      }
-    },
-    table(columns, rows) {
-      const header = columns.map((column) => ({
-        text: columnLabel(column),
-        isRight: column.align === 'right',
-      }));
-      const body = rows.map((each) =>
-        columns.map((column) => ({
-          text: cellLabel(each[column.name] ?? null, column),
-          isRight: column.align === 'right',
-        })),
-      );
-      const widths = widthsFor([header, ...body], width - GAP * (columns.length - 1), (text) =>
-        widthOf(text, 'bold', TEXT_SIZE),
-      );
-      const head = (): void => {
-        y += row(header, widths, 'bold');
-        rule();
-      };
-      room(heightOf(header, widths, 'bold') + 2 * TEXT_SIZE * LEADING);
-      head();
-      for (const cells of body) {
-        if (room(heightOf(cells, widths, 'plain'))) head();
-        y += row(cells, widths, 'plain');
-      }
-      rule();
-    },
-    async end(foot) {
-      const { count } = document.bufferedPageRange();
-      for (let page = 0; page < count; page += 1) {
-        document.switchToPage(page);
-        const number = `${page + 1} / ${count}`;
-        const at = document.page.height - MARGIN;
-        put(foot, MARGIN, at, { weight: 'plain', size: 7 });
-        put(number, MARGIN + width - widthOf(number, 'plain', 7), at, { weight: 'plain', size: 7 });
-      }
-      document.end();
-      await ended;
-      return Buffer.concat(chunks);
-    },
-  };
+  }
 }
 
 interface Cell {
@@ -193,34 +177,8 @@ interface Cell {
   readonly isRight: boolean;
 }
 
-/**
- * Widths of columns: what each needs when all have room. Else the narrow ones have what they need, so that no amount is cut,
- * and the wide ones share what is left.
- */
-function widthsFor(
-  rows: readonly (readonly Cell[])[],
-  width: number,
-  measure: (text: string) => number,
-): readonly number[] {
-  const [header = []] = rows;
-  const needed = header.map((_, index) => {
-    const longest = rows.reduce((found, cells) => {
-      const text = cells[index]?.text ?? '';
-      return text.length > found.length ? text : found;
-    }, '');
-    // The longest text is not always the widest.
-    return Math.max(measure(longest), measure(header[index]?.text ?? '')) * 1.04 + 1;
-  });
-  const all = needed.reduce((sum, each) => sum + each, 0);
-  if (all <= width) return needed.map((each) => each + ((width - all) * each) / all);
-  let left = width;
-  let open = needed.length;
-  let most = width / Math.max(1, open);
-  for (const each of [...needed].sort((one, other) => one - other)) {
-    most = left / open;
-    if (each > most) break;
-    left -= each;
-    open -= 1;
-  }
-  return needed.map((each) => Math.min(each, most));
+interface TableRow {
+  readonly cells: readonly (Cell & { readonly width: number; readonly lines: readonly string[] })[];
+  readonly height: number;
+  readonly style: Style;
 }
