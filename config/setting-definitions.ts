@@ -120,7 +120,7 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
     'BILLSYNC_TEMPORAL_UI',
     'admin',
     null,
-    "Temporal's web pages, e.g. `http://temporal-ui:8080/namespaces/default`; the dashboard links an invoice's workflow",
+    "Temporal's web pages, e.g. `http://temporal-ui:8080/namespaces/default`; the dashboard links an invoice's workflow, and lets these pages of other sites alone ask for payloads in clear",
   ),
 
   define(

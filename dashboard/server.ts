@@ -18,6 +18,7 @@ import { asksForFigures, sendFigures } from './figures.js';
 import type { GuestOperators, GuestPages } from './guest-pages.js';
 import type { OperatorOptions } from './operator/operator-work.js';
 import { registerOperator } from './operator/register-operator.js';
+import { answerPreflights, registerRemoteCodec } from './operator/remote-codec.js';
 import { createPageCache } from './page-cache.js';
 import { frame, type PageContext, sendFramed, sendPage } from './page-context.js';
 import { registerAlerts } from './pages/alerts.js';
@@ -92,6 +93,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     frameworkErrors: (_error, _request, reply) => sayNothing(reply),
     routerOptions: { ignoreTrailingSlash: true },
   });
+  if (operator !== null) answerPreflights(app, settings.admin);
   app.addHook('onRequest', guard);
   app.addHook('onSend', async (_request, reply) => {
     for (const [name, value] of Object.entries(HEADERS))
@@ -137,6 +139,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   await registerReports(app, context);
   const operators =
     operator === null ? null : await registerOperator(app, context, { ...operator, admin: settings.admin });
+  if (operator !== null) registerRemoteCodec(app, { admin: settings.admin, decode: operator.decode });
   for (const guest of context.guests) registerGuest(app, { context, guest, operators });
   for (const { address, type, text } of ASSETS)
     app.get(address, (_request, reply) =>

@@ -66,5 +66,15 @@ async function operatorOptions(settings: Settings, quarantine: Quarantine): Prom
     audit: await auditLogOf(settings),
     auditFolder: auditFolder(settings),
     uploadFolder: uploadFolder(settings),
+    decode: (message) => decode(settings, message),
   };
+}
+
+async function decode(settings: Settings, message: unknown): Promise<object | null> {
+  const [{ temporalTarget }, { encryptionKeys }, { decodeForTemporalsPages }] = await Promise.all([
+    import('../../temporal/connect.js'),
+    import('../../temporal/encryption-keys.js'),
+    import('../../temporal/remote-codec.js'),
+  ]);
+  return decodeForTemporalsPages(await encryptionKeys(settings, await temporalTarget(settings)), message);
 }

@@ -1,6 +1,7 @@
 /** What an operator may have done from the dashboard; whoever starts it says how (cli/operator). */
 
 import type { AuditLog } from '../../ops/audit-log.js';
+import type { DecodePayloads } from './remote-codec.js';
 
 /** One thing to be done, complete: what was agreed to is what is done. */
 export type RequestedAction =
@@ -73,4 +74,6 @@ export interface OperatorOptions {
   readonly auditFolder: string;
   /** Where files lie between upload and import; nothing else lies there. */
   readonly uploadFolder: string;
+  /** For Temporal's own pages. */
+  readonly decode: DecodePayloads;
 }

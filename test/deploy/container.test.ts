@@ -84,6 +84,7 @@ interface Service {
 const compose = parse(await read('compose.yaml'), { merge: true, maxAliasCount: -1 }) as {
   readonly services: Readonly<Record<string, Service>>;
   readonly secrets: Readonly<Record<string, unknown>>;
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>;
   readonly volumes: Readonly<Record<string, unknown>>;
 };
 const ours = ['endpoint', 'worker', 'dashboard', 'trial'];
@@ -126,6 +127,15 @@ describe('compose.yaml', () => {
     }
     const handed = Object.values(compose.services).flatMap(({ secrets = [] }) => secrets);
     expect(new Set(handed)).toEqual(new Set(Object.keys(compose.secrets)));
+  });
+
+  test('opens ports to the host only of services that have a network with a way out', () => {
+    for (const [name, { ports, networks }] of Object.entries(compose.services)) {
+      const ways = (networks as readonly string[]).filter(
+        (each) => compose.networks[each]?.internal !== true,
+      );
+      if (ports !== undefined) expect(ways, name).not.toEqual([]);
+    }
   });
 
   test('names a version of every image, and volumes that it declares', () => {

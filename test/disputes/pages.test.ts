@@ -43,6 +43,7 @@ beforeAll(async () => {
   const operator = {
     // Nothing of it is asked for by what a guest offers.
     work: {} as OperatorWork,
+    decode: async () => null,
     ...{ audit: openAuditLog(auditFolder), auditFolder, uploadFolder: join(fixture.folder, 'uploads') },
   };
   acting = await dashboardOver(fixture.path, { guests, operator, admin: { operators: [ANN] } });

@@ -3,6 +3,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { defaultPayloadConverter } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.js';
 import { createOperatorWork } from '../../cli/operator/operator-work.js';
@@ -15,6 +16,8 @@ import { createAlerts } from '../../ops/alerts.js';
 import { auditEntriesIn, verifyAudit } from '../../ops/audit-chain.js';
 import { openAuditLog } from '../../ops/audit-log.js';
 import { openAlerts } from '../../ops/open-alerts.js';
+import { createCodec } from '../../temporal/codec.js';
+import { decodeForTemporalsPages } from '../../temporal/remote-codec.js';
 import { dashboardOver } from '../dashboard/support.js';
 import { attack } from '../support/hostile/attack.js';
 import { silent } from '../warehouse/support.js';
@@ -30,6 +33,7 @@ const operators = [
   { user: 'ann', password: 'ann-may-act' },
   { user: 'bob', password: 'bob-may-act' },
 ];
+const KEY = { id: 'k1', key: new Uint8Array(32).fill(7) };
 const basicAuth = { user: 'reader', password: 'may-look' };
 let quarantine: Quarantine;
 let locked: RunningDashboard;
@@ -38,11 +42,14 @@ let without: RunningDashboard;
 
 beforeAll(async () => {
   quarantine = await openQuarantine(join(dataDir, 'quarantine'));
-  const operator = { work: createOperatorWork(settings, quarantine), audit, auditFolder, uploadFolder };
+  const operator = {
+    ...{ work: createOperatorWork(settings, quarantine), audit, auditFolder, uploadFolder },
+    decode: (message: unknown) => decodeForTemporalsPages([KEY], message),
+  };
   const over = (admin: object) =>
     dashboardOver(join(dataDir, 'reports.duckdb'), { admin, operator, quarantine, warmUpEveryMs: null });
   [locked, open, without] = await Promise.all([
-    over({ operators, basicAuth }),
+    over({ operators, basicAuth, temporalUi: 'http://temporal.example:8080/namespaces/default' }),
     over({ operators }),
     over({ basicAuth }),
   ]);
@@ -341,5 +348,69 @@ describe('an upload', () => {
     const answer = await fetch(`${locked.url}/operator/import`, { method: 'POST', headers: ANN, body });
     expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining('Temporal')]);
     expect(readdirSync(uploadFolder)).toEqual([]);
+  });
+});
+
+describe("what workflows were told is read in Temporal's own pages", () => {
+  const PAGES = 'http://temporal.example:8080';
+  const URL_OF_A_FILE = 'https://storage.example/a.csv?signature=secret';
+  async function aMessage(): Promise<string> {
+    const [sealed] = await createCodec([KEY]).encode([defaultPayloadConverter.toPayload(URL_OF_A_FILE)]);
+    const text = (bytes: Uint8Array | null | undefined) => Buffer.from(bytes ?? []).toString('base64');
+    const metadata = Object.fromEntries(
+      Object.entries(sealed?.metadata ?? {}).map(([name, value]) => [name, text(value)]),
+    );
+    return JSON.stringify({ payloads: [{ metadata, data: text(sealed?.data) }] });
+  }
+  const asked = async (headers: Record<string, string>, body?: string, at = locked): Promise<Response> =>
+    fetch(`${at.url}/operator/codec/decode`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: body ?? (await aMessage()),
+    });
+
+  test('by an operator, from the pages that the settings name', async () => {
+    const before = await fetch(`${locked.url}/operator/codec/decode?preserveStorageRefs=true`, {
+      method: 'OPTIONS',
+      headers: { origin: PAGES, 'access-control-request-method': 'POST' },
+    });
+    expect(before.status).toBe(204);
+    expect(before.headers.get('access-control-allow-headers')).toContain('x-namespace');
+    const answer = await asked({ ...ANN, origin: PAGES });
+    expect(answer.headers.get('access-control-allow-origin')).toBe(PAGES);
+    expect(answer.headers.get('access-control-allow-credentials')).toBe('true');
+    const { payloads } = (await answer.json()) as { payloads: { data: string }[] };
+    expect(Buffer.from(payloads[0]?.data ?? '', 'base64').toString()).toBe(JSON.stringify(URL_OF_A_FILE));
+    // Temporal's command is no browser and names no page.
+    expect((await asked(ANN)).status).toBe(200);
+  });
+
+  test('and by nobody else', async () => {
+    const others = [
+      await asked({}),
+      await asked(as('reader', 'may-look')),
+      await asked({ ...ANN, origin: 'http://temporal.example' }),
+      await asked({ ...ANN, origin: 'null' }),
+      await asked({ ...ANN, 'sec-fetch-site': 'cross-site' }),
+      await asked({ ...ANN, origin: PAGES }, undefined, open),
+      await asked(as('reader', 'may-look'), undefined, without),
+    ];
+    expect(others.map(({ status }) => status)).toEqual([401, 401, 403, 403, 403, 403, 404]);
+    for (const answer of others) expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+    attack("operator: payloads of Temporal's", { tries: others.length, held: others.length });
+    const strange = await fetch(`${locked.url}/operator/codec/decode`, {
+      method: 'OPTIONS',
+      headers: { origin: 'http://elsewhere.example', 'access-control-request-method': 'POST' },
+    });
+    expect(strange.headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  test('what is no message is refused, and what no key fits comes back as it was', async () => {
+    for (const body of ['{}', '[]', '{"payloads":[{"data":1}]}', '{'])
+      expect((await asked(ANN, body)).status, body).toBe(400);
+    const clear = { payloads: [{ metadata: { encoding: 'anNvbi9wbGFpbg==' }, data: 'MQ==' }] };
+    expect(await (await asked(ANN, JSON.stringify(clear))).json()).toEqual(clear);
+    const foreign = (await aMessage()).replace(Buffer.from('k1').toString('base64'), 'azI=');
+    expect(await (await asked(ANN, foreign)).json()).toEqual(JSON.parse(foreign));
   });
 });
