@@ -33,7 +33,8 @@ export const FINDINGS = {
     reason: 'Charged more on the replacement than on the voided invoice',
   },
   'price-changes': {
-    keys: ['month', 'carrier', 'service_level', 'currency_code'],
+    // A row has a zone where the report was asked by zone.
+    keys: ['month', 'carrier', 'service_level', 'currency_code', 'zone'],
     claimed: null,
     reason: 'Charged above the price of the months before',
   },

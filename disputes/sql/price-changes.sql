@@ -2,7 +2,7 @@
 -- purpose: Audit, 1
 -- grain: line
 -- source: weights
--- params: $rows text: JSON, month, carrier, service_level and currency_code of each row of "price-changes"
+-- params: $rows text: JSON, month, carrier, service_level, currency_code and zone (null: all) of each row of "price-changes"
 --   $min_shipments integer = 3: a price counts in a month only if it has at least this many lines
 --   $min_cells integer = 3: with fewer prices compared, a change is not called general
 --   $numbers text: JSON, the only tracking numbers wanted; all without it
@@ -37,13 +37,14 @@ join changes as c
 semi join (
     select unnest(
         from_json(
-            $rows, '[{"month": "VARCHAR", "carrier": "VARCHAR", "service_level": "VARCHAR", "currency_code": "VARCHAR"}]'
+            $rows,
+            '[{"month": "VARCHAR", "carrier": "VARCHAR", "service_level": "VARCHAR", "currency_code": "VARCHAR", "zone": "VARCHAR"}]'
         ),
         recursive := true
     )
 ) as w
     on w.month = month_of(c.start) and w.carrier = s.carrier and w.service_level = s.service_level
-    and w.currency_code = s.currency_code
+    and w.currency_code = s.currency_code and (w.zone is null or w.zone = s.zone)
 where c.median > c.before and s.billing_cost > c.before and $min_cells is not null
 and ($numbers is null or s.tracking_number in (select unnest(from_json($numbers, '["VARCHAR"]'))))
 order by s.currency_code, claimed desc, s.invoice_id, s.row_number

@@ -1,7 +1,7 @@
 -- How the prices of a carrier's service moved in each month against the last month before in which each cell was seen, a
 -- cell being one zone and rated weight. A month is a general increase when at least 80 % of its compared cells were
--- raised, a general decrease likewise.
-create or replace temp macro price_moves(min_shipments, min_cells) as table
+-- raised, a general decrease likewise. With by_zone each zone of a service is looked at by itself.
+create or replace temp macro price_moves(min_shipments, min_cells, by_zone := false) as table
 with
 -- A cell's prices from the lowest up: lists of one or two are cheaper here than a window over all of them.
 listed as (
@@ -50,6 +50,7 @@ counted as (
         start,
         carrier,
         service_level,
+        if(by_zone, zone, null) as of_zone,
         currency_code,
         count(*) as cells_compared,
         count(*) filter (where median > before) as cells_raised,

@@ -1,8 +1,9 @@
 -- title: When did prices change, and was it a general increase?
 -- purpose: Change, 3
--- grain: month of the reported date, carrier, service level, currency
+-- grain: month of the reported date, carrier, service level (and zone), currency
 -- source: weights
--- params: $min_shipments integer = 3: a price counts in a month only if it has at least this many lines
+-- params: $by service|zone = service: of what a row is: a service, or each zone of it
+--   $min_shipments integer = 3: a price counts in a month only if it has at least this many lines
 --   $min_cells integer = 3: with fewer prices compared, a change is not called general
 -- means: a price is the median (the mean of the two middle ones, rounded to four decimals) that a month's lines of
 --   one zone and rated weight cost; the rated weight is the billed weight, rounded up to a whole pound or to the
@@ -13,12 +14,14 @@
 --   "general increase" when at least 80 % of at least min_cells compared were raised, "general decrease" when as many
 --   were lowered, else "some prices". A month without any change has no row. Only lines above zero with a service,
 --   zone and weight are compared.
--- order: currency; month; carrier; service_level
+-- order: currency; month; carrier; service_level; zone (whole numbers by size, then others by name)
 -- cannot say: why. A new contract, a surcharge folded into the price and a general rate increase look the same from
 --   outside.
 -- units: share_raised %, median_change_percent %
+-- shown: zone zone
 -- chart: line key=month value=median_change_percent series=carrier+service_level
--- leads: shipments by month, carrier, service_level, currency_code
+--   heatmap key=zone y=month+carrier+service_level value=median_change_percent
+-- leads: shipments by month, carrier, service_level, zone, currency_code
 -- example: Zones 2, 5 and 8 cost 10, 20 and 30 in January and 10.50, 21 and 31 in February: raised by 5, 5 and 3.33 %, of
 --   which the middle one is 5 %.
 --   lines: ship_date | carrier_zone | billing_cost
@@ -35,6 +38,7 @@ select
     month_of(start) as month,
     carrier,
     service_level,
+    of_zone as zone,
     currency_code,
     cells_compared,
     cells_raised,
@@ -43,5 +47,5 @@ select
     median_change_percent,
     shipments,
     verdict
-from price_moves($min_shipments, $min_cells)
-order by currency_code, start, carrier, service_level
+from price_moves($min_shipments, $min_cells, by_zone := $by = 'zone')
+order by currency_code, start, carrier, service_level, try_cast(of_zone as integer) nulls last, of_zone

@@ -52,10 +52,11 @@ const disputesOf = (fixture: ReportsFixture): Disputes =>
   openDisputes({ dataDir: folder, databasePath: fixture.path, now: () => NOW });
 const rowsOf = async (fixture: ReportsFixture, name: string, tables = {}): Promise<readonly ReportRow[]> =>
   (await runReport({ databasePath: fixture.path, name, tables })).rows;
-const numberOf = (key: string): string => {
+const shipmentAt = (key: string) => {
   const [id, row] = key.split(':');
-  return MONTHS.find((invoice) => invoice.id === id)?.shipments[Number(row) - 1]?.tracking ?? '';
+  return MONTHS.find((invoice) => invoice.id === id)?.shipments[Number(row) - 1];
 };
+const numberOf = (key: string): string => shipmentAt(key)?.tracking ?? '';
 const numbersOf = (planted: Readonly<Record<string, string>>): ReadonlySet<string> =>
   new Set(Object.keys(planted).map(numberOf));
 /** Claimed by what tells the report's rows apart. */
@@ -144,6 +145,12 @@ describe('what can be claimed of months with findings planted', () => {
     expect(some.length).toBeGreaterThan(0);
     expect(some.length).toBeLessThan(all.length);
     expect(new Set(some.map(({ shipDate }) => shipDate?.slice(0, 7)))).toEqual(new Set([row?.month]));
+    const byZone = { name: 'price-changes', parameters: { by: 'zone' } };
+    const [ofZone = {}] = (await runReport({ databasePath: months.path, ...byZone })).rows;
+    const inZone = await found(months, 'price-changes', {
+      ...{ parameters: byZone.parameters, rows: new Set([rowKey('price-changes', ofZone) ?? '']) },
+    });
+    expect(new Set(inZone.map((line) => shipmentAt(lineKey(line))?.zone))).toEqual(new Set([ofZone.zone]));
     const planted = plantedIn(MONTHS, 'raised price');
     for (const { claimed, ...line } of all) expect(claimed).toBe(planted[lineKey(line)]);
     // Found is every price with three lines in the month of the step and three in a month before; later ones were raised before.

@@ -68,12 +68,13 @@ const monthlyPrices = (lines: readonly Line[]) =>
   grouped(lines.filter(hasCell), (line) => [...cellOf(line), line.shipDate.slice(0, 7)]).map(([key, of]) => ({
     cell: JSON.stringify(key.slice(0, 5)),
     service: [key[0], key[1], key[4]],
+    zone: key[2],
     month: String(key[5]),
     n: of.length,
     median: medianOf(of.map((line) => T(line.cost))),
   }));
 
-function priceChanges(lines: readonly Line[], minShipments: number, minCells: number) {
+function priceChanges(lines: readonly Line[], minShipments: number, minCells: number, isByZone = false) {
   const seen = monthlyPrices(lines).filter(({ n }) => n >= minShipments);
   const pairs = seen.flatMap((price) => {
     const before = seen
@@ -87,8 +88,8 @@ function priceChanges(lines: readonly Line[], minShipments: number, minCells: nu
       median: String(median),
       before: String(before),
     })),
-    ({ service, month }) => [...service, month],
-  ).flatMap(([[carrier, service, currency, month], of]) => {
+    ({ service, month, zone }) => [...service, month, ...(isByZone ? [zone] : [])],
+  ).flatMap(([[carrier, service, currency, month, zone], of]) => {
     const changes = of.map(({ median, before }) => ({ now: BigInt(median), before: BigInt(before) }));
     const raised = changes.filter(({ now, before }) => now > before).length;
     const lowered = changes.filter(({ now, before }) => now < before).length;
@@ -98,6 +99,7 @@ function priceChanges(lines: readonly Line[], minShipments: number, minCells: nu
     return [
       {
         ...{ month, carrier, service_level: service, currency_code: currency },
+        ...(isByZone ? { zone } : {}),
         ...{ cells_compared: of.length, cells_raised: raised, cells_lowered: lowered },
         shipments: of.reduce((sum, { n }) => sum + n, 0),
         median_change_percent: hundredthsText(roundedQuotient(doubleMedian(parts), 2n * 10n ** 8n)),
@@ -111,10 +113,11 @@ function priceChanges(lines: readonly Line[], minShipments: number, minCells: nu
   });
 }
 
-test('price-changes', () =>
-  agrees('price-changes', (lines) => priceChanges(lines, 2, 2), {
-    parameters: { min_shipments: '2', min_cells: '2' },
-  }));
+test.each(['service', 'zone'])('price-changes by %s', (by) =>
+  agrees('price-changes', (lines) => priceChanges(lines, 2, 2, by === 'zone'), {
+    parameters: { by, min_shipments: '2', min_cells: '2' },
+  }),
+);
 
 test('outliers', () =>
   agrees(
