@@ -16,8 +16,8 @@ import {
   backfillProgressQuery,
 } from '../workflows/backfill-messages.js';
 import { askPatiently } from './ask-patiently.js';
-import { pause } from './connect.js';
 import { type InvoiceRoute, invoicePace } from './invoice-client.js';
+import { pause } from './pause.js';
 
 export interface BackfillRequest {
   readonly partnerId: string;

@@ -6,8 +6,6 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import {
   Client,
   Connection,
@@ -25,7 +23,9 @@ import { BillsyncError, EXIT } from '../contract/errors.js';
 import { keepContextWhileCalling } from './call-context.js';
 import { refuseOnceClosed } from './closed-connection.js';
 import { createDataConverter } from './codec.js';
+import { readEmbeddedRecord } from './embedded-record.js';
 import { encryptionKeys } from './encryption-keys.js';
+import { pause } from './pause.js';
 import { registerSearchAttributes } from './search-attributes.js';
 import { activeTracing } from './tracing.js';
 
@@ -51,17 +51,6 @@ export interface ConnectOptions {
   /** Try until it works or `signal` aborts; else one try. */
   readonly wait?: boolean;
   readonly signal?: AbortSignal;
-}
-
-/** What the embedded server leaves in `run/temporal.json` of the data folder. */
-export interface EmbeddedRecord {
-  readonly address: string;
-  readonly pid: number;
-  readonly namespace: string;
-  /** The process that looks after the server; another may adopt it once this one is gone. */
-  readonly ownerPid: number;
-  /** The kernel's start time of the owner, so that a reused pid is not taken for it; null: not known. */
-  readonly ownerStarted?: string | null;
 }
 
 /** Nobody answers, or no server was ever started for the data folder. */
@@ -123,16 +112,6 @@ function connectConfig(): ReturnType<typeof loadClientConnectConfig> {
   return loadClientConnectConfig();
 }
 
-/** What a server that billsync started left in the data folder; null when there is none, or it was written half. */
-export async function readEmbeddedRecord(dataDir: string): Promise<EmbeddedRecord | null> {
-  try {
-    return JSON.parse(await readFile(join(dataDir, 'run', 'temporal.json'), 'utf8')) as EmbeddedRecord;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return null;
-    throw error;
-  }
-}
-
 /**
  * A client with our codec, deadlines and search attributes in place.
  *
@@ -187,22 +166,6 @@ export function openTemporalLink(
       if (current !== null) drop(current);
     },
   };
-}
-
-/** Resolves after `milliseconds`, rejects with the signal's reason when it aborts first. */
-export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const abort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }, milliseconds);
-    signal?.addEventListener('abort', abort, { once: true });
-  });
 }
 
 async function connectOnce(

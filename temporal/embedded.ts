@@ -15,7 +15,8 @@ import type { Logger } from 'pino';
 import { makeFolders } from '../ops/make-folders.js';
 import { isAlive, isStillRunning, ownIdentity } from '../ops/process-identity.js';
 import { replaceFile } from '../ops/replace-file.js';
-import { type EmbeddedRecord, pause, readEmbeddedRecord } from './connect.js';
+import { type EmbeddedRecord, readEmbeddedRecord } from './embedded-record.js';
+import { pause } from './pause.js';
 import { temporalExecutable } from './server-executable.js';
 import {
   answers,

@@ -3,12 +3,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, open } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { BillsyncError, EXIT } from '../contract/errors.js';
 import { SEARCH_ATTRIBUTES } from '../contract/names.js';
+import { listenOnce } from '../ops/listen-once.js';
 import { isAlive } from '../ops/process-identity.js';
-import { openConnection, pause } from './connect.js';
+import { answersFor } from './answers-for.js';
+import { pause } from './pause.js';
 import { processesNaming } from './processes.js';
 
 export interface ServerPlace {
@@ -92,20 +93,8 @@ async function untilReady(
 }
 
 /** Answers for the namespace, not only for the port: anything may listen there. */
-export async function answers(address: string): Promise<boolean> {
-  try {
-    const connection = await openConnection({ address });
-    try {
-      await connection.withDeadline(Date.now() + 2_000, () =>
-        connection.workflowService.describeNamespace({ namespace: NAMESPACE }),
-      );
-      return true;
-    } finally {
-      await connection.close();
-    }
-  } catch {
-    return false;
-  }
+export function answers(address: string): Promise<boolean> {
+  return answersFor(address, NAMESPACE);
 }
 
 /**
@@ -214,17 +203,6 @@ async function isFree(place: Place): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** @returns the port that was listened on for a moment */
-async function listenOnce({ host, port }: Place): Promise<number> {
-  const server = createServer();
-  server.listen({ host, port, exclusive: true });
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : port;
 }
 
 function splitAddress(address: string): Place {

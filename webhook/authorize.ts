@@ -2,7 +2,7 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { WebhookCredentials } from '../config/settings.js';
+import type { Settings, WebhookCredentials } from '../config/settings.js';
 
 export type Authorize = (headers: IncomingHttpHeaders) => boolean;
 
@@ -29,6 +29,16 @@ export function createAuthorize(credentials: WebhookCredentials): Authorize {
 
 export function isOpen(credentials: WebhookCredentials): boolean {
   return credentials.basicAuth.length === 0 && credentials.headers.length === 0;
+}
+
+const LOOPBACK: readonly string[] = ['127.0.0.1', '::1', 'localhost'];
+
+/** Where an endpoint listens: without credentials on this machine alone, unless `isOpenAllowed` (ADR 8). */
+export function hostOf(
+  { host, credentials }: Pick<Settings['webhook'], 'host' | 'credentials'>,
+  isOpenAllowed: boolean,
+): string {
+  return !isOpen(credentials) || isOpenAllowed || LOOPBACK.includes(host) ? host : '127.0.0.1';
 }
 
 /** `timingSafeEqual` throws on unequal lengths; digests have one length, and hide how long the secret is. */

@@ -18,7 +18,7 @@ import type { DurablePoint } from '../inbox/durable-point.js';
 import { FsyncError, systemCode } from '../ops/durable-files.js';
 import { createFailedLogins, type FailedLoginsWords } from '../ops/failed-logins.js';
 import type { Health } from '../ops/health.js';
-import { isOpen } from './authorize.js';
+import { hostOf, isOpen } from './authorize.js';
 import { guardConnections } from './connection-guard.js';
 import { createPathGuards, pathnameOf } from './endpoint-authentication.js';
 import { answerBrokenRequest, createServer, LIMITS, type WebhookLimits } from './http-server.js';
@@ -56,6 +56,13 @@ export interface Webhook {
 export class WebhookStartError extends BillsyncError {
   readonly code = 'webhook-start';
   override readonly exitCode = EXIT.usage;
+}
+
+export class WebhookAddressError extends WebhookStartError {
+  constructor(host: string, port: number, cause: unknown) {
+    const reason = systemCode(cause) === 'EADDRINUSE' ? 'is taken' : `cannot be had (${systemCode(cause)})`;
+    super(`The endpoint's address ${host}:${port} ${reason}; set BILLSYNC_WEBHOOK_PORT.`, { cause });
+  }
 }
 
 /** The method is not in the specification (4.6), so all that carry a body are taken. */
@@ -302,30 +309,22 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
   try {
     await app.listen({ host, port, backlog: BACKLOG });
   } catch (error) {
-    const reason = systemCode(error) === 'EADDRINUSE' ? 'is taken' : `cannot be had (${systemCode(error)})`;
-    throw new WebhookStartError(
-      `The endpoint's address ${host}:${port} ${reason}; set BILLSYNC_WEBHOOK_PORT.`,
-      {
-        cause: error,
-      },
-    );
+    throw new WebhookAddressError(host, port, error);
   }
 }
 
 /** Without credentials only this machine is listened to: a stranger could otherwise void invoices. */
 function listeningHost({ settings, log, isOpenAllowed = false }: WebhookDeps): string {
   const { host, credentials } = settings.webhook;
-  if (!isOpen(credentials)) return host;
-  if (isOpenAllowed || ['127.0.0.1', '::1', 'localhost'].includes(host)) {
-    log.warn(
-      'the endpoint asks for no credentials; set BILLSYNC_WEBHOOK_BASIC_AUTH or BILLSYNC_WEBHOOK_HEADERS',
-    );
-    return host;
+  const own = hostOf(settings.webhook, isOpenAllowed);
+  if (isOpen(credentials)) {
+    const what =
+      own === host
+        ? 'asks for no credentials'
+        : `has no credentials and therefore listens on ${own}, not on ${host}`;
+    log.warn(`the endpoint ${what}; set BILLSYNC_WEBHOOK_BASIC_AUTH or BILLSYNC_WEBHOOK_HEADERS`);
   }
-  log.warn(
-    `the endpoint has no credentials and therefore listens on 127.0.0.1, not on ${host}; set BILLSYNC_WEBHOOK_BASIC_AUTH or BILLSYNC_WEBHOOK_HEADERS`,
-  );
-  return '127.0.0.1';
+  return own;
 }
 
 function nameOf(host: string): string {

@@ -61,20 +61,21 @@ export async function createWorkers(parts: WorkerParts): Promise<readonly [Worke
     maxHeartbeatThrottleInterval: '1 s',
     defaultHeartbeatThrottleInterval: '1 s',
   } as const;
-  const billing = await Worker.create({
+  // Each starts a thread of its own and waits for it.
+  const billing = Worker.create({
     ...common,
     taskQueue: parts.queues.billing,
     activities: parts.billing,
     maxConcurrentActivityTaskExecutions: 32,
   });
-  const warehouse = await Worker.create({
+  const warehouse = Worker.create({
     ...common,
     taskQueue: parts.queues.warehouse,
     activities: parts.warehouse,
     // The writer takes turns inside; a few may wait there, so that the small ones are not behind a poll.
     maxConcurrentActivityTaskExecutions: 8,
   });
-  return [billing, warehouse];
+  return Promise.all([billing, warehouse]);
 }
 
 function sinksOf({ onForeignEvent }: WorkerParts): InjectedSinks<InvoiceSinks> {

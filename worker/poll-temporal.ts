@@ -11,9 +11,11 @@ import type { Settings } from '../config/settings.js';
 import type { Alerts } from '../ops/alerts.js';
 import type { Health } from '../ops/health.js';
 import { createDataConverter, type PayloadTrouble } from '../temporal/codec.js';
-import { connectTemporal, pause, temporalTarget } from '../temporal/connect.js';
+import { connectTemporal, temporalTarget } from '../temporal/connect.js';
 import { encryptionKeys } from '../temporal/encryption-keys.js';
+import { pause } from '../temporal/pause.js';
 import { createWorkers, type QueueNames } from './create-workers.js';
+import { pauseOrServer } from './pause-or-server.js';
 import { workflowBundle } from './workflow-bundle.js';
 
 export interface PollOptions {
@@ -63,7 +65,10 @@ export function pollTemporal(options: PollOptions): Polling {
         const detail = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
         if (failures % 20 === 0) log.warn({ detail }, 'no task is taken from Temporal; trying again');
         away(detail);
-        await pause(Math.min(250 * 2 ** failures, LONGEST_PAUSE_MS), closing.signal).catch(() => {});
+        const longestMs = Math.min(250 * 2 ** failures, LONGEST_PAUSE_MS);
+        await pauseOrServer(error, { longestMs, settings: options.settings, signal: closing.signal }).catch(
+          () => {},
+        );
         failures += 1;
       }
     }

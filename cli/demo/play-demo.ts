@@ -6,7 +6,7 @@ import type { Settings } from '../../config/settings.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import { renderReport } from '../../reports/render/render-report.js';
 import type { BilledRow } from '../../sandbox/service.js';
-import { pause } from '../../temporal/connect.js';
+import { pause } from '../../temporal/pause.js';
 import { retryOne } from '../ask-temporal.js';
 import { CliError, EXIT } from '../errors.js';
 import { openPublished, publishedPath } from '../published.js';

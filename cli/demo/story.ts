@@ -2,7 +2,7 @@
 
 import type { QuarantinedThing } from '../../contract/quarantine.js';
 import type { Sandbox } from '../../sandbox/service.js';
-import { pause } from '../../temporal/connect.js';
+import { pause } from '../../temporal/pause.js';
 import { CliError, EXIT } from '../errors.js';
 import { arrangeCreation, arrangeFault, type Fault, faultsOf } from './faults.js';
 

@@ -15,6 +15,7 @@ import { warehousePaths } from '../../warehouse/paths.js';
 import { startProcess } from './child-process.js';
 import { startParts } from './parts.js';
 import type { RoleContext, RunningRole } from './run-role.js';
+import { refuseTakenPorts } from './taken-ports.js';
 import { endOrphans, takeUpLock } from './up-lock.js';
 import { watchProcesses } from './watch-processes.js';
 
@@ -34,8 +35,12 @@ export async function startUpRole(given: RoleContext): Promise<RunningRole> {
     parts.add('lock', () => lock.release());
     await endOrphans(settings, log);
     await refuseWriter(context);
+    await refuseTakenPorts(settings);
 
-    // All at once: each takes a while to load, and waits for the others by itself.
+    // All at once: each takes a while to load, and waits for the others by itself. The server first, since it needs nobody's code.
+    const temporal = settings.temporalConfigured ? null : startTemporal(context);
+    // The worker and the forwarder say goodbye to Temporal, so it goes last.
+    parts.add('temporal', async () => (await temporal?.catch(() => null))?.close());
     const endpoint = startProcess({
       ...{ role: 'webhook', context },
       settings: ({ webhook }) => ({ ...settings, webhook: withPort(settings.webhook, webhook) }),
@@ -44,9 +49,6 @@ export async function startUpRole(given: RoleContext): Promise<RunningRole> {
       ...{ role: 'worker', context },
       settings: ({ dashboard }) => ({ ...settings, admin: withPort(settings.admin, dashboard) }),
     });
-    const temporal = settings.temporalConfigured ? null : startTemporal(context);
-    // The worker and the forwarder say goodbye to Temporal, so it goes last.
-    parts.add('temporal', async () => (await temporal?.catch(() => null))?.close());
     parts.add('endpoint', () => endpoint.close());
     parts.add('worker', () => worker.close());
 

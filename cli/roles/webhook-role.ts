@@ -13,9 +13,9 @@ import type { Logger } from '../../ops/log.js';
 import type { Metrics } from '../../ops/metrics.js';
 import { certificateWatch } from '../../ops/watch-expiry.js';
 import { watchStates } from '../../ops/watch-state.js';
-import { openTemporalLink, pause } from '../../temporal/connect.js';
-import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
+import { pause } from '../../temporal/pause.js';
 import { claimDataFolder } from '../../warehouse/data-folder.js';
+import type { ForwardDeps } from '../../webhook/forward-entry.js';
 import { startForwarder } from '../../webhook/forwarder.js';
 import { startWebhook } from '../../webhook/server.js';
 import { startParts } from './parts.js';
@@ -33,7 +33,7 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     });
     const partner = learnPartner({ settings, archive, log, metrics, stopping });
     parts.add('billing service', () => partner.close());
-    const temporal = openTemporalLink(settings, { log });
+    const temporal = linkOnDemand(settings, log);
     parts.add('temporal', () => temporal.close());
 
     const shared = {
@@ -49,7 +49,7 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     };
     const forwarder = startForwarder({
       ...shared,
-      send: (event) => temporal.run((client) => sendInvoiceEvent(client, settings, event)),
+      send: temporal.send,
       onFatal: fatal,
     });
     parts.add('forwarder', async () => {
@@ -61,6 +61,7 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
       isOpenAllowed: settings.webhook.open === true,
     });
     parts.add('endpoint', () => server.close());
+    temporal.loadSoon();
     const { tls, tlsCert } = settings.webhook;
     // One that we made ourselves is renewed by itself.
     if (tls && tlsCert !== null) {
@@ -70,6 +71,40 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     }
     return { addresses: { webhook: server.url }, close: () => parts.close() };
   });
+}
+
+/** So long after the start the client of Temporal is loaded, if no event asked for it before. */
+const LOADED_AFTER_MS = 3_000;
+
+/**
+ * The client of Temporal takes longer to load than all else here, and the endpoint does without: it listens first. What is delivered
+ * meanwhile waits on disk.
+ */
+function linkOnDemand(settings: Settings, log: Logger) {
+  let loading: ReturnType<typeof load> | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  async function load() {
+    const [{ openTemporalLink }, { sendInvoiceEvent }] = await Promise.all([
+      import('../../temporal/connect.js'),
+      import('../../temporal/invoice-client.js'),
+    ]);
+    return { link: openTemporalLink(settings, { log }), sendInvoiceEvent };
+  }
+  const loaded = () => (loading ??= load());
+  const send: ForwardDeps['send'] = async (event) => {
+    const { link, sendInvoiceEvent } = await loaded();
+    await link.run((client) => sendInvoiceEvent(client, settings, event));
+  };
+  return {
+    send,
+    loadSoon() {
+      timer = setTimeout(loaded, LOADED_AFTER_MS).unref();
+    },
+    async close() {
+      clearTimeout(timer);
+      await (await loading)?.link.close();
+    },
+  };
 }
 
 interface PartnerQuestion {

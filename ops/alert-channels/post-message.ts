@@ -1,12 +1,12 @@
 /** Posts a message to a chat's webhook, and tries a few times. */
 
-import { request } from 'undici';
-
 const SEND_TIMEOUT_MS = 10_000;
 const TRIES = 3;
 
 /** @throws whatever the last try failed with */
 export async function postMessage(url: string, message: object, retryAfterMs: number): Promise<void> {
+  // Most processes have nothing to say, and nowhere to say it.
+  const { request } = await import('undici');
   for (let attempt = 1; ; attempt += 1) {
     try {
       const { statusCode, body } = await request(url, {

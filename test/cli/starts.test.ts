@@ -1,7 +1,7 @@
 /** A role that cannot start says at once what is in the way, and with which exit code. */
 
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,9 +47,12 @@ describe('a role', () => {
       const env = Object.fromEntries(
         Object.entries(ports).map(([name, port]) => [name, port === 'taken' ? taken : port]),
       );
-      const { exitCode, stderr } = await run(`port-${Object.keys(ports).join('-')}-${role}`, role).with(env);
+      const name = `port-${Object.keys(ports).join('-')}-${role}`;
+      const { exitCode, stderr } = await run(name, role).with(env);
       expect(stderr).toMatch(new RegExp(`port ${taken} is held by process ${process.pid} `));
       expect(exitCode).toBe(8);
+      // Nothing was started for it.
+      expect(existsSync(join(folder, name, 'temporal'))).toBe(false);
     },
     90_000,
   );

@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { invoiceWorkflowId, taskQueues } from '../../../contract/names.js';
-import { type EmbeddedRecord, openConnection } from '../../../temporal/connect.js';
+import { openConnection } from '../../../temporal/connect.js';
+import type { EmbeddedRecord } from '../../../temporal/embedded-record.js';
 
 /** Starts the invoice's workflow when none runs, as `signalWithStart` does. */
 export async function signalInClearText(
