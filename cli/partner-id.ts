@@ -1,7 +1,7 @@
 /** Whose invoices these are: configured, or learned from a token, as every role does. */
 
 import { openArchive } from '../archive/open-archive.js';
-import { requireService } from '../config/load-settings.js';
+import { requireService } from '../config/check-settings.js';
 import type { Settings } from '../config/settings.js';
 import { CliError, EXIT } from './errors.js';
 import { openPublished } from './published.js';

@@ -1,10 +1,10 @@
-/** The settings file: read into one text per setting, and written, commented, by `init`. */
+/** The settings file, read into one text for each setting. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { didYouMean } from './did-you-mean.js';
-import { SETTING_DEFINITIONS, type SettingDefinition } from './setting-definitions.js';
+import { SETTING_DEFINITIONS } from './setting-definitions.js';
 import { readUrlPath } from './setting-values.js';
 import type { SettingsProblem } from './settings-error.js';
 import { messageOf, systemErrorIn, withName } from './system-error.js';
@@ -178,49 +178,3 @@ function readWebhookPaths(
 function readNamed(path: string): string {
   return withName(path, () => readFileSync(path, 'utf8'));
 }
-
-/** A settings file in which everything is explained and nothing secret is invited. */
-export function settingsFileTemplate(given: ReadonlyMap<string, string>): string {
-  const lines = [
-    '# Settings of billsync. Flags beat environment variables, those beat this file, this file beats defaults.',
-    '# Every secret may lie in a file of its own (key_file: path): then this file can be shown to anybody.',
-    '# `billsync config show` tells what is in effect and where it came from.',
-  ];
-  let group = '';
-  for (const definition of SETTING_DEFINITIONS) {
-    if (definition.group !== group) lines.push('', `# ${GROUP_TITLES[definition.group]}`);
-    group = definition.group;
-    lines.push(`# ${definition.meaning}${defaultNote(definition)}`, settingLine(definition, given));
-  }
-  lines.push(
-    '',
-    '# Paths below webhook_path with credentials of their own, e.g. one for each event type or tenant:',
-    '# webhook_paths:',
-    '#   - path: /webhooks/billing/voids',
-    '#     basic_auth_file: secrets/voids-basic-auth',
-  );
-  return `${lines.join('\n')}\n`;
-}
-
-function settingLine(definition: SettingDefinition, given: ReadonlyMap<string, string>): string {
-  const value = given.get(definition.variable);
-  if (value !== undefined && !definition.secret) return `${definition.fileKey}: ${JSON.stringify(value)}`;
-  if (definition.secret)
-    return `# ${definition.fileKey}_file: secrets/${definition.fileKey.replaceAll('_', '-')}`;
-  return `# ${definition.fileKey}: ${definition.default ?? ''}`.trimEnd();
-}
-
-function defaultNote(definition: SettingDefinition): string {
-  return definition.defaultNote === undefined ? '' : ` (when unset: ${definition.defaultNote})`;
-}
-
-const GROUP_TITLES: Readonly<Record<SettingDefinition['group'], string>> = {
-  where: 'Where and for whom',
-  service: 'The billing service',
-  webhook: 'The webhook endpoint',
-  admin: 'Health, metrics, dashboard',
-  time: 'Patience',
-  storage: 'Storage and encryption',
-  alerts: 'Alerts',
-  log: 'Logs and traces',
-};

@@ -1,7 +1,7 @@
 /** `billsync config show`: what is in effect and where it came from, so that nobody has to guess. */
 
 import type { Command } from 'commander';
-import type { SettingOrigin } from '../../config/load-settings.js';
+import type { SettingOrigin } from '../../config/find-setting.js';
 import { contextOf, group, verb, withJson } from '../verb.js';
 
 export function configCommand(): Command {

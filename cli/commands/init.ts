@@ -3,7 +3,8 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { DEFAULT_FILE_NAME, settingsFileTemplate } from '../../config/settings-file.js';
+import { DEFAULT_FILE_NAME } from '../../config/settings-file.js';
+import { settingsFileTemplate } from '../../config/settings-template.js';
 import { withName } from '../../config/system-error.js';
 import { CliError, EXIT } from '../errors.js';
 import { outputOf, settingFlags, verb } from '../verb.js';

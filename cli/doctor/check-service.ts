@@ -9,7 +9,7 @@ import type { BillingService } from '../../billing/billing-service.js';
 import { createBillingService } from '../../billing/client.js';
 import { RefusedError } from '../../billing/errors.js';
 import { createHttp } from '../../billing/http.js';
-import { requireService } from '../../config/load-settings.js';
+import { requireService } from '../../config/check-settings.js';
 import type { Settings } from '../../config/settings.js';
 import { DEFAULT_FILE_NAME } from '../../config/settings-file.js';
 import { isAlive } from '../../ops/process-identity.js';

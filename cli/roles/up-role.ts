@@ -6,7 +6,7 @@
 
 import { realpath } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { requireService } from '../../config/load-settings.js';
+import { requireService } from '../../config/check-settings.js';
 import type { Settings } from '../../config/settings.js';
 import { lockOwner } from '../../ops/lock-file.js';
 import { claimDataFolder } from '../../warehouse/data-folder.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Archive } from '../../archive/archive.js';
 import { openArchive } from '../../archive/open-archive.js';
 import { createBillingService } from '../../billing/client.js';
-import { requireService } from '../../config/load-settings.js';
+import { requireService } from '../../config/check-settings.js';
 import type { Settings } from '../../config/settings.js';
 import { openInbox } from '../../inbox/inbox.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';

@@ -1,6 +1,6 @@
 /** The worker with the admin port beside it, as a process of its own. */
 
-import { requireService } from '../../config/load-settings.js';
+import { requireService } from '../../config/check-settings.js';
 import { startAdminRole } from './admin-role.js';
 import { startParts } from './parts.js';
 import type { RoleContext } from './run-role.js';
