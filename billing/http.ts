@@ -9,13 +9,8 @@ import {
   createDispatchers,
   HEADERS_TIMEOUT_MS,
 } from './dispatchers.js';
-import {
-  BillingError,
-  DeadlineExceededError,
-  HostNotAllowedError,
-  OverloadedError,
-  UnreachableError,
-} from './errors.js';
+import { BillingError, DeadlineExceededError, HostNotAllowedError, UnreachableError } from './errors.js';
+import { createPauses } from './pauses.js';
 import { MOST_REDIRECTS, redirected } from './redirects.js';
 
 export interface HttpRequest {
@@ -38,12 +33,14 @@ export interface HttpStream {
   readonly body: Dispatcher.ResponseData['body'];
 }
 
+interface AnswerLimits {
+  readonly deadlineMs: number;
+  readonly maxBodyBytes: number;
+}
+
 export interface Http {
   /** The whole answer, decoded, whatever its status. */
-  send(
-    request: HttpRequest,
-    limits: { readonly deadlineMs: number; readonly maxBodyBytes: number },
-  ): Promise<HttpAnswer>;
+  send(request: HttpRequest, limits: AnswerLimits): Promise<HttpAnswer>;
   /** The answer's head, its body still to be read and decoded; the request's signal goes on ruling over it. */
   open(request: HttpRequest): Promise<HttpStream>;
   /** Makes further requests to this host fail with OverloadedError until it has had its rest. */
@@ -51,32 +48,13 @@ export interface Http {
   close(): Promise<void>;
 }
 
-/** A pause that a host asks for is cut to this: a longer one is a mistake or an attack. */
-const LONGEST_PAUSE_SECONDS = 300;
-/** Pauses up to this are waited out instead of becoming errors. */
-const WAITED_OUT_MS = 3_000;
-
 /**
  * @param options base address, CA, client certificate, proxy and the guard of addresses; one per account
  * @returns requests that fail with the classes of `billing/errors.ts` and no others
  */
 export function createHttp(options: ConnectionOptions): Http {
   const dispatchers = createDispatchers(options);
-  /** Host → until when (monotonic milliseconds) it is left alone, and the status that asked for it. */
-  const pauses = new Map<string, { readonly untilMs: number; readonly status: number }>();
-
-  async function respectPause({ url, signal }: HttpRequest): Promise<void> {
-    const host = hostOf(url);
-    const pause = pauses.get(host);
-    if (pause === undefined) return;
-    const leftMs = pause.untilMs - performance.now();
-    if (leftMs <= 0) {
-      pauses.delete(host);
-      return;
-    }
-    if (leftMs > WAITED_OUT_MS) throw new OverloadedError(host, pause.status, Math.ceil(leftMs / 1_000));
-    await delay(leftMs, signal);
-  }
+  const pauses = createPauses();
 
   async function open(request: HttpRequest): Promise<HttpStream> {
     for (let asked = request, hops = 0; ; hops += 1) {
@@ -91,7 +69,7 @@ export function createHttp(options: ConnectionOptions): Http {
   async function openOnce(request: HttpRequest): Promise<HttpStream> {
     const url = new URL(request.url);
     if (url.protocol !== 'https:') throw new HostNotAllowedError(url.host, 'not-https');
-    await respectPause(request);
+    await pauses.respect(url.host, request.signal);
     try {
       const dispatcher = await dispatchers.dispatcherFor(url);
       const { statusCode, headers, body } = await dispatcher.request({
@@ -108,44 +86,42 @@ export function createHttp(options: ConnectionOptions): Http {
     }
   }
 
-  async function sendOnce(
-    request: HttpRequest,
-    { deadlineMs, maxBodyBytes }: { readonly deadlineMs: number; readonly maxBodyBytes: number },
-  ): Promise<HttpAnswer> {
-    const deadline = AbortSignal.timeout(deadlineMs);
-    const signal = request.signal === undefined ? deadline : AbortSignal.any([request.signal, deadline]);
-    try {
-      const { status, headers, body } = await open({ ...request, signal });
-      const limits = { endpoint: hostOf(request.url), maxBytes: maxBodyBytes };
-      const bytes = decoded(body as AsyncIterable<Uint8Array>, headers, limits);
-      return { status, headers, body: await readWhole(bytes) };
-    } catch (error) {
-      request.signal?.throwIfAborted();
-      if (deadline.aborted) {
-        throw new DeadlineExceededError(hostOf(request.url), `did not answer within ${deadlineMs / 1_000} s`);
-      }
-      throw asBillingError(error, request);
-    }
-  }
-
   return {
     open,
     async send(request, limits) {
       try {
-        return await sendOnce(request, limits);
+        return await sendOnce(open, request, limits);
       } catch (error) {
         // A kept connection that the server has just closed looks like this; every call of ours may be repeated.
         if (!(error instanceof UnreachableError && isLostConnection(error.systemCode))) throw error;
-        return sendOnce(request, limits);
+        return sendOnce(open, request, limits);
       }
     },
-    leaveAlone(url, { status, seconds }) {
-      const host = hostOf(url);
-      const untilMs = performance.now() + Math.min(seconds, LONGEST_PAUSE_SECONDS) * 1_000;
-      if (untilMs > (pauses.get(host)?.untilMs ?? 0)) pauses.set(host, { untilMs, status });
-    },
+    leaveAlone: (url, asked) => pauses.note(hostOf(url), asked),
     close: () => dispatchers.close(),
   };
+}
+
+/** The whole answer within its deadline. */
+async function sendOnce(
+  open: Http['open'],
+  request: HttpRequest,
+  { deadlineMs, maxBodyBytes }: AnswerLimits,
+): Promise<HttpAnswer> {
+  const deadline = AbortSignal.timeout(deadlineMs);
+  const signal = request.signal === undefined ? deadline : AbortSignal.any([request.signal, deadline]);
+  try {
+    const { status, headers, body } = await open({ ...request, signal });
+    const limits = { endpoint: hostOf(request.url), maxBytes: maxBodyBytes };
+    const bytes = decoded(body as AsyncIterable<Uint8Array>, headers, limits);
+    return { status, headers, body: await readWhole(bytes) };
+  } catch (error) {
+    request.signal?.throwIfAborted();
+    if (deadline.aborted) {
+      throw new DeadlineExceededError(hostOf(request.url), `did not answer within ${deadlineMs / 1_000} s`);
+    }
+    throw asBillingError(error, request);
+  }
 }
 
 /** A header that comes twice is one list (RFC 9110, 5.3); undici gives an array, which no reader of a header expects. */
@@ -177,22 +153,6 @@ export function asBillingError(error: unknown, request: Pick<HttpRequest, 'url' 
     return new DeadlineExceededError(host, `sent nothing for ${HEADERS_TIMEOUT_MS / 1_000} s`);
   }
   return new UnreachableError(host, code, error);
-}
-
-/** Waits; @throws the signal's reason when it aborts first */
-export function delay(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted === true) return reject(signal.reason);
-    const aborted = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', aborted);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', aborted, { once: true });
-  });
 }
 
 async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {

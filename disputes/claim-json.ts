@@ -1,7 +1,7 @@
 /** A claim as programs read it: snake case, amounts as text. */
 
 import { NEXT_STATES } from './claim.js';
-import type { Claimable } from './disputes.js';
+import type { Claimable } from './claimable.js';
 import type { StandingClaim } from './standing.js';
 import type { ClaimTotals } from './totals.js';
 

@@ -136,3 +136,12 @@ export function checkNext({ id, state }: Pick<Claim, 'id' | 'state'>, wanted: Cl
     hint: `from ${state} it can become ${NEXT_STATES[state].join(' or ')}`,
   });
 }
+
+const LONGEST_NOTE = 2_000;
+
+/** A note as it is kept. @throws ClaimRefusedError it is too long */
+export function noteOf(note: string): string {
+  const kept = note.trim().normalize('NFC');
+  if (kept.length <= LONGEST_NOTE) return kept;
+  throw new ClaimRefusedError(`The note has ${kept.length} characters; it may have ${LONGEST_NOTE}`);
+}

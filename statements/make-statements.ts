@@ -1,13 +1,15 @@
 /** Makes the statements of a month, one tenant after the other, and keeps those that are sent. */
 
-import { daysOf, RELATIVE_PERIODS } from '../reports/relative-period.js';
 import type { ReportRow } from '../reports/report-result.js';
 import { runReport } from '../reports/run-report.js';
 import { askBilled, type BilledSession, type Days } from './ask-billed.js';
-import { type Billed, composeStatement, tenantOf } from './compose.js';
+import { composeStatement } from './compose.js';
+import type { Billed } from './corrections.js';
 import { StatementRefusedError } from './errors.js';
+import { daysOfMonth } from './months.js';
 import { openSentStatements, type SentStatements } from './sent-statements.js';
 import { namedLines, type ShipmentLines } from './shipment-lines.js';
+import { tenantOf } from './stated-rows.js';
 import { keyOf, type Statement, type StatementTenant } from './statement.js';
 
 export interface StatementsWanted {
@@ -54,7 +56,7 @@ export async function makeStatements(
   deliver: (made: MadeStatement) => Promise<void>,
 ): Promise<number> {
   const days = daysOfMonth(wanted.period);
-  const { session, markUp } = await openBoth(sources, wanted, days);
+  const { session, markUp } = await openWithMarkUp(sources, wanted, days);
   try {
     const sent = openSentStatements(sources.sentFolder);
     const making = { ...{ sources, wanted, days, session, sent, markUp }, rowsOf: rowsBetween(session) };
@@ -84,30 +86,14 @@ function ambiguous(asked: readonly string[], tenants: readonly StatementTenant[]
   const names = tenants.map(({ tenant, tenant_id: id, partner_id: partner }) =>
     [
       tenant,
-      id !== null && !tenant.includes(id) ? ` (${id})` : '',
+      id === null || tenant.includes(id) ? '' : ` (${id})`,
       partner === null ? '' : ` of ${partner}`,
     ].join(''),
   );
   return new StatementRefusedError(
     `"${asked.join('", "')}" is ${tenants.length} tenants: ${names.join(', ')}`,
-    {
-      hint: 'name one by its id, or its partner',
-    },
+    { hint: 'name one by its id, or its partner' },
   );
-}
-
-/** @throws StatementRefusedError it is no month */
-export function daysOfMonth(period: string): Days {
-  const [, year, month] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(period) ?? [];
-  if (year === undefined || year < '1900')
-    throw new StatementRefusedError(`"${period}" is no month`, { hint: 'write it as 2026-10' });
-  const next = new Date(Date.UTC(Number(year), Number(month), 1)).toISOString();
-  return { from: `${period}-01`, to: next.slice(0, 10) };
-}
-
-/** The month before that of `now`, in UTC. */
-export function lastMonth(now: Date): string {
-  return daysOf(RELATIVE_PERIODS[2], now).from.slice(0, 7);
 }
 
 interface Making {
@@ -193,7 +179,7 @@ function rowsBetween(session: BilledSession) {
 }
 
 /** The margins of the same publication: it may be replaced between the two readings. */
-async function openBoth(sources: StatementSources, wanted: StatementsWanted, days: Days) {
+async function openWithMarkUp(sources: StatementSources, wanted: StatementsWanted, days: Days) {
   const { databasePath, timeLimitMs } = sources;
   const { tenants, partners, costs } = wanted;
   for (;;) {

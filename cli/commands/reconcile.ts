@@ -1,10 +1,17 @@
 /** `billsync reconcile`: run the scheduled checks now. */
 
 import { type Command, Option } from 'commander';
+import type { ReconcileResult } from '../../workflows/reconcile.js';
 import { withTemporal } from '../ask-temporal.js';
 import { EXIT } from '../errors.js';
 import { onInterrupt } from '../terminal/on-interrupt.js';
 import { contextOf, verb, withJson } from '../verb.js';
+
+interface Flags {
+  readonly wait?: boolean;
+  readonly quick?: boolean;
+  readonly dryRun?: boolean;
+}
 
 export function reconcileCommand(): Command {
   const command = verb(
@@ -20,52 +27,42 @@ export function reconcileCommand(): Command {
       ),
     )
     .option('--dry-run', 'say what would be done');
-  return withJson(command).action(
-    async (
-      flags: { readonly wait?: boolean; readonly quick?: boolean; readonly dryRun?: boolean },
-      command: Command,
-    ) => {
-      const { settings, output } = contextOf(command);
-      if (flags.dryRun === true) return output.note('Would reconcile.');
-      const request = { isFull: flags.quick !== true };
-      const { askReconcile, startReconcile } = await import('../../temporal/writer-client.js');
-      if (flags.wait !== true) {
-        const workflowId = await withTemporal(settings, (client) =>
-          startReconcile(client, settings, request),
-        );
-        output.thing({ workflow_id: workflowId }, () => workflowId);
-        return output.note('Reconciling in the background; --wait tells what it found.');
-      }
-      const progress = output.progress('Proving');
-      output.note('The worker reconciles.');
-      const found = await onInterrupt('Stopped waiting; the worker goes on and reconciles.', () =>
-        withTemporal(settings, (client) =>
-          askReconcile(client, settings, request, (done, of) => progress.update(done, of, 'invoices')),
-        ),
-      ).finally(() => progress.end());
-      const { proved } = found;
-      output.thing(
-        {
-          until: found.until,
-          watched: found.watched,
-          rechecked: found.rechecked,
-          retried: found.retried,
-          need_attention: found.needAttention,
-          quarantined: found.quarantined,
-          forwarded: found.forwarded,
-          waiting: found.waiting,
-          gaps: found.gaps,
-          ingested: found.ingested,
-          proved: { invoices: proved.invoices, shipments: proved.shipments, drift: proved.drift },
-        },
-        () =>
-          `${found.watched} invoices watched, ${found.rechecked} asked again, ${found.retried} retried; ` +
-          `${found.needAttention} need attention, ${found.quarantined} refused things wait; ` +
-          `${found.forwarded} deliveries taken up that were left behind, ${found.waiting} still wait; ` +
-          `${found.gaps.length} gaps in what should have come; ` +
-          `proved ${proved.invoices} invoices, ${proved.shipments} shipments, ${proved.drift} differences`,
-      );
-      if (proved.drift > 0) process.exitCode = EXIT.checkFailed;
-    },
+  return withJson(command).action(async (flags: Flags, command: Command) => {
+    const { settings, output } = contextOf(command);
+    if (flags.dryRun === true) return output.note('Would reconcile.');
+    const request = { isFull: flags.quick !== true };
+    const { askReconcile, startReconcile } = await import('../../temporal/writer-client.js');
+    if (flags.wait !== true) {
+      const workflowId = await withTemporal(settings, (client) => startReconcile(client, settings, request));
+      output.thing({ workflow_id: workflowId }, () => workflowId);
+      return output.note('Reconciling in the background; --wait tells what it found.');
+    }
+    const progress = output.progress('Proving');
+    output.note('The worker reconciles.');
+    const found = await onInterrupt('Stopped waiting; the worker goes on and reconciles.', () =>
+      withTemporal(settings, (client) =>
+        askReconcile(client, settings, request, (done, of) => progress.update(done, of, 'invoices')),
+      ),
+    ).finally(() => progress.end());
+    output.thing(asJson(found), () => inWords(found));
+    if (found.proved.drift > 0) process.exitCode = EXIT.checkFailed;
+  });
+}
+
+function asJson({ needAttention, proved: { invoices, shipments, drift }, ...found }: ReconcileResult) {
+  const { until, watched, rechecked, retried, quarantined, forwarded, waiting, gaps, ingested } = found;
+  return {
+    ...{ until, watched, rechecked, retried, need_attention: needAttention, quarantined, forwarded },
+    ...{ waiting, gaps, ingested, proved: { invoices, shipments, drift } },
+  };
+}
+
+function inWords({ proved, ...found }: ReconcileResult): string {
+  return (
+    `${found.watched} invoices watched, ${found.rechecked} asked again, ${found.retried} retried; ` +
+    `${found.needAttention} need attention, ${found.quarantined} refused things wait; ` +
+    `${found.forwarded} deliveries taken up that were left behind, ${found.waiting} still wait; ` +
+    `${found.gaps.length} gaps in what should have come; ` +
+    `proved ${proved.invoices} invoices, ${proved.shipments} shipments, ${proved.drift} differences`
   );
 }

@@ -1,6 +1,7 @@
 /** `billsync report`: one question answered from the published file, in the form that is needed. */
 
 import { type Command, Option } from 'commander';
+import type { Settings } from '../../config/settings.js';
 import { EXTRA_TABLES, type ExtraTable, listReports, PURPOSES } from '../../reports/catalogue.js';
 import type { OptionalTables } from '../../reports/optional-tables.js';
 import { daysOf, RELATIVE_PERIODS, type RelativePeriod } from '../../reports/relative-period.js';
@@ -85,22 +86,8 @@ export function reportCommand(): Command {
   return withJson(command, { ndjson: true }).action(
     async (name: string | undefined, flags: ReportFlags, command: Command) => {
       const { settings, output } = contextOf(command);
-      if (flags.schedule !== undefined) {
-        if ((flags.compare ?? flags.pivot) !== undefined)
-          throw new CliError(EXIT.usage, '--compare and --pivot are answered now and cannot be scheduled');
-        const { scheduleReport } = await import('./reports/report-schedule.js');
-        const wanted = {
-          word: flags.schedule,
-          report: name ?? null,
-          scheduleName: flags.scheduleName,
-          isDryRun: flags.dryRun === true,
-        };
-        return await scheduleReport(
-          settings,
-          { ...wanted, ...asked(flags, 'html'), folder: flags.output },
-          output,
-        );
-      }
+      if (flags.schedule !== undefined)
+        return await schedule(settings, { ...flags, name, schedule: flags.schedule }, output);
       if (name === undefined) return await printCatalogue(command, output);
       if (flags.dryRun === true && flags.output === undefined) {
         throw new CliError(
@@ -114,6 +101,20 @@ export function reportCommand(): Command {
       await printReport({ databasePath: publishedPath(settings), name, flags, output });
     },
   );
+}
+
+async function schedule(
+  settings: Settings,
+  flags: ReportFlags & { readonly name: string | undefined; readonly schedule: ScheduleWord },
+  output: Output,
+): Promise<void> {
+  if ((flags.compare ?? flags.pivot) !== undefined)
+    throw new CliError(EXIT.usage, '--compare and --pivot are answered now and cannot be scheduled');
+  const { scheduleReport } = await import('./reports/report-schedule.js');
+  const { schedule: word, name: report = null, scheduleName, output: folder } = flags;
+  const isDryRun = flags.dryRun === true;
+  const wanted = { word, report, scheduleName, isDryRun, folder, ...asked(flags, 'html') };
+  await scheduleReport(settings, wanted, output);
 }
 
 /** @throws CliError (exit 2) filters without a report: somebody forgot its name */

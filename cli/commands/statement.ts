@@ -14,7 +14,9 @@ import { counted, type Output } from '../terminal/output.js';
 import { printable } from '../terminal/terminal-text.js';
 import { collect, contextOf, seconds, verb, withJson } from '../verb.js';
 
-interface StatementFlags {
+interface Flags {
+  /** An older name of `output`. */
+  readonly out?: string;
   readonly tenant?: readonly string[];
   readonly allTenants?: boolean;
   readonly partner?: readonly string[];
@@ -66,47 +68,49 @@ export function statementCommand(): Command {
     .option('--schedule-name <name>', 'to schedule statements several times', 'statements')
     .option('--dry-run', 'say what would be written, and keep nothing')
     .option('--yes', 'with --final: do not ask');
-  return withJson(command).action(
-    async (flags: StatementFlags & { readonly out?: string }, command: Command) => {
-      const { settings, output } = contextOf(command);
-      if (flags.schedule === undefined || flags.schedule === 'monthly') checkFlags(flags);
-      await checkEnvironment(settings);
-      if (flags.schedule !== undefined) return await schedule(settings, flags, flags.schedule, output);
-      const isFinal = flags.final === true && flags.dryRun !== true;
-      if (isFinal) await confirm('What is sent is kept, and the next statement corrects it.', flags);
-      const [{ makeStatements, lastMonth }, { sentFolder }, { publishedPath }] = await Promise.all([
-        import('../../statements/make-statements.js'),
-        import('../../statements/sent-statements.js'),
-        import('../published.js'),
-      ]);
-      const now = new Date();
-      const period = flags.period ?? lastMonth(now);
-      const statements: Statement[] = [];
-      const folder = flags.output ?? flags.out ?? '.';
-      const count = await makeStatements(
-        {
-          ...{ databasePath: publishedPath(settings), sentFolder: sentFolder(settings.dataDir) },
-          ...{ timeLimitMs: flags.limit * 1000, now },
-        },
-        {
-          ...{ tenants: flags.tenant ?? [], partners: flags.partner ?? [], period, isFinal },
-          ...{ costs: flags.costs, withShipments: flags.shipments },
-        },
-        async (made) => {
-          if (flags.json === true) statements.push(made.statement);
-          await deliver(made, { flags, folder, output });
-        },
-      );
-      if (count === 0)
-        throw new CliError(EXIT.nothingMatched, `no tenant has anything to report for ${period}`);
-      noteOutcome(`${counted(count, 'statement')} of ${period} sent.`);
-      if (flags.json === true) output.thing(flags.allTenants === true ? statements : statements[0], () => '');
+  return withJson(command).action(async (flags: Flags, command: Command) => {
+    const { settings, output } = contextOf(command);
+    if (flags.schedule === undefined || flags.schedule === 'monthly') checkFlags(flags);
+    await checkEnvironment(settings);
+    if (flags.schedule !== undefined) return await schedule(settings, flags, flags.schedule, output);
+    await write(settings, flags, output);
+  });
+}
+
+async function write(settings: Settings, flags: Flags, output: Output): Promise<void> {
+  const isFinal = flags.final === true && flags.dryRun !== true;
+  if (isFinal) await confirm('What is sent is kept, and the next statement corrects it.', flags);
+  const [{ makeStatements }, { lastMonth }, { sentFolder }, { publishedPath }] = await Promise.all([
+    import('../../statements/make-statements.js'),
+    import('../../statements/months.js'),
+    import('../../statements/sent-statements.js'),
+    import('../published.js'),
+  ]);
+  const now = new Date();
+  const period = flags.period ?? lastMonth(now);
+  const statements: Statement[] = [];
+  const folder = flags.output ?? flags.out ?? '.';
+  const count = await makeStatements(
+    {
+      ...{ databasePath: publishedPath(settings), sentFolder: sentFolder(settings.dataDir) },
+      ...{ timeLimitMs: flags.limit * 1000, now },
+    },
+    {
+      ...{ tenants: flags.tenant ?? [], partners: flags.partner ?? [], period, isFinal },
+      ...{ costs: flags.costs, withShipments: flags.shipments },
+    },
+    async (made) => {
+      if (flags.json === true) statements.push(made.statement);
+      await deliver(made, { flags, folder, output });
     },
   );
+  if (count === 0) throw new CliError(EXIT.nothingMatched, `no tenant has anything to report for ${period}`);
+  noteOutcome(`${counted(count, 'statement')} of ${period} sent.`);
+  if (flags.json === true) output.thing(flags.allTenants === true ? statements : statements[0], () => '');
 }
 
 /** @throws CliError (exit 2) */
-function checkFlags({ tenant = [], allTenants, format, json }: StatementFlags): void {
+function checkFlags({ tenant = [], allTenants, format, json }: Flags): void {
   if (allTenants === true && tenant.length > 0)
     throw new CliError(EXIT.usage, '--all-tenants means every tenant, so --tenant cannot be given');
   if (allTenants !== true && tenant.length === 0)
@@ -122,7 +126,7 @@ function checkFlags({ tenant = [], allTenants, format, json }: StatementFlags): 
 /** By the mechanism of scheduled reports (ADR 13). */
 async function schedule(
   settings: Settings,
-  flags: StatementFlags & { readonly out?: string },
+  flags: Flags,
   word: 'monthly' | 'off' | 'show',
   output: Output,
 ): Promise<void> {
@@ -154,11 +158,7 @@ async function schedule(
 
 async function deliver(
   made: MadeStatement,
-  {
-    flags,
-    folder,
-    output,
-  }: { readonly flags: StatementFlags; readonly folder: string; readonly output: Output },
+  { flags, folder, output }: { readonly flags: Flags; readonly folder: string; readonly output: Output },
 ): Promise<void> {
   const { statement, state } = made;
   const whose = `${printable(statement.tenant)}, ${statement.period}`;

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
+import type { Verification } from '../../warehouse/warehouse.js';
 import { CliError, EXIT } from '../errors.js';
 import { counted, type Output } from '../terminal/output.js';
 import { contextOf, verb, withJson } from '../verb.js';
@@ -41,60 +42,46 @@ export function verifyCommand(): Command {
       },
       direct: (warehouse) => warehouse.verify({ full, onProgress }),
     }).finally(() => progress.end());
-    const {
-      invoices,
-      shipments,
-      filesRead,
-      purged = 0,
-      drift,
-      driftInAll = drift.length,
-      discrepancies,
-    } = found;
-    if (output.form === 'table') {
-      output.rows(drift, [
-        { title: 'invoice', value: ({ invoiceId }) => invoiceId },
-        { title: 'rule', value: ({ rule }) => rule },
-        { title: 'expected', value: ({ expected }) => expected, align: 'right' },
-        { title: 'found', value: ({ found: there }) => there, align: 'right' },
-      ]);
-      output.note(
-        `${invoices} invoices, ${shipments} shipments, ${filesRead} files read: ` +
-          `${driftInAll === 0 ? 'no drift' : `${driftInAll} differences`}, ${discrepancies} recorded discrepancies.`,
-      );
-      if (purged > 0) {
-        output.note(
-          `The files of ${counted(purged, 'load')} were purged: their rows were held against count, sum, currency and ` +
-            'period as recorded, no longer cell by cell. `billsync rebuild` leaves them out.',
-        );
-      }
-      if (driftInAll > drift.length) {
-        output.note(`The first ${drift.length} are shown; with the worker stopped, all are.`);
-      }
-      if (drift.some(({ rule }) => rule === 'hash' || rule === 'file-missing')) {
-        output.note(
-          '  → `billsync import FILE` puts a file that the archive lost, or has damaged, there again',
-        );
-      }
-    } else {
-      output.thing(
-        {
-          invoices,
-          shipments,
-          files_read: filesRead,
-          purged,
-          discrepancies,
-          drift: drift.map(({ invoiceId, rule, expected, found: there }) => ({
-            invoice_id: invoiceId,
-            rule,
-            expected,
-            found: there,
-          })),
-        },
-        () => '',
-      );
-    }
-    if (drift.length > 0) process.exitCode = EXIT.checkFailed;
+    if (output.form === 'table') printTable(found, output);
+    else output.thing(asJson(found), () => '');
+    if (found.drift.length > 0) process.exitCode = EXIT.checkFailed;
   });
+}
+
+function printTable(found: Verification, output: Output): void {
+  const { invoices, shipments, filesRead, purged = 0, drift, discrepancies } = found;
+  const { driftInAll = drift.length } = found;
+  output.rows(drift, [
+    { title: 'invoice', value: ({ invoiceId }) => invoiceId },
+    { title: 'rule', value: ({ rule }) => rule },
+    { title: 'expected', value: ({ expected }) => expected, align: 'right' },
+    { title: 'found', value: ({ found: there }) => there, align: 'right' },
+  ]);
+  output.note(
+    `${invoices} invoices, ${shipments} shipments, ${filesRead} files read: ` +
+      `${driftInAll === 0 ? 'no drift' : `${driftInAll} differences`}, ${discrepancies} recorded discrepancies.`,
+  );
+  if (purged > 0) {
+    output.note(
+      `The files of ${counted(purged, 'load')} were purged: their rows were held against count, sum, currency and ` +
+        'period as recorded, no longer cell by cell. `billsync rebuild` leaves them out.',
+    );
+  }
+  if (driftInAll > drift.length) {
+    output.note(`The first ${drift.length} are shown; with the worker stopped, all are.`);
+  }
+  if (drift.some(({ rule }) => rule === 'hash' || rule === 'file-missing')) {
+    output.note('  → `billsync import FILE` puts a file that the archive lost, or has damaged, there again');
+  }
+}
+
+function asJson({ invoices, shipments, filesRead, purged = 0, discrepancies, drift }: Verification) {
+  return {
+    ...{ invoices, shipments, files_read: filesRead, purged, discrepancies },
+    drift: drift.map(({ invoiceId, rule, expected, found }) => ({
+      ...{ invoice_id: invoiceId, rule, expected, found },
+    })),
+  };
 }
 
 /** Neither a warehouse nor a data folder is needed, so that the machine that keeps the backups can do it. */

@@ -3,7 +3,8 @@
 import { z } from 'zod';
 import type { Offered } from '../../dashboard/guest-pages.js';
 import { CLAIM_STATES, ClaimRefusedError, changedText, checkNext } from '../claim.js';
-import type { Claimable, Disputes } from '../disputes.js';
+import type { Claimable } from '../claimable.js';
+import type { Disputes } from '../disputes.js';
 import { FINDING_NAMES } from '../finding-kinds.js';
 import { totalsOf } from '../totals.js';
 

@@ -6,11 +6,12 @@ import type { GuestHost, GuestPages } from '../../dashboard/guest-pages.js';
 import { cellLabel, columnLabel } from '../../reports/render/labels.js';
 import { templatesIn } from '../../reports/render/templates.js';
 import { askBilled } from '../ask-billed.js';
-import { tenantOf } from '../compose.js';
 import { StatementRefusedError } from '../errors.js';
-import { lastMonth, type MadeStatement, makeStatements, type StatementSources } from '../make-statements.js';
+import { type MadeStatement, makeStatements, type StatementSources } from '../make-statements.js';
+import { lastMonth } from '../months.js';
 import { PAPERS } from '../paper-sizes.js';
 import { renderStatement, STATEMENT_FORMATS } from '../render-statement.js';
+import { tenantOf } from '../stated-rows.js';
 import { headOf, type StatementTable, tablesOf } from '../statement-tables.js';
 
 const ADDRESS = '/statements';
@@ -18,46 +19,21 @@ const eta = templatesIn(new URL('.', import.meta.url));
 
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
+type Sources = Omit<StatementSources, 'now'> & { readonly now: () => Date };
+
 /** @param sources.now what is the last month */
-export function statementPages(
-  sources: Omit<StatementSources, 'now'> & { readonly now: () => Date },
-): GuestPages {
-  const made = async (tenant: string, period: string): Promise<MadeStatement> => {
-    const found: MadeStatement[] = [];
-    await makeStatements(
-      { ...sources, now: sources.now() },
-      { tenants: [tenant], partners: [], period, isFinal: false, withShipments: true },
-      async (each) => void found.push(each),
-    );
-    const [one] = found;
-    if (one === undefined) throw new Error('A tenant that is named has a statement.');
-    return one;
-  };
-
-  async function tenants() {
-    const { databasePath, timeLimitMs } = sources;
-    const session = await askBilled({ databasePath, timeLimitMs, tenants: [], partners: [] });
-    try {
-      return (await session.tenants()).map(tenantOf).map(({ tenant, tenant_id }) => ({
-        value: tenant_id ?? tenant,
-        label: tenant,
-      }));
-    } finally {
-      session.close();
-    }
-  }
-
+export function statementPages(sources: Sources): GuestPages {
   async function answer(query: Query, reply: FastifyReply, host: GuestHost): Promise<FastifyReply> {
     const tenant = one(query, 'tenant');
     const period = one(query, 'period') ?? lastMonth(sources.now());
     const format = one(query, 'format');
-    const page = { tenants: await tenants(), tenant, period, problem: null, shown: null };
+    const page = { tenants: await tenantsIn(sources), tenant, period, problem: null, shown: null };
     const send = (title: string, values: object, figures: unknown): Promise<FastifyReply> =>
       host.send(reply, { title, html: eta.render('./statement', { ...page, ...values }), figures });
     if (tenant === undefined) return send('Statements', {}, { tenants: page.tenants });
     try {
       const wanted = format === undefined || format === 'json' ? null : formatOf(query, format);
-      const found = await made(tenant, period);
+      const found = await statementOf(sources, tenant, period);
       const file = wanted === null ? null : await fileOf(found, wanted);
       if (file !== null)
         return reply
@@ -82,6 +58,31 @@ export function statementPages(
       app.get(ADDRESS, (request, reply) => answer(request.query as Query, reply, host));
     },
   };
+}
+
+async function statementOf(sources: Sources, tenant: string, period: string): Promise<MadeStatement> {
+  const found: MadeStatement[] = [];
+  await makeStatements(
+    { ...sources, now: sources.now() },
+    { tenants: [tenant], partners: [], period, isFinal: false, withShipments: true },
+    async (each) => void found.push(each),
+  );
+  const [made] = found;
+  if (made === undefined) throw new Error('A tenant that is named has a statement.');
+  return made;
+}
+
+/** To choose from. */
+async function tenantsIn({ databasePath, timeLimitMs }: Sources) {
+  const session = await askBilled({ databasePath, timeLimitMs, tenants: [], partners: [] });
+  try {
+    return (await session.tenants()).map(tenantOf).map(({ tenant, tenant_id }) => ({
+      value: tenant_id ?? tenant,
+      label: tenant,
+    }));
+  } finally {
+    session.close();
+  }
 }
 
 /** Errors that a reader can do something about. */

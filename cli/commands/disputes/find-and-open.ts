@@ -3,7 +3,8 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { claimableJson } from '../../../disputes/claim-json.js';
-import type { Claimable, Disputes } from '../../../disputes/disputes.js';
+import type { Claimable } from '../../../disputes/claimable.js';
+import type { Disputes } from '../../../disputes/disputes.js';
 import { FINDING_NAMES } from '../../../disputes/finding-kinds.js';
 import { filtersNamed, type NamedFilters } from '../../../reports/report-filters.js';
 import { noteOutcome } from '../../audited-commands.js';
