@@ -173,3 +173,8 @@ function tokenRefusal({ status, body }: HttpAnswer | HttpStream): ErrorBody | nu
 function withoutTrailingSlash(url: string): string {
   return url.replace(/\/+$/, '');
 }
+
+/** The path of an invoice in the API, below which its other endpoints are (spec 4). */
+export function invoicePath(invoiceId: string): string {
+  return `/api/v1/billing/invoices/${encodeURIComponent(invoiceId)}`;
+}

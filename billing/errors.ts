@@ -269,9 +269,9 @@ export class DiskFullError extends BillingError {
     cause?: unknown,
   ) {
     const mib = (count: number): string => (count / 1024 ** 2).toFixed(0);
-    const told =
+    const counts =
       bytes === null ? '' : `: ${mib(bytes.freeBytes)} MiB are free, ${mib(bytes.needBytes)} MiB are needed`;
-    super(`${folder}: no disk space left for a download${told}.`, {
+    super(`${folder}: no disk space left for a download${counts}.`, {
       cause,
       hint: 'free disk space; the download is then tried again',
     });
