@@ -1,28 +1,18 @@
 /** `billsync disputes`: what is asked back of carriers, from the finding to the credit. */
 
 import { userInfo } from 'node:os';
-import { type Command, Option } from 'commander';
-import {
-  CLAIM_STATES,
-  type ClaimState,
-  changedText,
-  checkNext,
-  chosenOf,
-  NEXT_STATES,
-} from '../../disputes/claim.js';
+import type { Command } from 'commander';
+import { CLAIM_STATES, type ClaimState, changedText, checkNext, NEXT_STATES } from '../../disputes/claim.js';
 import { claimJson, totalsJson, wholeClaimJson } from '../../disputes/claim-json.js';
-import type { Disputes } from '../../disputes/disputes.js';
-import type { StandingClaim } from '../../disputes/standing.js';
-import { NOTHING, totalsOf } from '../../disputes/totals.js';
-import { CLAIM_FORMATS, type ClaimFormat } from '../../disputes/workbook.js';
-import { writeWhole } from '../../ops/write-whole.js';
+import { totalsOf } from '../../disputes/totals.js';
 import { noteOutcome } from '../audited-commands.js';
 import { CliError, EXIT } from '../errors.js';
-import { counted, type Output } from '../terminal/output.js';
 import { printable } from '../terminal/terminal-text.js';
 import { group, positiveInteger, verb, withJson } from '../verb.js';
+import { type ChooseFlags, chosen, listed, named, withChoice } from './disputes/choose-claims.js';
 import { CLAIM_COLUMNS, claimText, totalText } from './disputes/claim-text.js';
 import { disputesOf } from './disputes/disputes-of.js';
+import { exportCommand } from './disputes/export-claims.js';
 import { findCommand, openCommand } from './disputes/find-and-open.js';
 
 export function disputesCommand(): Command {
@@ -35,11 +25,6 @@ export function disputesCommand(): Command {
     noteCommand(),
     exportCommand(),
   ]);
-}
-
-interface ChooseFlags {
-  readonly state?: ClaimState;
-  readonly carrier?: string;
 }
 
 function listCommand(): Command {
@@ -136,74 +121,9 @@ async function change(
   output.note(changedText(changed));
 }
 
-interface ExportFlags extends ChooseFlags {
-  readonly output: string;
-  readonly format?: ClaimFormat;
-  readonly dryRun?: boolean;
-}
-
-function exportCommand(): Command {
-  const command = verb(
-    'export [id...]',
-    'Writes claims of one carrier as a workbook to send: those that are named, or those that are chosen. Changes no state.',
-    'billsync disputes export --carrier ups --output ups-claims.xlsx',
-  );
-  withChoice(command)
-    .requiredOption('--output <file>', 'write there')
-    .option('--dry-run', 'say what would be written')
-    .addOption(
-      new Option('--format <format>', 'the form; as the name of the file ends, else xlsx').choices([
-        ...CLAIM_FORMATS,
-      ]),
-    );
-  return command.action(async (ids: readonly string[], flags: ExportFlags, command: Command) => {
-    const { disputes, output } = await disputesOf(command);
-    const { claimFile } = await import('../../disputes/workbook.js');
-    const all = await listed(disputes, output);
-    const claims = ids.length > 0 ? named(all, ids) : chosen(all, { state: 'open', ...flags });
-    const format = flags.format ?? (flags.output.endsWith('.csv') ? 'csv' : 'xlsx');
-    const file = await claimFile([...claims].reverse(), format, new Date());
-    if (flags.dryRun !== true) await writeWhole(flags.output, file.body);
-    const done = flags.dryRun === true ? 'Would write' : 'Wrote';
-    output.note(`${done} ${flags.output}: ${counted(file.claims, 'claim')}.`);
-    if (file.leftOut > 0)
-      output.warn(`${counted(file.leftOut, 'claim')} left out, which ask for nothing any more.`);
-    const open = claims.filter(({ state, outstanding }) => state === 'open' && outstanding !== NOTHING);
-    if (open.length > 0)
-      output.note(`When it is sent: billsync disputes state sent ${open.map(({ id }) => id).join(' ')}`);
-  });
-}
-
-function withChoice(command: Command): Command {
-  return command
-    .addOption(new Option('--state <state>', 'only those in this state').choices([...CLAIM_STATES]))
-    .option('--carrier <name>', 'only those against this carrier, in upper or lower case');
-}
-
 function withChange(command: Command): Command {
   return command
     .option('--note <text>', 'why, or what was heard', '')
     .option('--version <number>', 'only if it is still this version of the claim', positiveInteger)
     .option('--dry-run', 'say what would be changed');
-}
-
-async function listed(disputes: Disputes, output: Output): Promise<readonly StandingClaim[]> {
-  const { claims, problems } = await disputes.list();
-  for (const problem of problems) output.warn(problem);
-  return claims;
-}
-
-function chosen(claims: readonly StandingClaim[], { state, carrier }: ChooseFlags): readonly StandingClaim[] {
-  return chosenOf(claims, { state: state ?? null, carrier: carrier ?? null });
-}
-
-/** @throws CliError (exit 3) one of them is not there */
-function named(claims: readonly StandingClaim[], ids: readonly string[]): readonly StandingClaim[] {
-  return ids.map((id) => {
-    const claim = claims.find((each) => each.id === id.toUpperCase());
-    if (claim !== undefined) return claim;
-    throw new CliError(EXIT.nothingMatched, `there is no claim ${printable(id)}`, {
-      hint: '`billsync disputes list` shows them',
-    });
-  });
 }

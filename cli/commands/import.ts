@@ -1,25 +1,14 @@
 /** `billsync import`: loads a CSV that a person exported by hand, with the same proof and the same load. */
 
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import type { Client } from '@temporalio/client';
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Archive } from '../../archive/archive.js';
-import type { BillingService } from '../../billing/billing-service.js';
-import type { Settings } from '../../config/settings.js';
 import { uuidOrNull } from '../../contract/uuid-or-null.js';
-import { claimDataFolder } from '../../warehouse/data-folder.js';
-import type { Imported, ImportRequest } from '../../warehouse/import/import-file.js';
-import { type CopyBegun, takeCopy } from '../../warehouse/import/take-copy.js';
-import type { Rejection, Warehouse } from '../../warehouse/warehouse.js';
 import { CliError, EXIT } from '../errors.js';
-import { counted, type Output } from '../terminal/output.js';
-import { paceOf } from '../terminal/pace.js';
 import { printable } from '../terminal/terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
-import { withWriter } from '../writer.js';
+import { importAll, rehearse } from './import/import-all.js';
+import { printImported } from './import/print-imported.js';
 
 interface ImportFlags {
   readonly invoice?: string;
@@ -55,7 +44,7 @@ export function importCommand(): Command {
         dryRun: flags.dryRun === true,
       }));
       const imported = await (flags.dryRun === true ? rehearse : importAll)(settings, requests, output);
-      print(output, paths, imported);
+      printImported(output, paths, imported);
     },
   );
 }
@@ -69,208 +58,4 @@ async function refuseFolder(path: string): Promise<void> {
       ? 'name the CSV files in it, e.g. FOLDER/*.csv'
       : 'save what it holds as a file and name that',
   });
-}
-
-/** A check makes no data folder where there is none: it is done in one that is gone afterwards. */
-async function rehearse(
-  settings: Settings,
-  requests: readonly ImportRequest[],
-  output: Output,
-): Promise<readonly Imported[]> {
-  if (existsSync(settings.dataDir) || settings.warehouse.kind === 'ducklake') {
-    return importAll(settings, requests, output);
-  }
-  const dataDir = await mkdtemp(join(tmpdir(), 'billsync-import-'));
-  try {
-    const warehouse = { kind: 'duckdb', path: join(dataDir, 'warehouse.duckdb') } as const;
-    const archive = { kind: 'folder', path: join(dataDir, 'archive') } as const;
-    return await importAll({ ...settings, dataDir, warehouse, archive }, requests, output);
-  } finally {
-    await rm(dataDir, { recursive: true, force: true });
-  }
-}
-
-/** The first file is read while the warehouse opens, further ones while others are loaded. */
-async function importAll(
-  settings: Settings,
-  requests: readonly ImportRequest[],
-  output: Output,
-): Promise<readonly Imported[]> {
-  const [first] = requests;
-  const progress = output.progress('Importing');
-  const pace = paceOf('files');
-  const onDone = (done: number): void => progress.update(done, requests.length, pace(done, requests.length));
-  let begun: CopyBegun | undefined;
-  try {
-    return await withWriter(settings, {
-      role: 'import',
-      makesFolder: true,
-      ask: (client) => askWorker(client, { settings, requests, onDone }),
-      async begin() {
-        await claimDataFolder(settings.dataDir, settings.environment);
-        if (first !== undefined) begun = takeCopy(settings.dataDir, first.path);
-      },
-      direct: (warehouse, archive) => importHere({ settings, warehouse, archive, requests, begun, onDone }),
-    });
-  } finally {
-    progress.end();
-    await begun?.discard();
-  }
-}
-
-interface Importing {
-  readonly settings: Settings;
-  readonly requests: readonly ImportRequest[];
-  readonly onDone: (done: number) => void;
-}
-
-/** A running worker loads what comes to it together as one batch; more at once than it works on would only wait there. */
-const ASKED_AT_ONCE = 16;
-
-async function askWorker(client: Client, { settings, requests, onDone }: Importing) {
-  const { askImport } = await import('../../temporal/writer-client.js');
-  const { inOrderOfInvoices } = await import('../../warehouse/import/import-files.js');
-  let done = 0;
-  return inOrderOfInvoices(requests, ASKED_AT_ONCE, async (request) => {
-    const imported = await askImport(client, settings, request);
-    done += 1;
-    onDone(done);
-    return imported;
-  });
-}
-
-interface Here extends Importing {
-  readonly warehouse: Warehouse;
-  readonly archive: Archive;
-  readonly begun: CopyBegun | undefined;
-}
-
-async function importHere(here: Here): Promise<readonly Imported[]> {
-  const { settings, warehouse, archive, requests, begun, onDone } = here;
-  const { importFiles } = await import('../../warehouse/import/import-files.js');
-  const service = await openService(settings, archive);
-  const { openQuarantine } = await import('../../inbox/quarantine-folder.js');
-  const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
-  const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now: () => new Date(), onDone };
-  const asking = service === null ? deps : { ...deps, lookUp: (id: string) => lookUp(service, id) };
-  try {
-    const results = await importFiles(asking, requests, begun);
-    if (requests.some(({ dryRun }) => dryRun !== true)) await warehouse.publish();
-    return results;
-  } finally {
-    await service?.close();
-  }
-}
-
-/** Its client is only read when there is a service to ask. */
-async function openService(settings: Settings, archive: Archive): Promise<BillingService | null> {
-  if (settings.service.baseUrl === null) return null;
-  const { createBillingService } = await import('../../billing/client.js');
-  return createBillingService({ settings, archive });
-}
-
-async function lookUp(service: BillingService, invoiceId: string) {
-  try {
-    return await service.lookUpInvoice(invoiceId);
-  } catch (error) {
-    if (error instanceof Error && error.name === 'UnknownInvoiceError') return null;
-    throw error;
-  }
-}
-
-/** @throws CliError (exit 7) when any was refused, after all were told of */
-function print(output: Output, paths: readonly string[], imported: readonly Imported[]): void {
-  const rows = imported.map((one, index) => ({ file: paths[index] ?? '', ...asJson(one) }));
-  output.rows(rows, [
-    { title: 'file', value: ({ file }) => file },
-    { title: 'invoice', value: ({ invoice_id }) => invoice_id },
-    { title: 'outcome', value: ({ outcome }) => outcome },
-    { title: 'shipments', value: ({ shipments }) => shipments, align: 'right' },
-    { title: 'billing cost', value: ({ billing_cost }) => billing_cost, align: 'right' },
-    { title: 'proof', value: ({ proof }) => proof },
-  ]);
-  for (const { file, why, outcome } of rows) {
-    if (outcome === 'already_loaded' && why !== null)
-      output.note(`${printable(file)}: already loaded; ${why}.`);
-  }
-  const refused = rows.filter(({ outcome }) => !['loaded', 'already_loaded', 'checked'].includes(outcome));
-  if (refused.length === 0) return;
-  throw new CliError(EXIT.rejected, `${refused.length} of ${counted(rows.length, 'file')} not loaded`, {
-    subject: refused
-      .map(({ file, outcome, why }) => `${printable(file)}: ${outcome}${why === null ? '' : `, ${why}`}`)
-      .join('; '),
-    hint: `nothing of a refused file is loaded; ${adviceFor(refused)}`,
-  });
-}
-
-/** What a person can do about it, by what most likely happened to the file. */
-function adviceFor(refused: readonly Printed[]): string {
-  const wants = new Set(refused.flatMap(({ wants }) => wants));
-  if (wants.size > 0) {
-    return `if the service means its files to be so, BILLSYNC_CSV_TOLERATE with ${[...wants].join(',')} accepts them; --json lists the findings`;
-  }
-  const rules = new Set(refused.flatMap(({ findings }) => findings.map(({ rule }) => rule)));
-  if (rules.size === 0) return '--json lists what contradicts';
-  if (rules.has('no-final-line-end')) return 'it may be cut off: export it again and import it whole';
-  if (rules.has('invoice-id') && rules.size === 1)
-    return 'a file holds the rows of one invoice; --invoice says which, when its first row does not';
-  return 'export it again and import it as it comes, not saved by a spreadsheet; --json lists the findings';
-}
-
-function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
-  const loaded = 'shipments' in outcome ? outcome : null;
-  const refused: Omit<Rejection, 'outcome'> = outcome.outcome === 'rejected' ? outcome : NO_FINDINGS;
-  const { findings, findingCount, isCutOff = false, wants = [] } = refused;
-  const discrepancies = 'discrepancies' in outcome ? outcome.discrepancies : [];
-  return {
-    invoice_id: invoiceId,
-    outcome: outcome.outcome,
-    file_sha256: sha256,
-    file_size_bytes: sizeBytes,
-    records,
-    shipments: loaded?.shipments ?? null,
-    billing_cost: loaded?.billingCost ?? null,
-    currency_code: loaded?.currencyCode ?? null,
-    proof: loaded?.proof ?? null,
-    version: 'version' in outcome ? outcome.version : null,
-    why: whyNotLoaded(outcome),
-    findings,
-    finding_count: findingCount,
-    findings_cut_off: isCutOff,
-    wants,
-    discrepancies,
-  };
-}
-
-const NO_FINDINGS = { findings: [], findingCount: 0 };
-type Printed = ReturnType<typeof asJson>;
-
-/** In a person's words; null when there is nothing to add. */
-export function whyNotLoaded(outcome: Imported['outcome']): string | null {
-  switch (outcome.outcome) {
-    case 'rejected': {
-      const [first] = outcome.findings;
-      if (first === undefined) return null;
-      const place = [first.line === null ? null : `line ${first.line}`, first.column].filter(
-        (part) => part !== null,
-      );
-      const atLeast = outcome.isCutOff === true ? 'at least ' : '';
-      const more = outcome.findingCount > 1 ? `, and ${atLeast}${outcome.findingCount - 1} more` : '';
-      return printable([...place, `rule ${first.rule}`, `value "${first.value}"`].join(', ')) + more;
-    }
-    case 'contradicted':
-      return outcome.discrepancies
-        .map(({ rule, stated, found }) => `${rule}: stated ${stated}, found ${found}`)
-        .join(', ');
-    case 'already_loaded': {
-      const { version, countingVersion } = outcome;
-      return version === countingVersion
-        ? null
-        : `it is version ${version}, and version ${countingVersion} counts`;
-    }
-    case 'voided':
-      return 'the invoice is voided';
-    default:
-      return null;
-  }
 }

@@ -1,31 +1,26 @@
-/** What became of each kind of trouble, told from evidence: the service's own log on one side, our ledger on the other. */
+/** What became of each kind of trouble, by the service's own log on one side and our ledger on the other. */
 
-import type { ReportRow } from '../../reports/report-result.js';
-import type { Delivery } from '../../sandbox/model.js';
-import type { Sandbox } from '../../sandbox/service.js';
-import type { PublishedReader } from '../published.js';
-import type { Fault } from './faults.js';
-import type { PlayedInvoice, Story } from './story.js';
+import {
+  allAre,
+  allFrom,
+  answerOf,
+  arrival,
+  came,
+  type Evidence,
+  type Facts,
+  gather,
+  names,
+  of,
+  struck,
+  wasLoaded,
+} from './evidence.js';
 
 export interface Outcome {
   readonly kind: string;
   /** What the service did, and what billsync made of it. */
-  readonly told: string;
+  readonly account: string;
   /** false: the evidence does not show what it must; the demo fails. */
   readonly isProved: boolean;
-}
-
-export interface Evidence {
-  readonly sandbox: Sandbox;
-  readonly story: Story;
-  readonly published: PublishedReader;
-}
-
-interface Facts extends Evidence {
-  readonly invoices: ReadonlyMap<string, ReportRow>;
-  readonly events: readonly ReportRow[];
-  readonly files: ReadonlyMap<string, readonly ReportRow[]>;
-  readonly deliveries: readonly Delivery[];
 }
 
 export async function tellOutcomes(evidence: Evidence): Promise<readonly Outcome[]> {
@@ -48,29 +43,6 @@ export async function tellOutcomes(evidence: Evidence): Promise<readonly Outcome
   ];
 }
 
-async function gather(evidence: Evidence): Promise<Facts> {
-  const { published, sandbox } = evidence;
-  const invoices = await published.ask('invoices-list', { states: null, tenants: null, since: null });
-  const events = await published.ask('events-list', {
-    since: null,
-    invoice: null,
-    type: null,
-    verdict: null,
-  });
-  const files = new Map<string, ReportRow[]>();
-  for (const file of await published.ask('files-list')) {
-    const invoiceId = String(file.invoice_id);
-    files.set(invoiceId, [...(files.get(invoiceId) ?? []), file]);
-  }
-  return {
-    ...evidence,
-    invoices: new Map(invoices.map((row) => [String(row.invoice_id), row])),
-    events,
-    files,
-    deliveries: sandbox.deliveries(),
-  };
-}
-
 function duplicates({ deliveries }: Facts): Outcome {
   const accepted = new Map<string, number>();
   let repeated = 0;
@@ -82,30 +54,30 @@ function duplicates({ deliveries }: Facts): Outcome {
     }
   }
   const isProved = repeated > 0 && [...accepted.values()].every((times) => times === 1);
-  const told = `${repeated} of ${deliveries.length} deliveries were repeats: answered 200 "duplicate", counted once`;
-  return { kind: 'Duplicates', told, isProved };
+  const account = `${repeated} of ${deliveries.length} deliveries were repeats: answered 200 "duplicate", counted once`;
+  return { kind: 'Duplicates', account, isProved };
 }
 
 function reordered(facts: Facts): Outcome {
   const late = of(facts, 'late-created');
-  const told = `finalized came before created for ${names(late)}: loaded all the same`;
+  const account = `finalized came before created for ${names(late)}: loaded all the same`;
   const overtook = late.every((invoice) => came(facts, invoice, 'invoice_finalized', 'invoice_created'));
-  return { kind: 'Reordering', told, isProved: overtook && allAre(facts, late, 'loaded') };
+  return { kind: 'Reordering', account, isProved: overtook && allAre(facts, late, 'loaded') };
 }
 
 function expiredUrls(facts: Facts): Outcome {
   const dead = of(facts, 'expired-url');
-  const told = `the presigned URLs of ${names(dead)} were dead on arrival: new ones were asked for, loaded`;
+  const account = `the presigned URLs of ${names(dead)} were dead on arrival: new ones were asked for, loaded`;
   return {
     kind: 'Expired URL',
-    told,
+    account,
     isProved: allAre(facts, dead, 'loaded') && allFrom(facts, dead, ['regenerate']),
   };
 }
 
 function wrongHashes(facts: Facts): Outcome {
   const wrong = of(facts, 'wrong-hash');
-  const told = `the bytes of ${names(wrong)} did not have the announced SHA-256: refused, asked for again, proved`;
+  const account = `the bytes of ${names(wrong)} did not have the announced SHA-256: refused, asked for again, proved`;
   const isProved = wrong.every(({ invoiceId }) => {
     const announced = facts.sandbox
       .events()
@@ -113,29 +85,29 @@ function wrongHashes(facts: Facts): Outcome {
     const loaded = facts.invoices.get(invoiceId)?.file_sha256;
     return announced !== undefined && typeof loaded === 'string' && !announced.body.includes(loaded);
   });
-  return { kind: 'Wrong hash', told, isProved: isProved && allAre(facts, wrong, 'loaded') };
+  return { kind: 'Wrong hash', account, isProved: isProved && allAre(facts, wrong, 'loaded') };
 }
 
 function cutOffBodies(facts: Facts): Outcome {
   const cut = of(facts, 'cut-off-body');
-  const told = `the downloads of ${names(cut)} broke off half-way: nothing of them counted, fetched whole`;
+  const account = `the downloads of ${names(cut)} broke off half-way: nothing of them counted, fetched whole`;
   const isProved = cut.every(({ invoiceId }) => {
     const [file] = facts.files.get(invoiceId) ?? [];
     return Number(file?.file_size_bytes) === facts.sandbox.invoice(invoiceId).file.sizeBytes;
   });
   return {
     kind: 'Cut-off body',
-    told,
+    account,
     isProved: isProved && struck(facts, 'cut-off-body') && allAre(facts, cut, 'loaded'),
   };
 }
 
 function overloaded(facts: Facts): Outcome {
   const busy = of(facts, 'overloaded');
-  const told = `storage answered 503 for ${names(busy)}: waited as long as Retry-After said, loaded`;
+  const account = `storage answered 503 for ${names(busy)}: waited as long as Retry-After said, loaded`;
   return {
     kind: 'Overload (503)',
-    told,
+    account,
     isProved: struck(facts, 'unavailable') && allAre(facts, busy, 'loaded'),
   };
 }
@@ -143,10 +115,10 @@ function overloaded(facts: Facts): Outcome {
 function tokens(facts: Facts): Outcome {
   const refused = of(facts, 'refused-token');
   const later = of(facts, 'poisoned');
-  const told = `a call for ${names(refused)} was refused with 401, and half-way every token was revoked: new ones were asked for, no work lost`;
+  const account = `a call for ${names(refused)} was refused with 401, and half-way every token was revoked: new ones were asked for, no work lost`;
   return {
     kind: 'Expired token',
-    told,
+    account,
     // What was mended after the revocation could only be fetched with a new token.
     isProved: struck(facts, 'unauthorized') && allAre(facts, [...refused, ...later], 'loaded'),
   };
@@ -155,28 +127,28 @@ function tokens(facts: Facts): Outcome {
 function missed(facts: Facts): Outcome {
   const lost = of(facts, 'missed-finalized');
   const wasHeard = lost.some((invoice) => arrival(facts, invoice, 'invoice_finalized') !== null);
-  const told = `the finalized events of ${names(lost)} were never sent: found by asking, loaded`;
-  return { kind: 'Missed event', told, isProved: !wasHeard && allAre(facts, lost, 'loaded') };
+  const account = `the finalized events of ${names(lost)} were never sent: found by asking, loaded`;
+  return { kind: 'Missed event', account, isProved: !wasHeard && allAre(facts, lost, 'loaded') };
 }
 
 function voidedBeforeLoading(facts: Facts): Outcome {
   const overtaken = of(facts, 'void-overtakes');
   const gone = [...of(facts, 'void-unloaded'), ...overtaken];
   const overtook = overtaken.every((invoice) => came(facts, invoice, 'invoice_voided', 'invoice_finalized'));
-  const told = `${names(gone)}, for ${names(overtaken)} before the finalized event came: never loaded, in no total`;
+  const account = `${names(gone)}, for ${names(overtaken)} before the finalized event came: never loaded, in no total`;
   return {
     kind: 'Void, not loaded',
-    told,
+    account,
     isProved: overtook && allAre(facts, gone, 'voided') && !gone.some((invoice) => wasLoaded(facts, invoice)),
   };
 }
 
 function voidedAfterLoading(facts: Facts): Outcome {
   const gone = of(facts, 'void-loaded');
-  const told = `${names(gone)} were loaded, then voided: rows kept for the record, out of every total`;
+  const account = `${names(gone)} were loaded, then voided: rows kept for the record, out of every total`;
   return {
     kind: 'Void, loaded',
-    told,
+    account,
     isProved: allAre(facts, gone, 'voided') && gone.every((invoice) => wasLoaded(facts, invoice)),
   };
 }
@@ -184,10 +156,10 @@ function voidedAfterLoading(facts: Facts): Outcome {
 function partnerLevel(facts: Facts): Outcome {
   const { partnerInvoice } = facts.story;
   const row = facts.invoices.get(partnerInvoice.invoiceId);
-  const told = `${partnerInvoice.invoiceNumber} sums shipments of several tenants: loaded, kept out of tenant totals`;
+  const account = `${partnerInvoice.invoiceNumber} sums shipments of several tenants: loaded, kept out of tenant totals`;
   return {
     kind: 'Partner level',
-    told,
+    account,
     isProved: row?.invoice_level === 'partner' && row.state === 'loaded',
   };
 }
@@ -195,8 +167,8 @@ function partnerLevel(facts: Facts): Outcome {
 function testEvents(facts: Facts): Outcome {
   const tests = facts.events.filter((event) => event.verdict === 'test');
   const billed = tests.filter((event) => facts.invoices.has(String(event.invoice_id)));
-  const told = `${tests.length === 1 ? 'a test event was' : `${tests.length} test events were`} answered 200 "ignored": kept on record, never acted on`;
-  return { kind: 'Test event', told, isProved: tests.length > 0 && billed.length === 0 };
+  const account = `${tests.length === 1 ? 'a test event was' : `${tests.length} test events were`} answered 200 "ignored": kept on record, never acted on`;
+  return { kind: 'Test event', account, isProved: tests.length > 0 && billed.length === 0 };
 }
 
 function poisoned(facts: Facts): Outcome {
@@ -207,10 +179,10 @@ function poisoned(facts: Facts): Outcome {
     if (finding === undefined) return [];
     return [`${invoiceNumber} line ${finding.line}, ${finding.column}: "${finding.value}"`];
   });
-  const told = `files with the right hash and a wrong row (${found.join('; ')}): refused whole; mended at the service, retried, loaded`;
+  const account = `files with the right hash and a wrong row (${found.join('; ')}): refused whole; mended at the service, retried, loaded`;
   return {
     kind: 'Poisoned file',
-    told,
+    account,
     isProved: found.length === bad.length && allAre(facts, bad, 'loaded'),
   };
 }
@@ -219,56 +191,7 @@ function drafts(facts: Facts): Outcome {
   const open = of(facts, 'draft');
   return {
     kind: 'Not yet billed',
-    told: `${names(open)} is still a draft: watched, in no total`,
+    account: `${names(open)} is still a draft: watched, in no total`,
     isProved: allAre(facts, open, 'draft'),
   };
-}
-
-/** When the endpoint received the invoice's event of that type; null when it never did. */
-function arrival({ events }: Facts, { invoiceId }: PlayedInvoice, type: string): string | null {
-  const event = events.find((each) => each.invoice_id === invoiceId && each.event_type === type);
-  return event === undefined ? null : String(event.received_at);
-}
-
-/** Whether both came, the one not after the other: two can share a millisecond. */
-function came(facts: Facts, invoice: PlayedInvoice, first: string, then: string): boolean {
-  const [before, after] = [arrival(facts, invoice, first), arrival(facts, invoice, then)];
-  return before !== null && after !== null && before <= after;
-}
-
-function wasLoaded({ files }: Facts, { invoiceId }: PlayedInvoice): boolean {
-  return (files.get(invoiceId) ?? []).some((file) => file.loaded_at !== null);
-}
-
-function of({ story }: Facts, fault: Fault): readonly PlayedInvoice[] {
-  return story.invoices.filter((invoice) => invoice.fault === fault);
-}
-
-function allAre({ invoices }: Facts, wanted: readonly PlayedInvoice[], state: string): boolean {
-  return wanted.length > 0 && wanted.every(({ invoiceId }) => invoices.get(invoiceId)?.state === state);
-}
-
-function allFrom({ files }: Facts, wanted: readonly PlayedInvoice[], sources: readonly string[]): boolean {
-  return wanted.every(({ invoiceId }) =>
-    (files.get(invoiceId) ?? []).some(
-      (file) => file.is_current === true && sources.includes(String(file.file_source)),
-    ),
-  );
-}
-
-function struck({ sandbox }: Facts, name: string): boolean {
-  const rules = sandbox.faults.list().filter((rule) => rule.name === name);
-  return rules.length > 0 && rules.every((rule) => rule.struck > 0);
-}
-
-function names(invoices: readonly PlayedInvoice[]): string {
-  return invoices.map(({ invoiceNumber }) => invoiceNumber).join(', ');
-}
-
-function answerOf(body: string): { readonly status: unknown } {
-  try {
-    return JSON.parse(body) as { status: unknown };
-  } catch {
-    return { status: null };
-  }
 }

@@ -1,6 +1,6 @@
 /** The demo: starts the services, plays the story, shows the reports and proves them. */
 
-import { statSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.js';
 import { openQuarantine } from '../../inbox/quarantine-folder.js';
@@ -15,6 +15,7 @@ import { type Outcome, tellOutcomes } from './outcomes.js';
 import { createNarrator, type Narrator, renderOutcomes, renderProof, renderReports } from './present.js';
 import { type ProvedReport, proveReports } from './proof.js';
 import { type DemoContext, playStory, type Story, settled } from './story.js';
+import { watchStates } from './watch-states.js';
 
 export interface DemoOptions {
   readonly invoices: number;
@@ -95,38 +96,6 @@ function stageOf(
     patienceMs: PATIENCE_MS,
     stopping,
   };
-}
-
-/** Asks the published file again only when it was replaced: the machine has better things to do meanwhile. */
-function watchStates(settings: Settings): () => Promise<ReadonlyMap<string, string>> {
-  let seen = '';
-  let states: ReadonlyMap<string, string> = new Map();
-  return async () => {
-    // An inode alone can come back with the next file but one.
-    const file = statSync(publishedPath(settings), { throwIfNoEntry: false });
-    const replaced = file === undefined ? '' : `${file.ino} ${file.mtimeMs} ${file.size}`;
-    if (replaced !== seen) {
-      states = await statesOf(settings);
-      seen = replaced;
-    }
-    return states;
-  };
-}
-
-/** Empty until the first publication. */
-async function statesOf(settings: Settings): Promise<ReadonlyMap<string, string>> {
-  try {
-    const published = await openPublished(settings);
-    try {
-      const rows = await published.ask('invoices-list', { states: null, tenants: null, since: null });
-      return new Map(rows.map((row) => [String(row.invoice_id), String(row.state)]));
-    } finally {
-      published.close();
-    }
-  } catch (error) {
-    if (error instanceof Error && error.name === 'NotPublishedError') return new Map();
-    throw error;
-  }
 }
 
 /**

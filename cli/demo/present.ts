@@ -50,8 +50,8 @@ export function createNarrator(options: { readonly quiet: boolean }): Narrator {
 
 export function renderOutcomes(outcomes: readonly Outcome[]): string {
   const width = Math.max(...outcomes.map(({ kind }) => kind.length));
-  const lines = outcomes.map(({ kind, told, isProved }) => {
-    const [first = '', ...more] = wrapped(told, textWidth(width));
+  const lines = outcomes.map(({ kind, account, isProved }) => {
+    const [first = '', ...more] = wrapped(account, textWidth(width));
     const rest = more.map((line) => `${' '.repeat(width + 6)}${line}`);
     return [`  ${mark(isProved)} ${paint('bold', kind.padEnd(width))}  ${first}`, ...rest].join('\n');
   });

@@ -6,7 +6,7 @@ import { printable } from '../../contract/printable.js';
 import type { Described, Performed, RequestedAction } from '../../dashboard/operator/operator-work.js';
 import type { Imported } from '../../warehouse/import/import-file.js';
 import { withTemporal } from '../ask-temporal.js';
-import { whyNotLoaded } from '../commands/import.js';
+import { whyNotLoaded } from '../commands/import/print-imported.js';
 import { CliError, EXIT } from '../errors.js';
 import { counted } from '../terminal/output.js';
 

@@ -1,0 +1,124 @@
+/** Has files imported: by the worker that runs, else here. */
+
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Client } from '@temporalio/client';
+import type { Archive } from '../../../archive/archive.js';
+import type { BillingService } from '../../../billing/billing-service.js';
+import type { Settings } from '../../../config/settings.js';
+import { claimDataFolder } from '../../../warehouse/data-folder.js';
+import type { Imported, ImportRequest } from '../../../warehouse/import/import-file.js';
+import { type CopyBegun, takeCopy } from '../../../warehouse/import/take-copy.js';
+import type { Warehouse } from '../../../warehouse/warehouse.js';
+import type { Output } from '../../terminal/output.js';
+import { paceOf } from '../../terminal/pace.js';
+import { withWriter } from '../../writer.js';
+
+/** A check makes no data folder where there is none: it is done in one that is gone afterwards. */
+export async function rehearse(
+  settings: Settings,
+  requests: readonly ImportRequest[],
+  output: Output,
+): Promise<readonly Imported[]> {
+  if (existsSync(settings.dataDir) || settings.warehouse.kind === 'ducklake') {
+    return importAll(settings, requests, output);
+  }
+  const dataDir = await mkdtemp(join(tmpdir(), 'billsync-import-'));
+  try {
+    const warehouse = { kind: 'duckdb', path: join(dataDir, 'warehouse.duckdb') } as const;
+    const archive = { kind: 'folder', path: join(dataDir, 'archive') } as const;
+    return await importAll({ ...settings, dataDir, warehouse, archive }, requests, output);
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** The first file is read while the warehouse opens, further ones while others are loaded. */
+export async function importAll(
+  settings: Settings,
+  requests: readonly ImportRequest[],
+  output: Output,
+): Promise<readonly Imported[]> {
+  const [first] = requests;
+  const progress = output.progress('Importing');
+  const pace = paceOf('files');
+  const onDone = (done: number): void => progress.update(done, requests.length, pace(done, requests.length));
+  let begun: CopyBegun | undefined;
+  try {
+    return await withWriter(settings, {
+      role: 'import',
+      makesFolder: true,
+      ask: (client) => askWorker(client, { settings, requests, onDone }),
+      async begin() {
+        await claimDataFolder(settings.dataDir, settings.environment);
+        if (first !== undefined) begun = takeCopy(settings.dataDir, first.path);
+      },
+      direct: (warehouse, archive) => importHere({ settings, warehouse, archive, requests, begun, onDone }),
+    });
+  } finally {
+    progress.end();
+    await begun?.discard();
+  }
+}
+
+interface Importing {
+  readonly settings: Settings;
+  readonly requests: readonly ImportRequest[];
+  readonly onDone: (done: number) => void;
+}
+
+/** A running worker loads what comes to it together as one batch; more at once than it works on would only wait there. */
+const ASKED_AT_ONCE = 16;
+
+async function askWorker(client: Client, { settings, requests, onDone }: Importing) {
+  const { askImport } = await import('../../../temporal/writer-client.js');
+  const { inOrderOfInvoices } = await import('../../../warehouse/import/import-files.js');
+  let done = 0;
+  return inOrderOfInvoices(requests, ASKED_AT_ONCE, async (request) => {
+    const imported = await askImport(client, settings, request);
+    done += 1;
+    onDone(done);
+    return imported;
+  });
+}
+
+interface Here extends Importing {
+  readonly warehouse: Warehouse;
+  readonly archive: Archive;
+  readonly begun: CopyBegun | undefined;
+}
+
+async function importHere(here: Here): Promise<readonly Imported[]> {
+  const { settings, warehouse, archive, requests, begun, onDone } = here;
+  const { importFiles } = await import('../../../warehouse/import/import-files.js');
+  const service = await openService(settings, archive);
+  const { openQuarantine } = await import('../../../inbox/quarantine-folder.js');
+  const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
+  const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now: () => new Date(), onDone };
+  const asking = service === null ? deps : { ...deps, lookUp: (id: string) => lookUp(service, id) };
+  try {
+    const results = await importFiles(asking, requests, begun);
+    if (requests.some(({ dryRun }) => dryRun !== true)) await warehouse.publish();
+    return results;
+  } finally {
+    await service?.close();
+  }
+}
+
+/** Its client is only read when there is a service to ask. */
+async function openService(settings: Settings, archive: Archive): Promise<BillingService | null> {
+  if (settings.service.baseUrl === null) return null;
+  const { createBillingService } = await import('../../../billing/client.js');
+  return createBillingService({ settings, archive });
+}
+
+async function lookUp(service: BillingService, invoiceId: string) {
+  try {
+    return await service.lookUpInvoice(invoiceId);
+  } catch (error) {
+    if (error instanceof Error && error.name === 'UnknownInvoiceError') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,104 @@
+/** What became of files that were imported, for people and for programs. */
+
+import type { Imported } from '../../../warehouse/import/import-file.js';
+import type { Rejection } from '../../../warehouse/warehouse.js';
+import { CliError, EXIT } from '../../errors.js';
+import { counted, type Output } from '../../terminal/output.js';
+import { printable } from '../../terminal/terminal-text.js';
+
+/** @throws CliError (exit 7) when any was refused, after all were told of */
+export function printImported(output: Output, paths: readonly string[], imported: readonly Imported[]): void {
+  const rows = imported.map((one, index) => ({ file: paths[index] ?? '', ...asJson(one) }));
+  output.rows(rows, [
+    { title: 'file', value: ({ file }) => file },
+    { title: 'invoice', value: ({ invoice_id }) => invoice_id },
+    { title: 'outcome', value: ({ outcome }) => outcome },
+    { title: 'shipments', value: ({ shipments }) => shipments, align: 'right' },
+    { title: 'billing cost', value: ({ billing_cost }) => billing_cost, align: 'right' },
+    { title: 'proof', value: ({ proof }) => proof },
+  ]);
+  for (const { file, why, outcome } of rows) {
+    if (outcome === 'already_loaded' && why !== null)
+      output.note(`${printable(file)}: already loaded; ${why}.`);
+  }
+  const refused = rows.filter(({ outcome }) => !['loaded', 'already_loaded', 'checked'].includes(outcome));
+  if (refused.length === 0) return;
+  throw new CliError(EXIT.rejected, `${refused.length} of ${counted(rows.length, 'file')} not loaded`, {
+    subject: refused
+      .map(({ file, outcome, why }) => `${printable(file)}: ${outcome}${why === null ? '' : `, ${why}`}`)
+      .join('; '),
+    hint: `nothing of a refused file is loaded; ${adviceFor(refused)}`,
+  });
+}
+
+/** What a person can do about it, by what most likely happened to the file. */
+function adviceFor(refused: readonly Printed[]): string {
+  const wants = new Set(refused.flatMap(({ wants }) => wants));
+  if (wants.size > 0) {
+    return `if the service means its files to be so, BILLSYNC_CSV_TOLERATE with ${[...wants].join(',')} accepts them; --json lists the findings`;
+  }
+  const rules = new Set(refused.flatMap(({ findings }) => findings.map(({ rule }) => rule)));
+  if (rules.size === 0) return '--json lists what contradicts';
+  if (rules.has('no-final-line-end')) return 'it may be cut off: export it again and import it whole';
+  if (rules.has('invoice-id') && rules.size === 1)
+    return 'a file holds the rows of one invoice; --invoice says which, when its first row does not';
+  return 'export it again and import it as it comes, not saved by a spreadsheet; --json lists the findings';
+}
+
+function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
+  const loaded = 'shipments' in outcome ? outcome : null;
+  const refused: Omit<Rejection, 'outcome'> = outcome.outcome === 'rejected' ? outcome : NO_FINDINGS;
+  const { findings, findingCount, isCutOff = false, wants = [] } = refused;
+  const discrepancies = 'discrepancies' in outcome ? outcome.discrepancies : [];
+  return {
+    invoice_id: invoiceId,
+    outcome: outcome.outcome,
+    file_sha256: sha256,
+    file_size_bytes: sizeBytes,
+    records,
+    shipments: loaded?.shipments ?? null,
+    billing_cost: loaded?.billingCost ?? null,
+    currency_code: loaded?.currencyCode ?? null,
+    proof: loaded?.proof ?? null,
+    version: 'version' in outcome ? outcome.version : null,
+    why: whyNotLoaded(outcome),
+    findings,
+    finding_count: findingCount,
+    findings_cut_off: isCutOff,
+    wants,
+    discrepancies,
+  };
+}
+
+const NO_FINDINGS = { findings: [], findingCount: 0 };
+type Printed = ReturnType<typeof asJson>;
+
+/** In a person's words; null when there is nothing to add. */
+export function whyNotLoaded(outcome: Imported['outcome']): string | null {
+  switch (outcome.outcome) {
+    case 'rejected': {
+      const [first] = outcome.findings;
+      if (first === undefined) return null;
+      const place = [first.line === null ? null : `line ${first.line}`, first.column].filter(
+        (part) => part !== null,
+      );
+      const atLeast = outcome.isCutOff === true ? 'at least ' : '';
+      const more = outcome.findingCount > 1 ? `, and ${atLeast}${outcome.findingCount - 1} more` : '';
+      return printable([...place, `rule ${first.rule}`, `value "${first.value}"`].join(', ')) + more;
+    }
+    case 'contradicted':
+      return outcome.discrepancies
+        .map(({ rule, stated, found }) => `${rule}: stated ${stated}, found ${found}`)
+        .join(', ');
+    case 'already_loaded': {
+      const { version, countingVersion } = outcome;
+      return version === countingVersion
+        ? null
+        : `it is version ${version}, and version ${countingVersion} counts`;
+    }
+    case 'voided':
+      return 'the invoice is voided';
+    default:
+      return null;
+  }
+}
