@@ -1,4 +1,4 @@
-/** The effective settings of a process, checked once; the names of variables, which scripts rely on, live in config/load-settings.ts. */
+/** The effective settings of a process, checked once; the names of variables, which scripts rely on, stand in setting-definitions.ts. */
 
 import type { CsvTolerance } from '../contract/csv-file.js';
 import type { EnvironmentName } from '../contract/names.js';

@@ -5,6 +5,9 @@ export class ReleaseRefusedError extends Error {
   override readonly name = 'ReleaseRefusedError';
 }
 
+/** The heading that an entry has until its release; the dash is an en dash. */
+const unreleased = (version: string): string => `## ${version} – unreleased`;
+
 const VERSION = /^\d+\.\d+\.\d+(-[0-9a-z.]+)?$/;
 
 /**
@@ -20,7 +23,17 @@ export function releaseNotes(changelog: string, version: string): string {
     .slice(start + 1, next < 0 ? undefined : next)
     .join('\n')
     .trim();
-  if (start < 0 || notes === '') throw new ReleaseRefusedError(`CHANGELOG.md has no entry "## ${version}".`);
+  if (start < 0) {
+    throw new ReleaseRefusedError(
+      `CHANGELOG.md has no entry "## ${version}". Write it above the newest one, and commit it:\n\n` +
+        `${unreleased(version)}\n\n- what users notice, a line each\n`,
+    );
+  }
+  if (notes === '') {
+    throw new ReleaseRefusedError(
+      `The entry "${lines[start]}" of CHANGELOG.md is empty: write what users notice below it, and commit it.`,
+    );
+  }
   return notes;
 }
 
@@ -31,11 +44,19 @@ export function releaseNotes(changelog: string, version: string): string {
  * @throws ReleaseRefusedError the version is no semantic version, has no entry, or was released already
  */
 export function datedChangelog(changelog: string, version: string, date: string): string {
-  if (!VERSION.test(version)) throw new ReleaseRefusedError(`${version} is not a version such as 0.2.0.`);
+  if (!VERSION.test(version)) {
+    throw new ReleaseRefusedError(
+      version === ''
+        ? 'Which version? For instance: npm run release -- 0.2.0'
+        : `"${version}" is not a version such as 0.2.0.`,
+    );
+  }
   releaseNotes(changelog, version);
-  const heading = `## ${version} – unreleased`;
+  const heading = unreleased(version);
   if (!changelog.includes(`${heading}\n`)) {
-    throw new ReleaseRefusedError(`CHANGELOG.md has no heading "${heading}": it was released already.`);
+    throw new ReleaseRefusedError(
+      `${version} was released already: CHANGELOG.md has no heading "${heading}". Take the next version.`,
+    );
   }
   return changelog.replace(`${heading}\n`, `## ${version} – ${date}\n`);
 }
@@ -51,7 +72,9 @@ export function checkTag(options: {
     throw new ReleaseRefusedError(`The tag ${tag} is not v${packageVersion}, the version of package.json.`);
   }
   releaseNotes(changelog, packageVersion);
-  if (changelog.includes(`## ${packageVersion} – unreleased`)) {
-    throw new ReleaseRefusedError(`CHANGELOG.md calls ${packageVersion} unreleased.`);
+  if (changelog.includes(unreleased(packageVersion))) {
+    throw new ReleaseRefusedError(
+      `CHANGELOG.md calls ${packageVersion} unreleased: \`npm run release -- ${packageVersion}\` dates it and tags it.`,
+    );
   }
 }

@@ -34,7 +34,9 @@ function main(): void {
   const [version = ''] = positionals;
   const dated = datedChangelog(changelog, version, new Date().toISOString().slice(0, 10));
   if (git('status', '--porcelain') !== '') {
-    throw new ReleaseRefusedError('There are changes that are not committed.');
+    throw new ReleaseRefusedError(
+      'There are changes that are not committed: commit them, or put them aside.',
+    );
   }
   if (values['dry-run'] === true) {
     process.stdout.write(`Would release ${version} with these notes:\n\n${releaseNotes(dated, version)}\n`);

@@ -3,15 +3,38 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { checkTag, datedChangelog, releaseNotes } from '../scripts/release-notes.js';
+import { checkTag, datedChangelog, ReleaseRefusedError, releaseNotes } from '../scripts/release-notes.js';
 
 const changelog = '# Changelog\n\n## 0.2.0 – unreleased\n\n- new\n\n## 0.1.0 – 2026-01-02\n\n- old\n';
+
+const refusalOf = (work: () => unknown): string => {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof ReleaseRefusedError) return error.message;
+    throw error;
+  }
+  throw new Error('It was not refused.');
+};
 
 describe('a release', () => {
   test('has the notes of its version and no others', () => {
     expect(releaseNotes(changelog, '0.2.0')).toBe('- new');
     expect(releaseNotes(changelog, '0.1.0')).toBe('- old');
-    expect(() => releaseNotes(changelog, '0.3.0')).toThrow('no entry "## 0.3.0"');
+  });
+
+  test('says what to write where its entry is missing or empty, and the entry is taken then', () => {
+    const missing = refusalOf(() => releaseNotes(changelog, '0.3.0'));
+    const [, entry = ''] = missing.split('commit it:\n\n');
+    expect(entry).toContain('## 0.3.0 – unreleased');
+    expect(releaseNotes(changelog.replace('## 0.2.0', `${entry}\n## 0.2.0`), '0.3.0')).toContain(
+      'what users',
+    );
+    const empty = '## 0.3.0 – unreleased\n\n## 0.2.0 – 2026-01-02\n\n- old\n';
+    expect(refusalOf(() => releaseNotes(empty, '0.3.0'))).toContain('is empty: write');
+    expect(refusalOf(() => datedChangelog(changelog, '', '2026-03-04'))).toContain(
+      'npm run release -- 0.2.0',
+    );
   });
 
   test('dates its entry, once', () => {
@@ -31,6 +54,6 @@ describe('a release', () => {
   test('can be made of CHANGELOG.md as it stands', () => {
     const root = join(import.meta.dirname, '..');
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
-    expect(releaseNotes(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'), version)).toContain('Upgrading');
+    expect(releaseNotes(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'), version)).toContain('\n- ');
   });
 });
