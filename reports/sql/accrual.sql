@@ -13,9 +13,10 @@
 --   completion_percent is 100 divided by it. estimated_total is what was billed at the month's age times
 --   development_factor, and estimated_unbilled that less billing_cost, which has everything billed so far; below
 --   zero, credits are expected. unbilled_low and unbilled_high take the least and the greatest growth of a single
---   month at each step. history_months is the fewest months behind a step. basis is "complete" (age is complete_after
---   or more: the total is billing_cost), "chain ladder", or why there is no estimate: "not enough history" (a step
---   has fewer than min_months), "nothing billed yet" (nothing above zero at its age), "month has not ended".
+--   month at each step. history_months is the fewest months behind a step; like the factors it is empty where no
+--   growth is multiplied. basis is "complete" (age is complete_after or more: the total is billing_cost), "chain
+--   ladder", or why there is no estimate: "not enough history" (a step has fewer than min_months), "nothing billed
+--   yet" (nothing above zero at its age), "month has not ended".
 -- order: currency; ship_month; tenant; carrier
 -- cannot say: it is an estimate from experience: a change of volume in a month that was not billed at all is
 --   invisible. Let the date filters mean the ship date; with --by invoice-date earlier months look more complete than

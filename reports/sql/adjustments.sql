@@ -6,12 +6,12 @@
 -- means: lists each tracking number for which a tenant has more than one line, has a credit, or that is in dispute.
 --   The first charge is the line above zero of the earliest invoice date (of several, the first by invoice id and
 --   line). adjusted is the sum of the other lines above zero, credited that of the lines below zero. changed names
---   what any of those other lines has differently from the first charge, in this order and with ", " between: weight
---   (or its unit), zone (in one spelling), service; it is empty if nothing differs. disputed is what you claimed back
---   (--disputes FILE; carriers in upper or lower case; several claims for one number are added); outstanding is
---   disputed less what was credited, zero if more was credited, and empty where nothing is in dispute. If several
---   tenants were billed for a number, each has its own row, and the dispute stands in that of the tenant billed first
---   (then by carrier and tenant).
+--   what any of the other lines above zero (not the credits) has differently from the first charge, in this order and
+--   with ", " between: weight (or its unit), zone (in one spelling), service; it is empty if nothing differs.
+--   disputed is what you claimed back (--disputes FILE; carriers in upper or lower case; several claims for one
+--   number are added); outstanding is disputed less what was credited, zero if more was credited, and empty where
+--   nothing is in dispute. If several tenants were billed for a number, each has its own row, and the dispute stands
+--   in that of the tenant billed first (then by carrier and tenant).
 -- order: currency; highest adjusted plus credited (as a positive amount) first; carrier; tracking_number; tenant
 -- cannot say: whether an adjustment is right; nor which credit answers which dispute of one number.
 -- units: first_charge money, adjusted money, credited money, disputed money, outstanding money

@@ -3,12 +3,12 @@
 -- grain: carrier (in upper or lower case), carrier invoice date, currency
 -- source: statements
 -- means: the lines are added up by the carrier's invoice date (the column Carrier Invoice Date of the file) and
---   compared with what the carrier's statement says (--statements FILE; carriers in upper or lower case; several lines
---   of one date are added). A carrier is shown as the lines write it, or else as the statement does; of several
---   spellings the first in the order of text. difference is billing_cost less stated_amount. state is "agrees",
---   "differs", "not stated" (the file has no such line) or "not billed" (the carrier states it and we have no line;
---   its difference is below zero). Lines without a carrier invoice date have a row of their own. packages counts
---   distinct tracking numbers.
+--   compared with what the carrier's statement says (--statements FILE; carriers in upper or lower case; several
+--   lines of one date are added). A carrier has one spelling in all rows: that of its lines, or else that of the
+--   statement; of several the first in the order of text. difference is billing_cost less stated_amount. state is
+--   "agrees", "differs", "not stated" (the file has no such line) or "not billed" (the carrier states it and we have
+--   no line; its difference is below zero). Lines without a carrier invoice date have a row of their own. packages
+--   counts distinct tracking numbers.
 -- order: currency; carrier; carrier_invoice_date (none last)
 -- cannot say: which of a carrier's invoices a line is from if it wrote several on one day; their numbers are not in
 --   an invoice file. Any markup between the carrier and you is part of every difference.

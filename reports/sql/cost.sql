@@ -12,7 +12,7 @@
 --   the leading zeros a spreadsheet takes away, if the code with them is an origin too. A weight break goes from above its
 --   first weight up to and including its second, by pounds before rounding. What a line does not state (service, zone,
 --   origin, weight) has a row of its own. A package with lines in two rows counts in both.
--- order: currency; the columns of by from left to right (weights and whole numbers by size, then others by name, then none)
+-- order: currency; the columns of by from left to right (weights and numbers by size, then others by name, then none)
 -- cannot say: surcharges, dimensional weight, destination and margin; they are not in an invoice file. Zones of two
 --   carriers or services are not the same measure, and an expensive zone may only be a heavy one ("what-if" compares like with
 --   like).

@@ -2,15 +2,17 @@
 -- purpose: Health, 4
 -- grain: check, currency
 -- means: each check counts the lines it finds, and a line may be found by several; a check that finds none has no
---   row. Where a value that a check compares is missing, it finds nothing. Missing: origin, billable weight, weight
---   unit (of a weight), carrier zone, carrier invoice date, service level. Values: weight is zero; cost is zero; cost
---   is a credit (below zero). Dates: shipped after it was invoiced; carrier billed before it was shipped, or after it
---   was invoiced; ship date outside the billing period of the invoice's header; currency differs from the header's.
---   Spelling: a zone that is not in its one form ("Zone 5" for 5); a tracking number like 1.23E+11; blanks at the ends
---   of a tracking number, carrier or tenant; an origin that differs from its usual spelling (no blanks at its ends,
---   single blanks within, capital letters); an origin of three or four digits that is also an origin with zeros before
---   it, up to five digits. share_of_shipments is of all lines in that currency. example is the tracking number of the
---   first line found, by invoice id and then by its number in the file.
+--   row. Where a value that a check compares is missing, it finds nothing. "… is missing": origin, billable weight,
+--   billable weight unit (of a weight), carrier zone, carrier invoice date, service level. Values: "billable weight
+--   is zero"; "cost is zero"; "cost is a credit" (below zero). Dates: "shipped after it was invoiced"; "carrier
+--   billed before it was shipped"; "carrier billed after it was invoiced"; "ship date is outside the billing period"
+--   of the invoice's header; "currency differs from the invoice's header". Spelling: "carrier zone has an unusual
+--   spelling", it is not in its one form ("Zone 5" for 5); "tracking number went through a spreadsheet", like
+--   1.23E+11; "text has blanks at its ends", of a tracking number, carrier or tenant; "origin has an unusual
+--   spelling", which has no blanks at its ends, single blanks within and capital letters; "origin has lost its
+--   leading zero", it has three or four digits and is also an origin with zeros before it, up to five digits.
+--   share_of_shipments is of all lines in that currency. example is the tracking number of the first line found, by
+--   invoice id and then by its number in the file.
 -- order: currency; most lines first; problem
 -- cannot say: that a line is wrong. An empty cell is allowed where the file format allows it; nothing is repaired
 --   here.

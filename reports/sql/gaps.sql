@@ -2,19 +2,20 @@
 -- purpose: Health, 2
 -- grain: gap
 -- params: $min_invoices integer = 3: with fewer, too few invoices to infer a billing interval
--- means: nothing can list what was never announced, so the tenant's own pattern is used. expected_from is the
---   first day that nothing covers, expected_to the first day covered again. There are four kinds. voided: the days
---   of a voided invoice's billing period that no other invoice of its tenant, level and currency covers, but for a
---   last day alone, on which the next period may begin; a draft covers its days, since it is on its way. period: two
---   billing periods start at least one and a half usual steps apart, and days between them are not covered; the
---   usual step is the median distance between the starts of a tenant's billing periods (the lower of two middle
---   ones), and missing is the distance in steps, rounded, less one, but at least one. overdue: the next period has
---   ended, and as many days as its invoice usually takes (the ninth decile, never less than zero) and two more have
---   passed; missing counts such periods. number: invoice numbers are read as a prefix and a counter, and some
---   counters are missing. A prefix is counted for each tenant if that leaves no more numbers missing or if tenants
---   share numbers, else for the whole partner; at least min_invoices of them are needed, and at least four of five
---   steps must be by one. A voided invoice keeps its period and its number. Date filters choose gaps that overlap
---   the period.
+-- means: nothing can list what was never announced, so the tenant's own pattern is used. expected_from is the first
+--   day that nothing covers, expected_to the first day covered again. after_invoice and before_invoice are the
+--   invoices on either side; of several for one period the latest before and the earliest after, by invoice date and
+--   number. There are four kinds. voided: the days of a voided invoice's billing period that no other invoice of its
+--   tenant, level and currency covers, but for a last day alone, on which the next period may begin; a draft covers
+--   its days, since it is on its way. period: two billing periods start at least one and a half usual steps apart,
+--   and days between them are not covered; the usual step is the median distance between the starts of a tenant's
+--   billing periods (the lower of two middle ones), and missing is the distance in steps, rounded, less one, but at
+--   least one. overdue: the next period has ended, and as many days as its invoice usually takes (the ninth decile,
+--   never less than zero) and two more have passed; missing counts such periods. number: invoice numbers are read as
+--   a prefix and a counter, and some counters are missing; here the days are the invoice dates of the two neighbours.
+--   A prefix is counted for each tenant if that leaves no more numbers missing or if tenants share numbers, else for
+--   the whole partner; at least min_invoices of them are needed, and at least four of five steps must be by one. A
+--   voided invoice keeps its period and its number. Date filters choose gaps that overlap the period.
 -- order: tenant; invoice_level; expected_from; kind; after_invoice
 -- cannot say: that an invoice exists. A tenant may have shipped nothing, or a number may never have been given out.
 -- units: usual_step days

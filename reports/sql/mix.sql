@@ -13,7 +13,7 @@
 --   numbers no more than 20 apart. With by=weight, a break goes from above its first weight up to and including its
 --   second, by pounds before rounding; the breaks end at 0, 1, 2, 3, 5, 10, 20, 30, 50, 70 and 150 lb. The column zone
 --   repeats part with by=zone, in this version only.
--- order: currency; month; carrier; part (weights and whole numbers by size, then others by name)
+-- order: currency; month; carrier; part (weights and numbers by size, then others by name, then none)
 -- cannot say: distance. Zones of two carriers or services are not the same measure, so there is no mean across them.
 -- units: billing_cost money, cost_per_shipment money, share_of_shipments %, shift points, credits money
 -- detail: zone, credits

@@ -9,13 +9,13 @@
 --   $limit integer = 100000: list at most this many rows, largest amounts first
 -- means: a line is compared with all lines of its carrier, service, zone, rated weight and currency from the same
 --   period between two general price changes (as "price-changes" finds them with its usual parameters; a month with a
---   general change begins a new period; period_from is empty for the first). The rated weight is the billed weight,
---   rounded up to a whole pound or to the carrier's own step (--weights FILE); lb is that in pounds. like_shipments
---   counts the lines compared, this one included; median is their median, difference the cost less the median.
---   robust_z is the difference divided by 1 / 0.6745 times the median of all distances from the median (Iglewicz and
---   Hoaglin); where that median is zero, by 1.253314 times their mean. The line is listed if robust_z, before it is
---   rounded, is at least the threshold in either direction. Medians are means of the two middle values. Only lines
---   above zero with a service, zone and weight are compared.
+--   general change begins a new period; period_from is its first day, empty for the first). The rated weight is the
+--   billed weight, rounded up to a whole pound or to the carrier's own step (--weights FILE); lb is that in pounds.
+--   like_shipments counts the lines compared, this one included; median is their median, difference the cost less the
+--   median. robust_z is the difference divided by 1 / 0.6745 times the median of all distances from the median
+--   (Iglewicz and Hoaglin); where that median is zero, by 1.253314 times their mean. The line is listed if robust_z,
+--   before it is rounded, is at least the threshold in either direction. Medians are means of the two middle values.
+--   Only lines above zero with a service, zone and weight are compared.
 -- order: currency; greatest difference first, whatever its sign; tracking_number
 -- cannot say: that a charge is wrong. A surcharge, a correction and a mistake look the same.
 -- units: billing_cost money, median money, difference money

@@ -14,7 +14,7 @@
 --   "general increase" when at least 80 % of at least min_cells compared were raised, "general decrease" when as many
 --   were lowered, else "some prices". A month without any change has no row. Only lines above zero with a service,
 --   zone and weight are compared.
--- order: currency; month; carrier; service_level; zone (whole numbers by size, then others by name)
+-- order: currency; month; carrier; service_level; zone (numbers by size, then others by name)
 -- cannot say: why. A new contract, a surcharge folded into the price and a general rate increase look the same from
 --   outside.
 -- units: share_raised %, median_change_percent %

@@ -9,7 +9,7 @@
 --   lines cost at most, last_decile the same for nine tenths; both were really billed. distinct_prices shows how firm
 --   a price is: 1 is a price list, many are surcharges or price changes within the period. Only lines above zero with
 --   a service, zone and weight are counted.
--- order: currency; carrier; service_level; zone (whole numbers first, by size, then others by name); rated weight
+-- order: currency; carrier; service_level; zone (numbers first, by size, then others by name); rated weight
 -- cannot say: the list price or the discount. Surcharges cannot be told from freight.
 -- units: lb lb, lowest money, first_decile money, median money, last_decile money, highest money
 -- detail: rated_weight, rated_unit

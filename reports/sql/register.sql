@@ -5,13 +5,14 @@
 -- params: $usual_of integer = 6: the usual total is the median of this many earlier invoices
 --   $min_invoices integer = 3: with fewer invoices before, there is no usual total
 --   $unusual_percent integer = 50: an invoice that differs from the usual total by this many percent or more is unusual
--- means: lists the finalized invoices that are not voided, in each currency they bill. total is what the invoice
---   states, or what its lines add up to if it states no total in that currency; invoices with neither are left out.
---   usual_total is the median of the tenant's invoices before it (by invoice date, then number) of the same level and
---   currency; difference is total less usual_total, and difference_percent that in percent of usual_total.
---   open_amount is total less what was paid (--payments FILE, as in "payables"). days_past_due counts from the due
---   date to the publication; it is zero before it and empty without one. cash_until_due adds up what is open with a
---   due date up to and including this one, in that currency: the cash needed by then.
+-- means: lists the finalized invoices that are not voided, in each currency they bill. invoice_date and due_date are
+--   what the service stated. total is what the invoice states, or what its lines add up to if it states no total in
+--   that currency; invoices with neither are left out. usual_total is the median of the tenant's invoices before it
+--   (by invoice date, then number) of the same level and currency, rounded to four decimals; difference is total less
+--   usual_total, and difference_percent that in percent of usual_total. open_amount is total less what was paid
+--   (--payments FILE, as in "payables"). days_past_due counts from the due date to the publication; it is zero before
+--   it and empty without one. cash_until_due adds up what is open with a due date up to and including this one, in
+--   that currency: the cash needed by then.
 -- order: currency; due_date (none last); invoice_number
 -- cannot say: why a total is unusual; a tenant may have shipped more. Only a file of payments can say what was paid.
 -- units: total money, usual_total money, difference money, difference_percent %, open_amount money, cash_until_due

@@ -11,8 +11,9 @@
 --   above zero. The like-for-like columns compare only lines above zero with a service, zone and weight:
 --   like_for_like_shipments counts those whose zone and rated weight (the billed weight, rounded up to a whole pound
 --   or to the carrier's own step, --weights FILE) the carrier's ground also has, and premium_like_for_like is their
---   cost less what as many lines at ground's mean for the same zone and rated weight would cost, rounded once.
---   Credits and lines of zero count in the other columns; credits shows their sum.
+--   cost less what as many lines at ground's mean for the same zone and rated weight would cost, rounded once; both
+--   are empty where no line can be compared. Credits and lines of zero count in the other columns; credits shows
+--   their sum.
 -- order: currency; carrier; highest billing_cost first; service_level
 -- cannot say: whether ground would have been fast enough; promised dates are not in an invoice file.
 -- units: share_of_shipments %, billing_cost money, cost_per_shipment money, ground_cost_per_shipment money,

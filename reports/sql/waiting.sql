@@ -3,10 +3,11 @@
 -- grain: invoice that is neither loaded nor voided
 -- formerly: aging
 -- params: $stuck_after_days integer = 7: an invoice counts as stuck after this many days in one state
--- means: lists invoices that are neither loaded nor voided. days_in_state counts whole days (24 hours each) up to the
---   publication; days_past_due those from the due date to the day of the publication, zero before it and empty
---   without one. A draft waits for approval at the service, a finalized invoice for its file, and needs_attention for
---   a person: reason says why.
+-- means: lists invoices that are neither loaded nor voided. days_in_state counts whole days (24 hours each) from
+--   state_since up to the publication, and age sorts them: "today", "1 to 6 days", "7 to 29 days", "30 days and
+--   more"; days_past_due those from the due date to the day of the publication, zero before it and empty without one.
+--   A draft waits for approval at the service, a finalized invoice for its file, and needs_attention for a person:
+--   reason says why.
 -- order: longest days_in_state first; state; invoice_number
 -- cannot say: whether a draft was forgotten or is being discussed; nor anything about payment (see "payables").
 -- units: stated_total money, days_in_state days, days_past_due days

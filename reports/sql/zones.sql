@@ -6,7 +6,7 @@
 --   lines in that currency. billing_cost includes credits, which are also shown apart. cost_per_shipment is
 --   billing_cost divided by packages, the distinct tracking numbers of a carrier; shipments counts lines, and a
 --   package with lines in two zones counts in both. Averages are rounded once, half away from zero, to four decimals.
--- order: currency; zone (whole numbers first, by size, then others by name, then none); carrier_zone
+-- order: currency; zone (numbers first, by size, then others by name, then none); carrier_zone
 -- cannot say: distance. A zone means what its carrier says, and the same number differs between carriers and
 --   services. Surcharges, dimensional weight and destination are not in an invoice file.
 -- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, share_of_shipments
