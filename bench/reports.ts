@@ -49,6 +49,9 @@ const GROUPINGS: Readonly<Record<string, string | null>> = {
   duplicates: 'carrier, tracking_number, currency_code',
   levels: 'carrier, tracking_number, currency_code',
   margin: 'tenant, carrier, tracking_number, currency_code',
+  'minimum-charges':
+    "date_trunc('month', ship_date), carrier, service_level, carrier_zone, ceil(billable_weight), currency_code, billing_cost",
+  'dimensional-weight': 'tenant, carrier, service_level, origin, ceil(billable_weight)',
   rebills: 'carrier, tracking_number, currency_code',
   restatement: 'invoice_id, tenant, currency_code',
   'carrier-statements': 'carrier, carrier_invoice_date, currency_code',

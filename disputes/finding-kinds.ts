@@ -38,6 +38,11 @@ export const FINDINGS = {
     claimed: null,
     reason: 'Charged above the price of the months before',
   },
+  'dimensional-weight': {
+    keys: ['invoice_id', 'row_number'],
+    claimed: (row) => String(row.difference ?? 0),
+    reason: 'Billed by a weight far above the usual of this service and origin',
+  },
   'late-billed': {
     keys: ['invoice_id', 'row_number'],
     claimed: (row) => String(row.billing_cost),

@@ -9,6 +9,7 @@ export type Plant =
   | 'billed twice'
   | 'second charge'
   | 'far above the usual'
+  | 'far heavier than usual'
   | 'late'
   | 'dearer when billed again'
   | 'credit';
@@ -62,6 +63,8 @@ export function billMonth(month: MonthToBill): {
   if (twice !== null) planted.push(twice);
   if (earlier.credit !== null) planted.push(earlier.credit);
   if (first !== undefined) planted.push(weighedAgain(month, first));
+  const bulky = lines[BULKY_AT];
+  if (bulky !== undefined) lines[BULKY_AT] = sizedUp(month, bulky);
   const farOff = second === undefined ? null : sixfold(second);
   if (farOff !== null) lines[1] = farOff;
   for (let late = 0; late < month.lateLines; late += 1) {
@@ -90,6 +93,19 @@ function sixfold({ line, wrong }: BilledLine): BilledLine {
   };
 }
 
+/** Billed by its size, three times the weight of the heaviest that are usual. */
+function sizedUp(month: MonthToBill, { line }: BilledLine): BilledLine {
+  const cell = { ...line, carrier: CARRIERS[0], carrierZone: '5', serviceLevel: SERVICES[0].name };
+  const [usual, billed] = [8, 24].map((pounds) =>
+    pricedAt(centsOf(SERVICES[0], 5, pounds), { ...cell, ...weightOf(pounds, month.tenant) }, month),
+  ) as [BilledLine, BilledLine];
+  const more = fixedText(
+    Math.round((Number(billed.line.billingCost) - Number(usual.line.billingCost)) * 10_000),
+    2,
+  );
+  return { line: billed.line, wrong: { ...billed.wrong, 'far heavier than usual': more } };
+}
+
 function alsoWrong({ line, wrong }: BilledLine, what: Plant): BilledLine {
   return { line, wrong: { ...wrong, [what]: line.billingCost } };
 }
@@ -103,11 +119,11 @@ const CARRIERS = ['ups', 'fedex', 'usps', 'ontrac'] as const;
 /** Few of each, so that every price has others to be compared with. */
 const ZONES = [2, 5, 8] as const;
 const POUNDS = [1, 3, 8] as const;
-/** Cents to begin with, and for each zone and pound. */
+/** Cents to begin with, and for each zone and pound; nothing costs less than the least. */
 const SERVICES = [
-  { name: 'GROUND', base: 620, zone: 85, pound: 42 },
-  { name: 'TWO_DAY', base: 1_420, zone: 160, pound: 95 },
-  { name: 'NEXT_DAY_AIR', base: 2_790, zone: 310, pound: 180 },
+  { name: 'GROUND', base: 620, zone: 85, pound: 42, least: 1_090 },
+  { name: 'TWO_DAY', base: 1_420, zone: 160, pound: 95, least: 0 },
+  { name: 'NEXT_DAY_AIR', base: 2_790, zone: 310, pound: 180, least: 0 },
 ] as const;
 const ORIGINS = ['98101', '60607', '30301', '10001', '75201'] as const;
 /**
@@ -115,6 +131,8 @@ const ORIGINS = ['98101', '60607', '30301', '10001', '75201'] as const;
  * far off, and prices of three zones that a raise is general, in an invoice of any tenant.
  */
 const USUAL_ZONES = [5, 5, 5, 5, 5, 5, 5, 5, 2, 2, 2, 8, 8, 8] as const;
+/** The line after these is billed by its size. */
+const BULKY_AT = USUAL_ZONES.length;
 
 /** @param shippedOn a day of the period when it is left out */
 function draw(month: MonthToBill, at: number, shippedOn?: string): BilledLine {
@@ -130,17 +148,13 @@ function draw(month: MonthToBill, at: number, shippedOn?: string): BilledLine {
   const firstDay = at < 3 ? 9 : 0;
   const shipDate =
     shippedOn ?? daysAfter(period.start, firstDay + random.below(Number(period.end.slice(8)) - firstDay));
-  const isMetric = tenant?.weightUnit === 'KG';
-  const cents = service.base + service.zone * zone + service.pound * pounds + 25 * CARRIERS.indexOf(carrier);
+  const cents = centsOf(service, zone, pounds) + 25 * CARRIERS.indexOf(carrier);
   return pricedAt(
     cents,
     {
       shipDate,
       origin: random.pick(ORIGINS),
-      billableWeight: isMetric
-        ? fixedText(Math.round(pounds * 4_535.9237), 4)
-        : fixedText(pounds * 10_000, 1),
-      billableWeightUnit: isMetric ? 'KG' : 'LB',
+      ...weightOf(pounds, tenant),
       trackingNumber: `1Z${period.start.replaceAll('-', '')}${random.below(1_000_000).toFixed(0).padStart(6, '0')}${at.toFixed(0).padStart(5, '0')}`,
       carrier,
       carrierZone: String(zone),
@@ -149,6 +163,19 @@ function draw(month: MonthToBill, at: number, shippedOn?: string): BilledLine {
     },
     month,
   );
+}
+
+function centsOf(service: (typeof SERVICES)[number], zone: number, pounds: number): number {
+  return Math.max(service.base + service.zone * zone + service.pound * pounds, service.least);
+}
+
+function weightOf(
+  pounds: number,
+  tenant: Tenant | null,
+): Pick<Shipment, 'billableWeight' | 'billableWeightUnit'> {
+  return tenant?.weightUnit === 'KG'
+    ? { billableWeight: fixedText(Math.round(pounds * 4_535.9237), 4), billableWeightUnit: 'KG' }
+    : { billableWeight: fixedText(pounds * 10_000, 1), billableWeightUnit: 'LB' };
 }
 
 /** @param cents before prices were raised */

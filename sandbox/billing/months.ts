@@ -1,7 +1,7 @@
 /**
  * Months of invoices as a year of business leaves them, one for each tenant and month, at prices that follow from carrier,
  * service, zone and weight, and with everything planted that an auditor looks for: a price increase, shipments billed
- * twice, costs far off, second charges, late lines, credits that answer some of these a month later, an invoice that was
+ * twice, costs far off, parcels billed by their size, a minimum charge, second charges, late lines, credits that answer some of these a month later, an invoice that was
  * canceled and billed again, one that was canceled and never came back, a month without an invoice, and a last one that is
  * not approved.
  */

@@ -17,6 +17,7 @@ import {
   anInvoice,
   aShipment,
   type FixtureInvoice,
+  type FixtureShipment,
   type ReportsFixture,
   reportsFixture,
 } from '../support/reports/reports-fixture.js';
@@ -171,6 +172,28 @@ describe('what can be claimed of months with findings planted', () => {
     );
     expect(compared.length).toBeGreaterThan(50);
     expect(compared.filter(({ key }) => !claimed.has(key))).toEqual([]);
+  });
+
+  test('of a weight far above the usual is what the usual weight would not have cost', async () => {
+    const planted = plantedIn(MONTHS, 'far heavier than usual');
+    const claimed = claimedOf(await found(months, 'dimensional-weight'));
+    const { rows } = await runReport({ databasePath: months.path, name: 'dimensional-weight' });
+    const keyOf = (row: ReportRow): string => `${row.invoice_id}:${row.row_number}`;
+    // Where the tenant ships enough of eight pounds from there, that is usual, as it was when the line was planted.
+    const usual = rows.filter((row) => row.usual_lb === 8 && row.difference !== null).map(keyOf);
+    expect(usual.length).toBeGreaterThan(10);
+    for (const key of usual) expect(claimed[key]).toBe(planted[key]);
+    const listed = new Set(rows.map(keyOf));
+    const loaded = MONTHS.filter(({ state }) => state === 'loaded').flatMap(({ shipments }) => shipments);
+    const isLike = (one?: FixtureShipment, other?: FixtureShipment): boolean =>
+      [one?.tenant, one?.carrier, one?.service, one?.origin].join() ===
+      [other?.tenant, other?.carrier, other?.service, other?.origin].join();
+    for (const key of Object.keys(planted).filter((each) => !listed.has(each))) {
+      const like = loaded.filter((line) => Number(line.cost) > 0 && isLike(line, shipmentAt(key)));
+      const bulky = like.filter(({ weight }) => weight === shipmentAt(key)?.weight);
+      // Too few to know, or so many that it is usual there.
+      expect(like.length < 20 || bulky.length * 10 > like.length).toBe(true);
+    }
   });
 
   test('beyond a limit is told, and a number that is named is found behind it', async () => {

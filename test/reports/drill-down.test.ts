@@ -56,6 +56,8 @@ const ASKED: Readonly<Record<string, readonly Parameters[]>> = {
   'late-billed': [{ days: '10' }],
   restatement: [{ first: '2026-03-09T18:00:00Z', second: '2026-03-31T00:00:00Z' }],
   'accrual-journal': [{ min_months: '1' }],
+  'minimum-charges': [{ min_cells: '1', min_shipments: '1' }],
+  'dimensional-weight': [{ min_shipments: '3', times: '1.1', min_lb: '1' }],
   'price-changes': [{}, { by: 'zone', min_shipments: '1' }],
   'what-if': [{}, { by: 'service', min_shipments: '1' }, { by: 'zone', min_shipments: '1' }],
 };

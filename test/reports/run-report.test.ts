@@ -34,7 +34,7 @@ describe('the catalogue', () => {
     const limits = reports.flatMap(({ name, parameters }) =>
       parameters.filter((each) => each.name === 'limit').map((each) => [name, each.default]),
     );
-    const lists = ['outliers', 'duplicates', 'adjustments', 'late-billed'];
+    const lists = ['outliers', 'duplicates', 'adjustments', 'late-billed', 'dimensional-weight'];
     expect(Object.fromEntries(limits)).toEqual(Object.fromEntries(lists.map((name) => [name, '100000'])));
   });
 
@@ -49,7 +49,8 @@ describe('the catalogue', () => {
     expect(Object.fromEntries(byPurpose)).toEqual({
       Spend: 'summary cost tenants carriers zones services rolling-spend budget margin what-if',
       Change: 'bridge mix price-changes restatement',
-      Audit: 'rate-card rate-variance outliers duplicates adjustments late-billed rebills',
+      Audit:
+        'rate-card rate-variance outliers duplicates adjustments late-billed rebills minimum-charges dimensional-weight',
       'Month end': 'carrier-statements accrual accrual-journal register payables',
       Health: 'proof gaps waiting data-quality levels billing-lag',
     });

@@ -3,6 +3,7 @@
 import { test } from 'vitest';
 import { denseInvoices } from '../../support/reports/dense-invoices.js';
 import {
+  cellOf,
   hasCell,
   isCharge,
   type Line,
@@ -22,7 +23,13 @@ import {
 } from '../../support/reports/plain-arithmetic.js';
 import { decimalText as D } from '../../support/reports/reports-fixture.js';
 
-const invoices = denseInvoices(7, 28);
+// Of each invoice's lines one weighs several pounds, the others one or two.
+const invoices = denseInvoices(7, 28).map((invoice, index) => ({
+  ...invoice,
+  shipments: invoice.shipments.map((line, at) =>
+    at === 3 ? { ...line, weight: `${4 + (index % 7)}.5`, unit: 'LB' } : line,
+  ),
+}));
 const { agrees } = oracleOver(invoices);
 
 test('rate-variance', () =>
@@ -208,3 +215,85 @@ test.each([
     { parameters: { by } },
   ),
 );
+
+test('minimum-charges', () =>
+  agrees(
+    'minimum-charges',
+    (lines) => {
+      const services = grouped(
+        lines.filter((line) => isCharge(line) && line.service !== null),
+        (line) => [line.carrier, line.service, line.currency],
+      );
+      return services.flatMap(([[carrier, service, currency], ofService]) => {
+        let before: bigint | null = null;
+        return grouped(ofService, (line) => [line.shipDate.slice(0, 7)])
+          .sort(([[one]], [[other]]) => (String(one) < String(other) ? -1 : 1))
+          .flatMap(([[month], group]) => {
+            const cells = grouped(group.filter(hasCell), cellOf)
+              .filter(([, cell]) => cell.length >= 2)
+              .map(([key, cell]) => ({
+                lb: Number(key[3]),
+                price: medianOf(cell.map(({ cost }) => T(cost))),
+              }));
+            const least = cells.map(({ price }) => price).reduce((a, b) => (b < a ? b : a), 10n ** 18n);
+            const alike = cells.filter(({ price }) => price === least);
+            if (alike.length < 2) return [];
+            const atFloor = group.filter(({ cost }) => T(cost) === least);
+            const change = before === null ? null : least - before;
+            const changePercent = before === null ? null : percent(least - before, before);
+            before = least;
+            return [
+              {
+                ...{ month, carrier, service_level: service, currency_code: currency },
+                ...{ minimum_charge: D(least), priced_alike: alike.length, shipments: group.length },
+                ...{ up_to_lb: Math.max(...alike.map(({ lb }) => lb)), floor_shipments: atFloor.length },
+                floor_cost: D(costOf(atFloor)),
+                share_of_shipments: percent(BigInt(atFloor.length), BigInt(group.length)),
+                change: change === null ? null : D(change),
+                change_percent: changePercent,
+              },
+            ];
+          });
+      });
+    },
+    { parameters: { min_shipments: '2', min_cells: '2' } },
+  ));
+
+test('dimensional-weight', () =>
+  agrees(
+    'dimensional-weight',
+    (all) => {
+      const lines = all.filter((line) => isCharge(line) && line.service !== null && line.weight !== null);
+      const placeOf = (origin: string | null) => origin?.trim().replace(/\s+/g, ' ').toUpperCase();
+      const places = grouped(
+        lines.filter(({ origin }) => origin !== null),
+        (line) => [line.tenant, line.carrier, line.service, placeOf(line.origin)],
+      );
+      return places.flatMap(([[, carrier, service, place], group]) => {
+        const pounds = group.map((line) => ratedPounds(line) ?? 0).sort((one, other) => one - other);
+        const usual = pounds[Math.ceil((pounds.length * 9) / 10) - 1] ?? 0;
+        if (group.length < 3) return [];
+        return group
+          .filter((line) => 2 * (ratedPounds(line) ?? 0) >= 3 * usual && (ratedPounds(line) ?? 0) > usual)
+          .map((line) => {
+            const alike = lines.filter(
+              (other) =>
+                [carrier, service, line.currency].join() ===
+                  [other.carrier, other.service, other.currency].join() &&
+                line.zone !== null &&
+                plainZone(other.zone) === plainZone(line.zone) &&
+                other.shipDate.slice(0, 7) === line.shipDate.slice(0, 7) &&
+                ratedPounds(other) === usual,
+            );
+            const price = alike.length === 0 ? null : medianOf(alike.map(({ cost }) => T(cost)));
+            return {
+              ...{ invoice_id: line.invoiceId, row_number: line.row, origin: place, usual_lb: usual },
+              ...{ billed_lb: ratedPounds(line), like_shipments: group.length },
+              usual_cost: price === null ? null : D(price),
+              difference: price === null ? null : D(T(line.cost) - price),
+            };
+          });
+      });
+    },
+    { parameters: { min_shipments: '3', times: '1.5', min_lb: '1' } },
+  ));

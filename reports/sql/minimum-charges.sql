@@ -1,0 +1,109 @@
+-- title: How many shipments cost the minimum charge, whatever they weigh?
+-- purpose: Audit, 8
+-- grain: month of the reported date, carrier, service level, currency
+-- params: $min_shipments integer = 3: a price counts only if it has at least this many lines in the month
+--   $min_cells integer = 3: a least price is a minimum charge if at least this many zones and weights have it
+-- means: a price is the median (the mean of the two middle ones, rounded to four decimals) that a month's lines of one zone and
+--   weight, rounded up to a whole pound, cost. Where the least price of a carrier's service in a month is that of several zones
+--   and weights (priced_alike, at least min_cells), it is a minimum charge: what is lighter or nearer costs no less.
+--   minimum_charge is that price, up_to_lb the heaviest weight that has it. shipments counts the lines above zero of that
+--   service in that month, floor_shipments those of them that cost exactly the minimum, whatever their zone and weight,
+--   floor_cost what they cost together and share_of_shipments their share. change is the minimum less that of the last month
+--   before that had one, change_percent the same in percent of it. A service without a minimum charge in a month has no row.
+-- order: currency; month; carrier; service_level
+-- cannot say: what the list says; nor what the shipments would cost without a minimum. A charge in which fuel is contained
+--   moves with fuel. Where tenants have prices of their own, ask for one tenant.
+-- units: minimum_charge money, floor_cost money, share_of_shipments %, change money, change_percent %
+-- chart: line key=month value=share_of_shipments series=carrier+service_level
+-- leads: shipments by month, carrier, service_level, currency_code, lines=charges; shipments
+--   shipments by month, carrier, service_level, currency_code, minimum_charge as billing_cost; floor_shipments=shipments, floor_cost=billing_cost
+-- example: 1, 2 and 3 lb into zone 2 and 1 lb into zone 3 cost 9 each, four prices alike, so 9 is the minimum, up to 3 lb; four of
+--   the five lines cost it.
+--   lines: carrier_zone | billable_weight | billing_cost
+--   2 | 1 | 9
+--   2 | 2 | 9
+--   3 | 1 | 9
+--   2 | 3 | 9
+--   3 | 2 | 9.8
+--   with: min_shipments=1
+--   rows: month | minimum_charge | priced_alike | up_to_lb | shipments | floor_shipments | floor_cost | share_of_shipments
+--   2026-03 | 9.0000 | 4 | 3 | 5 | 4 | 36.0000 | 80.00
+with
+-- A cell's prices as a list: cheaper than a window over all of them.
+listed as (
+    select
+        start,
+        carrier,
+        service_level,
+        currency_code,
+        zone,
+        lb,
+        sum(shipments) as n,
+        list(counted_value(billing_cost, shipments)) as prices
+    from (
+        select
+            month_start(report_date) as start,
+            carrier,
+            service_level,
+            currency_code,
+            zone,
+            rated_lb(billable_weight, billable_weight_unit) as lb,
+            billing_cost,
+            count(*) as shipments
+        from selected_shipments
+        where billing_cost > 0 and service_level is not null and zone is not null and billable_weight is not null
+        group by all
+    )
+    group by all
+    having sum(shipments) >= $min_shipments
+),
+cells as (
+    select * exclude (middle), middle_of((middle).low, (middle).high) as price
+    from (select * exclude (prices), middle_values(list_sort(prices), n) as middle from listed)
+),
+minima as (
+    select start, carrier, service_level, currency_code, price, count(*) as priced_alike, max(lb) as up_to_lb
+    from cells
+    group by start, carrier, service_level, currency_code, price
+    qualify row_number() over (partition by start, carrier, service_level, currency_code order by price) = 1
+),
+floors as (
+    select
+        *,
+        lag(price) over (partition by carrier, service_level, currency_code order by start) as price_before
+    from minima
+    where priced_alike >= $min_cells
+),
+counted as (
+    select
+        f.start,
+        f.carrier,
+        f.service_level,
+        f.currency_code,
+        count(*) as shipments,
+        count(*) filter (where s.billing_cost = f.price) as floor_shipments,
+        coalesce(sum(s.billing_cost) filter (where s.billing_cost = f.price), 0) as floor_cost
+    from selected_shipments as s
+    join floors as f
+        on f.carrier = s.carrier and f.service_level = s.service_level and f.currency_code = s.currency_code
+        and f.start = month_start(s.report_date)
+    where s.billing_cost > 0
+    group by all
+)
+select
+    month_of(f.start) as month,
+    f.carrier,
+    f.service_level,
+    f.currency_code,
+    f.price as minimum_charge,
+    f.priced_alike,
+    f.up_to_lb,
+    c.shipments,
+    c.floor_shipments,
+    c.floor_cost,
+    percent_of(c.floor_shipments, c.shipments) as share_of_shipments,
+    f.price - f.price_before as change,
+    change_percent(f.price, f.price_before) as change_percent
+from floors as f
+join counted as c using (start, carrier, service_level, currency_code)
+order by f.currency_code, f.start, f.carrier, f.service_level
