@@ -52,6 +52,9 @@ select
 from invoice_state
 order by received_at;
 
+insert into invoice_keys select invoice_id from invoice_state;
+insert into event_keys select left(sha256(event_id), 32)::uuid from event_ledger;
+
 insert into publication_log by name
 select
     1 as sequence, timestamp '2026-01-01 06:00:00' as published_at, count(*) as invoices, count(*) as loaded_invoices,

@@ -111,6 +111,9 @@ select
     invoice_level, tenant_id, partner_tenant_id, invoice_number, currency_code, stated_total, stated_shipments
 from invoice_state;
 
+insert into invoice_keys select invoice_id from invoice_state;
+insert into event_keys select left(sha256(event_id), 32)::uuid from event_ledger;
+
 insert into publication_log by name
 select
     1 as sequence, timestamp '2026-07-05 06:00:00' as published_at, count(*) as invoices,

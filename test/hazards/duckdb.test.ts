@@ -218,9 +218,9 @@ describe('files', () => {
     const keys =
       "select table_name from duckdb_constraints() where constraint_type in ('PRIMARY KEY', 'UNIQUE') order by 1";
     expect((await ask(path, keys)).map((row) => row.table_name)).toEqual([
-      'event_ledger',
+      'event_keys',
       'ingest_cursors',
-      'invoice_state',
+      'invoice_keys',
       // A row for each damaged record: a handful, or none.
       'set_aside',
     ]);
@@ -307,6 +307,25 @@ describe('files', () => {
       await Promise.all(readers);
       database.close();
     }
+  });
+
+  test('a checkpoint writes the last row group of a table with a key anew, of one without only the new rows', async () => {
+    for (const [table, key] of [
+      ['keyed', ' primary key'],
+      ['bare', ''],
+    ] as const) {
+      await rows(`create table ${table} (id bigint${key}, text varchar)`);
+      await rows(`insert into ${table} select range, md5(range::varchar) from range(100000)`);
+    }
+    await rows('checkpoint');
+    const blocks = (table: string) =>
+      rows(`select column_id::int, block_id::int from pragma_storage_info('${table}')
+        where row_group_id = 0 and segment_type <> 'VALIDITY' order by all`);
+    const before = { keyed: await blocks('keyed'), bare: await blocks('bare') };
+    for (const table of ['keyed', 'bare']) await rows(`insert into ${table} values (-1, 'new')`);
+    await rows('checkpoint');
+    expect(await blocks('bare')).toEqual(before.bare);
+    expect(await blocks('keyed')).not.toEqual(before.keyed);
   });
 
   test('hazard 14: a file of storage version 1.5.0 refuses a foreign WAL', async () => {

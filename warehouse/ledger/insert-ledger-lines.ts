@@ -32,6 +32,8 @@ export async function insertEvents(
   if (refused.length > 0) {
     await session.all('release-events', { events: wellFormedJson(refused.map(eventLine)) });
   }
+  const unclaimed = fresh.filter((event) => !refused.includes(event)).map(({ eventId }) => eventId);
+  if (unclaimed.length > 0) await session.all('claim-events', { event_ids: wellFormedJson(unclaimed) });
   const rows = await session.all('insert-events', { events: wellFormedJson(fresh.map(eventLine)) });
   const ids = rows.flatMap((row) => (typeof row.invoice_id === 'string' ? [row.invoice_id] : []));
   return {

@@ -108,6 +108,8 @@ export async function writeInvoices(
   const ids = listOf([...derived.keys()]);
   // Forgotten and inserted, never updated: this version of DuckDB can lose an update from null to a text (ADR 14).
   if (held.size > 0) await session.all('forget-states', { invoice_ids: ids });
+  const fresh = [...derived.keys()].filter((id) => !held.has(id));
+  if (fresh.length > 0) await session.all('claim-invoices', { invoice_ids: listOf(fresh) });
   const moved = [...derived].flatMap(([id, { row }]) => {
     const { hasLoads = false, isPartner } = held.get(id) ?? {};
     return hasLoads && isPartner !== (row.invoice_level === 'partner') ? [id] : [];

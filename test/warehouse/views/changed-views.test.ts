@@ -87,7 +87,8 @@ describe('the tables behind the views', () => {
     expect(before.rows.length).toBeGreaterThan(0);
     await t.warehouse.close();
     // What a later migration made was never there.
-    const names = before.tables.map(({ name }) => String(name)).filter((name) => name !== 'billed_months');
+    const later = ['billed_months', 'event_keys', 'invoice_keys'];
+    const names = before.tables.map(({ name }) => String(name)).filter((name) => !later.includes(name));
     await leave(
       ...names.map((name) => `create table main.${name} as from internal.${name}`),
       'drop schema internal cascade',
@@ -96,6 +97,11 @@ describe('the tables behind the views', () => {
     await t.reopen();
     expect(await published('from shipments order by all')).toEqual(before.rows);
     expect(await published(tables)).toEqual(before.tables);
+    expect(
+      await published(
+        'select count(*)::int as missing from (select invoice_id from internal.invoice_state except from internal.invoice_keys)',
+      ),
+    ).toEqual([{ missing: 0 }]);
     expect((await published('show tables')).map(({ name }) => name)).toEqual(shown);
     expect(await drift()).toEqual(before.drift);
   });

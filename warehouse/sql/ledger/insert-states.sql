@@ -1,5 +1,5 @@
 -- Invoices' rows as derive-invoice.ts made them from the ledgers; what there was of them is forgotten already. Not an
--- upsert: its plan costs three times an insert's. Two connections that insert one invoice meet at the primary key.
+-- upsert: its plan costs three times an insert's. Two connections that insert one invoice meet at its key (claim-invoices.sql).
 insert into invoice_state
 select
     invoice_id::uuid, state, reason_code, reason, state_since::timestamp, service_status, current_load_id, proof, partner_id,

@@ -1,0 +1,80 @@
+/** An event and an invoice's row are counted once, whichever connections take them in at the same moment. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ArchivedEvent } from '../../../archive/archive.js';
+import { Database } from '../../../warehouse/duckdb/database.js';
+import { migrate } from '../../../warehouse/duckdb/migrate.js';
+import { insertEvents } from '../../../warehouse/ledger/insert-ledger-lines.js';
+import { refreshInvoices } from '../../../warehouse/ledger/invoice-states.js';
+import { anEvent } from '../support.js';
+
+const OTHER_INVOICE = '33333333-3333-4333-8333-333333333333';
+
+let folder: string;
+let database: Database;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'billsync-keys-'));
+  const path = join(folder, 'a.duckdb');
+  database = await Database.open({ path, folders: [], temporaryFolder: folder, memoryLimit: null });
+  await migrate(database, new Date('2026-03-01T00:00:00Z'));
+});
+afterAll(() => {
+  database.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** As nobody does it, since all take turns: without a lock around the invoice, and while another transaction is open. */
+async function takeIn(event: ArchivedEvent, meanwhile = async (): Promise<void> => {}): Promise<number> {
+  return database.transaction(async (session) => {
+    const taken = await insertEvents(session, [event]);
+    await meanwhile();
+    await refreshInvoices(session, taken);
+    return taken.fresh.length;
+  });
+}
+
+const counted = async (table: 'event_ledger' | 'invoice_state') =>
+  database.use(async (session) =>
+    Number((await session.statement(`select count(*)::int as n from ${table}`))[0]?.n),
+  );
+
+test('an event that two connections take in at once is taken in by one of them', async () => {
+  const event = anEvent('invoice_created');
+  const { eventId } = event;
+  // Of another invoice, so that nothing but the event's own key is in the way.
+  const again = anEvent('invoice_created', { eventId, header: { invoiceId: OTHER_INVOICE } });
+  const both = takeIn(again, async () => {
+    await takeIn(event);
+  });
+  await expect(both).rejects.toThrow(/conflict|constraint|duplicate key/i);
+  expect(await takeIn(event)).toBe(0);
+  expect(await counted('event_ledger')).toBe(1);
+});
+
+test('the first row of an invoice is made by one of two connections, and replaced by one of two', async () => {
+  const invoiceId = '22222222-2222-4222-8222-222222222222';
+  const invoices = await counted('invoice_state');
+  for (const [inner, outer] of [
+    ['invoice_created', 'invoice_finalized'],
+    ['invoice_finalized', 'invoice_voided'],
+  ] as const) {
+    // Both saw the invoice as it was before: whoever comes second must not add a row beside the other's.
+    const both = takeIn(anEvent(outer, { header: { invoiceId } }), async () => {
+      await takeIn(anEvent(inner, { header: { invoiceId } }));
+    });
+    await expect(both).rejects.toThrow(/conflict|constraint|duplicate key/i);
+    expect(await counted('invoice_state')).toBe(invoices + 1);
+  }
+});
+
+test('a delivery that was refused and is accepted later replaces its line and keeps its key', async () => {
+  const event = anEvent('invoice_created', { eventId: 'any text, not only a UUID' });
+  const events = await counted('event_ledger');
+  expect(await takeIn({ ...event, verdict: 'quarantined', reason: 'foreign-partner' })).toBe(1);
+  expect(await takeIn(event)).toBe(1);
+  expect(await takeIn(event)).toBe(0);
+  expect(await counted('event_ledger')).toBe(events + 1);
+});
