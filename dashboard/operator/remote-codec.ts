@@ -30,6 +30,7 @@ export function answerPreflights(app: FastifyInstance, admin: Settings['admin'])
   });
 }
 
+/** `POST /operator/codec/decode`: `{"payloads": […]}` in, the same in clear out (Temporal's remote codec). */
 export function registerRemoteCodec(
   app: FastifyInstance,
   { admin, decode }: { readonly admin: Settings['admin']; readonly decode: DecodePayloads },

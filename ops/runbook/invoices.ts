@@ -54,23 +54,27 @@ export const INVOICES = {
   announcement: {
     severity: 'warning',
     each: 'invoice',
+    isNotice: true,
     meaning:
       'The file that came differs in hash or size from the one the event announced. It was proved in another way, is loaded and counts.',
     firstLook: ['`billsync invoices show ID`: both hashes and sizes'],
     cure: [
       'Ask the service which file it means.',
-      'If it is an older one: `billsync invoices use-version ID VERSION --reason TEXT`.',
+      'If it is an older one: `billsync invoices use-version ID VERSION --reason TEXT`. If it is a corrected one, that replaces this one automatically and ends the alert.',
     ],
-    proof: 'A later file that agrees resolves the alert.',
+    proof: '`billsync invoices show ID` says loaded, with the hash that the service means.',
   },
   totals: {
     severity: 'warning',
     each: 'invoice',
+    isNotice: true,
     meaning:
       'The rows of the file contradict the total, count or currency that the invoice states. The rows count.',
     firstLook: ['`billsync invoices show ID`: stated and loaded', '`billsync report proof`'],
-    cure: ['Dispute it with the service; a corrected file replaces this one automatically.'],
-    proof: 'A later file that agrees resolves the alert.',
+    cure: [
+      'Dispute it with the service; a corrected file replaces this one automatically and ends the alert.',
+    ],
+    proof: '`billsync report proof` no longer has the difference, or it is known whose mistake it is.',
   },
   'voided-after-load': {
     severity: 'info',
@@ -80,7 +84,6 @@ export const INVOICES = {
     firstLook: ['`billsync invoices show ID`: since when it had counted'],
     cure: [
       'Tell everyone who was given figures that include it. If the void is the service’s mistake: `billsync invoices restore ID --reason TEXT`.',
-      '`billsync alerts acknowledge voided-after-load/ID` ends the alert.',
     ],
     proof: '`billsync report rebills` shows what was billed again in its place.',
   },
@@ -90,7 +93,7 @@ export const INVOICES = {
     isNotice: true,
     meaning: 'A scheduled report was written.',
     firstLook: ['the file that the alert names'],
-    cure: ['Nothing to do.'],
+    cure: ['Read it.'],
     proof: 'The file is there.',
   },
   'report-failed': {
@@ -117,7 +120,6 @@ export const INVOICES = {
     cure: [
       'Decide whether it is right; dispute it with the service or the carrier if it is not.',
       'A rule that finds too much: change its threshold, `billsync alerts costs` tries it.',
-      '`billsync alerts acknowledge KEY` ends the alert.',
     ],
     proof: '`billsync alerts list` no longer has it.',
   },

@@ -16,8 +16,10 @@ type AlertOfMany = {
 /** What is wrong with what, stable: `disk/full`, `attention/<invoiceId>`. */
 export type AlertKey = Exclude<AlertName, AlertOfMany> | `${AlertOfMany}/${string}`;
 
-export const RUNBOOK: Readonly<Record<AlertName, RunbookEntry>> = ENTRIES;
 export const ALERT_NAMES = Object.keys(ENTRIES) as AlertName[];
+export const RUNBOOK = Object.fromEntries(
+  ALERT_NAMES.map((name) => [name, withItsEnd(ENTRIES[name])]),
+) as Readonly<Record<AlertName, RunbookEntry>>;
 
 /** The alert's name without the invoice or reason that it is about; null for one that an older version remembered. */
 export function alertNameOf(key: string): AlertName | null {
@@ -39,4 +41,12 @@ export function isAlertName(text: string): text is AlertName {
 /** Its heading's anchor in docs/reference/runbook.md and on the dashboard's page. */
 export function anchorOf(name: string): string {
   return name.replaceAll('/', '-');
+}
+
+/** What ends a notice is the same for all of them. */
+function withItsEnd(entry: RunbookEntry): RunbookEntry {
+  if (entry.isNotice !== true) return entry;
+  const end =
+    'Then `billsync alerts acknowledge KEY`, with the key that `billsync alerts list` names: it ends the alert.';
+  return { ...entry, cure: [...entry.cure, end] };
 }

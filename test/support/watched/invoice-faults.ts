@@ -1,8 +1,9 @@
 /** Faults of one invoice each, by the sandbox; they do not hurt each other and are played together. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { EXIT } from '../../../contract/errors.js';
 import type { NewFault } from '../../../sandbox/faults/faults.js';
-import type { Stage, WatchedFault } from './watched-fault.js';
+import type { Stage, ToldAlert, WatchedFault } from './watched-fault.js';
 
 const LOADED = 'billsync_loads_total\\{outcome="loaded",role="worker"\\} [1-9]';
 const REJECTED = 'billsync_loads_total\\{outcome="rejected",role="worker"\\} [1-9]';
@@ -19,29 +20,69 @@ async function struck({ sandbox }: Stage, faults: readonly NewFault[]): Promise<
   return invoiceId;
 }
 
+type Watched = Pick<WatchedFault, 'alert' | 'metric' | 'cure'>;
+
 const fault = (
   name: string,
   what: string,
-  told: Pick<WatchedFault, 'alert' | 'metric'>,
+  watched: Watched,
   ...faults: readonly NewFault[]
-): WatchedFault => ({ name, what, ...told, inject: (stage) => struck(stage, faults) });
+): WatchedFault => ({ name, what, ...watched, inject: (stage) => struck(stage, faults) });
 
-const retried = (metric: string) => ({ alert: 'retries', metric }) as const;
-const attention = (metric: string) => ({ alert: 'attention', metric }) as const;
+/** What the service does when it is told: it exports the invoice again, rightly. */
+async function corrected({ sandbox }: Stage, invoiceId: string): Promise<void> {
+  for (const { faultId, target } of sandbox.faults.list())
+    if (target.invoiceId === invoiceId) sandbox.faults.clear(faultId);
+  await sandbox.repair(invoiceId);
+}
+
+/** A command of the runbook; where Temporal does not answer at once on a busy machine, again. @throws Error it did not do it */
+export async function run({ product }: Stage, ...words: readonly string[]): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    const { code, err } = await product.command(...words);
+    if (code === 0) return;
+    if (code !== EXIT.unreachable || tries === 5) throw new Error(`billsync ${words.join(' ')}: ${err}`);
+  }
+}
+
+async function retry(stage: Stage, { invoiceId }: ToldAlert): Promise<void> {
+  await corrected(stage, invoiceId);
+  await run(stage, 'invoices', 'retry', invoiceId);
+}
+
+export async function acknowledge(stage: Stage, { key }: ToldAlert): Promise<void> {
+  await run(stage, 'alerts', 'acknowledge', key, '--note', 'told those concerned');
+}
+
+/** Of all that waits there. */
+export async function discard(stage: Stage, told: ToldAlert): Promise<void> {
+  const { out } = await stage.product.command('quarantine', 'list', '--json');
+  const refused = JSON.parse(out) as readonly { readonly quarantine_id: string; readonly code: string }[];
+  const ids = refused
+    .filter(({ code }) => told.key === `quarantine/${code}`)
+    .map((each) => each.quarantine_id);
+  await run(stage, 'quarantine', 'discard', ...ids, '--note', 'told the service', '--yes');
+  await acknowledge(stage, told);
+}
+
+const retried = (metric: string) => ({ alert: 'retries', metric, cure: retry }) as const;
+const attention = (metric: string) => ({ alert: 'attention', metric, cure: retry }) as const;
+const announcement = {
+  alert: 'announcement',
+  metric: CALLS('export-csv', '200'),
+  cure: acknowledge,
+} as const;
+const totals = { alert: 'totals', metric: LOADED, cure: acknowledge } as const;
+const refused = (code: string) =>
+  ({ alert: 'quarantine', metric: QUARANTINED(code), cure: discard }) as const;
 
 export const INVOICE_FAULTS: readonly WatchedFault[] = [
-  fault(
-    'wrong-hash',
-    'the event and each new URL announce another hash',
-    { alert: 'announcement', metric: CALLS('export-csv', '200') },
-    { name: 'wrong-hash' },
-  ),
-  fault(
-    'wrong-size',
-    'the event and each new URL announce another size',
-    { alert: 'announcement', metric: CALLS('export-csv', '200') },
-    { name: 'wrong-size' },
-  ),
+  fault('wrong-hash', 'the event and each new URL announce another hash', announcement, {
+    name: 'wrong-hash',
+  }),
+  fault('wrong-size', 'the event and each new URL announce another size', announcement, {
+    name: 'wrong-size',
+  }),
   fault('corrupt-body', 'every file comes with one wrong byte', attention(CALLS('storage', '200')), {
     ...{ name: 'corrupt-body', target: { endpoint: FILES } },
   }),
@@ -55,18 +96,10 @@ export const INVOICE_FAULTS: readonly WatchedFault[] = [
     name: 'malformed-csv',
     params: { kind: 'random' },
   }),
-  fault(
-    'wrong-totals',
-    'total and count of the event differ from the rows',
-    { alert: 'totals', metric: LOADED },
-    { name: 'wrong-totals' },
-  ),
-  fault(
-    'other-currency',
-    'the event names another currency',
-    { alert: 'totals', metric: LOADED },
-    { name: 'other-currency' },
-  ),
+  fault('wrong-totals', 'total and count of the event differ from the rows', totals, {
+    name: 'wrong-totals',
+  }),
+  fault('other-currency', 'the event names another currency', totals, { name: 'other-currency' }),
   fault(
     'forbidden',
     'the URL is dead, a new one and the export are forbidden',
@@ -85,18 +118,12 @@ export const INVOICE_FAULTS: readonly WatchedFault[] = [
       ...{ name: 'bad-request', target: { endpoint: ['regenerate', 'export-csv'] } },
     },
   ),
-  fault(
-    'unknown-event-type',
-    'a further event of a type that nobody knows',
-    { alert: 'quarantine', metric: QUARANTINED('unknown-event-type') },
-    { name: 'unknown-event-type' },
-  ),
-  fault(
-    'schema-v2',
-    'the event has another schema version',
-    { alert: 'quarantine', metric: QUARANTINED('unknown-schema-version') },
-    { name: 'schema-v2' },
-  ),
+  fault('unknown-event-type', 'a further event of a type that nobody knows', refused('unknown-event-type'), {
+    name: 'unknown-event-type',
+  }),
+  fault('schema-v2', 'the event has another schema version', refused('unknown-schema-version'), {
+    name: 'schema-v2',
+  }),
   {
     name: 'void after load',
     what: 'an invoice that counts is voided',
@@ -112,5 +139,6 @@ export const INVOICE_FAULTS: readonly WatchedFault[] = [
       stage.sandbox.cancel(invoiceId);
       return invoiceId;
     },
+    cure: acknowledge,
   },
 ];

@@ -1,18 +1,15 @@
-/** Faults of the service as a whole and of the machine; each is mended before the next. */
+/** Faults of the service as a whole and of the machine; each is cured before the next. */
 
-import { renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { openAlerts } from '../../../ops/open-alerts.js';
-import type { AlertName } from '../../../ops/runbook/runbook.js';
 import type { NewFault } from '../../../sandbox/faults/faults.js';
 import { processesNaming } from '../../../temporal/processes.js';
 import { aDelivery, basic, deliver } from '../../webhook/a-delivery.js';
+import { discard, run } from './invoice-faults.js';
 import type { Stage, WatchedFault } from './watched-fault.js';
 
 const API = ['regenerate', 'details', 'export-csv'] as const;
-const MENDED_WITHIN_MS = 90_000;
 const DOWN = (component: string) => `billsync_component_up\\{component="${component}",role="worker"\\} 0`;
 
 /** An invoice whose URL is dead, so that the service is called at once. */
@@ -20,14 +17,6 @@ async function call({ sandbox }: Stage): Promise<void> {
   const { invoiceId } = await sandbox.createInvoice({ shipments: 2 });
   sandbox.faults.add({ name: 'expired-url', target: { invoiceId } });
   await sandbox.finalize(invoiceId);
-}
-
-async function untilOver({ product }: Stage, alert: AlertName): Promise<void> {
-  const untilMs = Date.now() + MENDED_WITHIN_MS;
-  while ((await openAlerts(join(product.dataDir, 'run'))).some(({ name }) => name === alert)) {
-    if (Date.now() > untilMs) throw new Error(`${alert} was not taken back after its fault was mended.`);
-    await sleep(500);
-  }
 }
 
 const ofService = (
@@ -42,10 +31,9 @@ const ofService = (
     await call(stage);
     return null;
   },
-  async mend(stage) {
+  async cure(stage) {
     stage.sandbox.faults.clear();
     await call(stage);
-    await untilOver(stage, told.alert);
   },
 });
 
@@ -92,9 +80,12 @@ export const MACHINE_FAULTS: readonly WatchedFault[] = [
       signal(processesNaming(['start-dev', product.temporalDatabase]), 'SIGSTOP');
       return null;
     },
-    async mend(stage) {
-      signal(processesNaming(['start-dev', stage.product.temporalDatabase]), 'SIGCONT');
-      await untilOver(stage, 'temporal/away');
+    // What hangs is ended by its pid; `up` starts another.
+    async cure({ product }) {
+      const { pid } = JSON.parse(readFileSync(join(product.dataDir, 'run', 'temporal.json'), 'utf8')) as {
+        readonly pid: number;
+      };
+      process.kill(pid, 'SIGKILL');
     },
   },
   {
@@ -108,9 +99,8 @@ export const MACHINE_FAULTS: readonly WatchedFault[] = [
       for (let times = 0; times < 3; times += 1) await send(stage, {}, 'stranger');
       return null;
     },
-    async mend(stage) {
+    async cure(stage) {
       await send(stage, {});
-      await untilOver(stage, 'webhook/wrong-credentials');
     },
   },
   {
@@ -120,6 +110,7 @@ export const MACHINE_FAULTS: readonly WatchedFault[] = [
       await send(stage, { metadata: { partnerId: '99999999-9999-9999-9999-999999999999' } });
       return null;
     },
+    cure: discard,
   },
   {
     ...{ name: 'unreadable body', what: 'a delivery that is no JSON', alert: 'quarantine' },
@@ -129,6 +120,7 @@ export const MACHINE_FAULTS: readonly WatchedFault[] = [
       await deliver(product.webhookUrl, '{"metadata":', { headers });
       return null;
     },
+    cure: discard,
   },
   {
     ...{ name: 'inbox unwritable', what: 'the folder of the inbox is away', alert: 'inbox/unwritable' },
@@ -140,12 +132,11 @@ export const MACHINE_FAULTS: readonly WatchedFault[] = [
       await send(stage, {});
       return null;
     },
-    async mend(stage) {
+    async cure(stage) {
       const pending = join(stage.product.dataDir, 'inbox', 'pending');
       await rm(pending);
       await rename(`${pending}.away`, pending);
       await send(stage, {});
-      await untilOver(stage, 'inbox/unwritable');
     },
   },
   {
@@ -162,9 +153,8 @@ export const MACHINE_FAULTS: readonly WatchedFault[] = [
       await call(stage);
       return null;
     },
-    async mend(stage) {
+    async cure(stage) {
       await rm(join(stage.product.dataDir, 'reports.duckdb'), { recursive: true });
-      await untilOver(stage, 'publication');
     },
   },
   {
@@ -174,7 +164,8 @@ export const MACHINE_FAULTS: readonly WatchedFault[] = [
       signal(pidsOf(stage, 'worker'), 'SIGKILL');
       return null;
     },
-    mend: (stage) => untilOver(stage, 'process'),
+    // `up` starts it again.
+    cure: async () => undefined,
   },
   {
     ...{
@@ -187,7 +178,8 @@ export const MACHINE_FAULTS: readonly WatchedFault[] = [
       signal(pidsOf(stage, 'webhook'), 'SIGSTOP');
       return null;
     },
-    mend: (stage) => untilOver(stage, 'endpoint/unanswered'),
+    // `up` ends it and starts another.
+    cure: async () => undefined,
   },
   {
     ...{ name: 'warehouse damaged', what: 'the file is garbled and the worker killed', alert: 'warehouse' },
@@ -198,7 +190,8 @@ export const MACHINE_FAULTS: readonly WatchedFault[] = [
       writeFileSync(join(stage.product.dataDir, 'warehouse.duckdb'), Buffer.alloc(65_536, 7));
       return null;
     },
-    mend: (stage) => untilOver(stage, 'warehouse'),
+    // The worker makes it again from the archive.
+    cure: async () => undefined,
   },
   {
     ...{
@@ -214,12 +207,11 @@ export const MACHINE_FAULTS: readonly WatchedFault[] = [
       await product.command('verify', '--full');
       return null;
     },
-    async mend(stage) {
+    async cure(stage) {
       const files = join(stage.product.dataDir, 'archive', 'files');
       await rm(files, { recursive: true });
       await rename(`${files}.away`, files);
-      await stage.product.command('verify', '--full');
-      await untilOver(stage, 'drift');
+      await run(stage, 'verify', '--full');
     },
   },
 ];

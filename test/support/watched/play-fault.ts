@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openAlerts } from '../../../ops/open-alerts.js';
 import { anchorOf } from '../../../ops/runbook/runbook.js';
-import type { Stage, WatchedFault } from './watched-fault.js';
+import type { Stage, ToldAlert, WatchedFault } from './watched-fault.js';
 
 /** Seconds from the fault until each said it; null: not within the time. */
 export interface Told {
@@ -14,12 +14,26 @@ export interface Told {
   readonly dashboard: number | null;
   readonly metric: number | null;
   readonly command: number | null;
+  /** Seconds from the beginning of its cure until the alert was over; null: it was not, or was not cured. */
+  readonly over: number | null;
+}
+
+export interface PlayOptions {
+  readonly withinMs?: number;
+  /** Whether it is cured afterwards; the next fault may need that. */
+  readonly isCured?: boolean;
 }
 
 const WITHIN_MS = 60_000;
+/** What fails is looked at again after a minute at most. */
+const OVER_WITHIN_MS = 120_000;
 const LOOK_EVERY_MS = 500;
 
-export async function playFault(stage: Stage, fault: WatchedFault, withinMs = WITHIN_MS): Promise<Told> {
+export async function playFault(
+  stage: Stage,
+  fault: WatchedFault,
+  { withinMs = WITHIN_MS, isCured = true }: PlayOptions = {},
+): Promise<Told> {
   const { dataDir } = stage.product;
   const admin = stage.product.address('up', 'dashboard') ?? '';
   const earlier = new Set((await openAlerts(join(dataDir, 'run'))).map(({ key }) => key));
@@ -38,10 +52,12 @@ export async function playFault(stage: Stage, fault: WatchedFault, withinMs = WI
     number | null
   >;
   let title: string | null = null;
+  let key: string = fault.alert;
   while (performance.now() - beganMs < withinMs) {
     const alert = await said();
     if (alert !== undefined) {
       title ??= alert.title;
+      key = alert.key;
       found.alert ??= seconds();
       const page = await text(`${admin}alerts`);
       if (page.includes(`/runbook#${anchorOf(fault.alert)}`)) found.dashboard ??= seconds();
@@ -55,8 +71,24 @@ export async function playFault(stage: Stage, fault: WatchedFault, withinMs = WI
     if (Object.values(found).every((each) => each !== null)) break;
     await sleep(LOOK_EVERY_MS);
   }
-  await fault.mend?.(stage);
-  return { fault, title, ...found };
+  const over = isCured ? await cured(stage, fault, { key, invoiceId: invoiceId ?? '' }) : null;
+  return { fault, title, ...found, over };
+}
+
+async function cured(stage: Stage, fault: WatchedFault, told: ToldAlert): Promise<number | null> {
+  const beganMs = performance.now();
+  try {
+    await fault.cure(stage, told);
+  } catch (error) {
+    process.stderr.write(`${fault.name}: the cure failed: ${(error as Error).message}\n`);
+    return null;
+  }
+  const run = join(stage.product.dataDir, 'run');
+  while ((await openAlerts(run)).some(({ key }) => key === told.key)) {
+    if (performance.now() - beganMs > OVER_WITHIN_MS) return null;
+    await sleep(LOOK_EVERY_MS);
+  }
+  return (performance.now() - beganMs) / 1_000;
 }
 
 /** By all four, within the time. */

@@ -18,6 +18,15 @@ export interface WatchedFault {
   readonly metric: string;
   /** @returns the invoice that it strikes; null: it strikes none in particular */
   readonly inject: (stage: Stage) => Promise<string | null>;
-  /** Takes the fault away; missing: nothing else is hurt by it. */
-  readonly mend?: (stage: Stage) => Promise<void>;
+  /**
+   * Takes the fault away, as who is to blame for it would, and does what the runbook says: its commands, by its words.
+   * What others raise by themselves is over by itself.
+   */
+  readonly cure: (stage: Stage, told: ToldAlert) => Promise<void>;
+}
+
+/** The alert that told of a fault. */
+export interface ToldAlert {
+  readonly key: string;
+  readonly invoiceId: string;
 }
