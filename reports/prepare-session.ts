@@ -157,7 +157,7 @@ export async function showPartners(
   await setVariable(file, 'partners', partners.map(String));
 }
 
-/** An empty list means "all", as null does. */
+/** An empty list means "all", as null does, and as a variable does that was never set. */
 async function setVariable(
   file: PublishedFile,
   name: string,
@@ -166,6 +166,7 @@ async function setVariable(
   let bound: DuckDBValue = null;
   if (typeof value === 'string') bound = value;
   else if (value !== null && value.length > 0) bound = listValue([...value]);
+  if (bound === null) return;
   await file.query(`set variable ${name} = $value`, { value: bound });
 }
 

@@ -13,7 +13,7 @@ export interface PublishedFile {
   readonly path: string;
   /** false over a lake: the file has views on Parquet files that may change while it is open. */
   readonly isWhole: boolean;
-  /** Runs one prepared statement; values are bound by name, never written into the text. */
+  /** Runs one statement of ours; values are bound by name, never written into the text. Without values it is planned once. */
   query(sql: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
   /** Runs a statement from `reports/session/`. */
   apply(statement: SessionStatement): Promise<DuckDBResultReader>;
@@ -110,10 +110,12 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   const { connection, facts, close } = await connectTo(path).catch((error: unknown) => {
     throw asDamage(error, path);
   });
-  const query: PublishedFile['query'] = async (sql, values) => {
+  const query: PublishedFile['query'] = async (sql, values = {}) => {
     try {
+      // What is prepared is planned, and often a second time when it is run.
+      if (Object.keys(values).length === 0) return await connection.runAndReadAll(sql);
       const statement = await connection.prepare(sql);
-      if (values) statement.bind({ ...values });
+      statement.bind({ ...values });
       return await statement.runAndReadAll();
     } catch (error) {
       throw asDamage(asOtherVersion(error, path), path);
