@@ -15,6 +15,16 @@ create or replace temp macro ten_thousandths(x) as
 create or replace temp macro rounded_quotient(n, d) as
     (2 * cast(n as hugeint) + sign(n) * abs(cast(d as hugeint))) // (2 * cast(d as hugeint));
 
+-- The same of whole numbers from zero up, in hundred-millionths of one. Numbers of 64 bits are divided fifty times as fast as
+-- those of 128, so the whole part is divided first and what remains then. Stands where n and d are columns.
+create or replace temp macro hundred_millionths(n, d) as
+    case
+        when n < 9000000000000000000 and d < 40000000000
+            then cast(cast(n as bigint) // cast(d as bigint) as hugeint) * 100000000
+                + (200000000 * (cast(n as bigint) % cast(d as bigint)) + cast(d as bigint)) // (2 * cast(d as bigint))
+        else rounded_quotient(n * 100000000, d)
+    end;
+
 -- Whole numbers back to decimals: ten-thousandths to four, hundredths to two.
 create or replace temp macro as_amount(n) as cast(n as decimal(34, 0)) * cast(0.0001 as decimal(4, 4));
 create or replace temp macro as_hundredths(n) as cast(n as decimal(36, 0)) * cast(0.01 as decimal(2, 2));
@@ -99,9 +109,13 @@ create or replace temp macro zone_number(zone) as
 create or replace temp macro mean_of(total, n) as
     as_hundredths(rounded_quotient(ten_thousandths(total), cast(n as hugeint) * 100));
 
--- A median is the mean of the two middle values, four decimals: of an odd number both are the one in the middle.
+-- A median is the mean of the two middle values, four decimals: of an odd number both are the one in the middle, which most
+-- often are equal otherwise too, and a division of 128 bits takes a microsecond.
 create or replace temp macro middle_of(lower, upper) as
-    as_amount(rounded_quotient(ten_thousandths(lower) + ten_thousandths(upper), 2));
+    case
+        when lower = upper then cast(lower as decimal(38, 4))
+        else as_amount(rounded_quotient(ten_thousandths(lower) + ten_thousandths(upper), 2))
+    end;
 
 -- The median of a group's values.
 create or replace temp macro median_of(x) as middle_of(quantile_disc(x, 0.5), -quantile_disc(-x, 0.5));

@@ -137,7 +137,15 @@ far as (
 ),
 -- A price stands for all its shipments, so those before it tell whether the limit is reached already.
 chosen as (
-    select *, cast(as_amount(size) as decimal(18, 4)) as billing_cost
+    select
+        * exclude (size, score_numerator, score_denominator, mad_4, total_2),
+        cast(as_amount(size) as decimal(18, 4)) as billing_cost,
+        as_amount(rounded_quotient(median_2, 2)) as median,
+        as_amount(rounded_quotient(2 * size - median_2, 2)) as difference,
+        as_hundredths(rounded_quotient(score_numerator * 100, score_denominator)) as robust_z,
+        (rated_as(rated)).lb as lb,
+        (rated_as(rated)).weight as rated_weight,
+        (rated_as(rated)).unit as rated_unit
     from far
     qualify
         coalesce(
@@ -159,19 +167,19 @@ select
     s.carrier,
     s.service_level,
     s.zone,
-    (rated_as(o.rated)).lb as lb,
+    o.lb,
     s.currency_code,
     s.tracking_number,
     s.billing_cost,
-    as_amount(rounded_quotient(o.median_2, 2)) as median,
-    as_amount(rounded_quotient(2 * o.size - o.median_2, 2)) as difference,
-    as_hundredths(rounded_quotient(o.score_numerator * 100, o.score_denominator)) as robust_z,
+    o.median,
+    o.difference,
+    o.robust_z,
     o.n as like_shipments,
     nullif(o.period_from, date '0001-01-01') as period_from,
     s.invoice_id,
     s.row_number,
-    (rated_as(o.rated)).weight as rated_weight,
-    (rated_as(o.rated)).unit as rated_unit
+    o.rated_weight,
+    o.rated_unit
 from selected_shipments as s
 join wanted as o
     on o.carrier = s.carrier and o.service_level = s.service_level and o.zone = s.zone

@@ -91,24 +91,31 @@ ground_cells as (
     where is_ground
     group by all
 ),
-compared as (
+alike as (
     select
         c.carrier,
         c.service_level,
         c.currency_code,
-        sum(c.shipments) as shipments,
-        -- In 10^-12 until all are added up.
-        as_amount(rounded_quotient(
-            sum(
-                ten_thousandths(c.billing_cost) * 100000000
-                - rounded_quotient(c.shipments * ten_thousandths(g.billing_cost) * 100000000, g.shipments)
-            ),
-            100000000
-        )) as premium
+        c.shipments,
+        c.billing_cost,
+        c.shipments * ten_thousandths(g.billing_cost) as of_ground,
+        g.shipments as ground_shipments
     from cells as c
     join ground_cells as g
         on g.carrier = c.carrier and g.currency_code = c.currency_code and g.zone = c.zone and g.rated = c.rated
     where not c.is_ground
+),
+compared as (
+    select
+        carrier,
+        service_level,
+        currency_code,
+        sum(shipments) as shipments,
+        -- In 10^-12 until all are added up.
+        as_amount(rounded_quotient(
+            sum(ten_thousandths(billing_cost) * 100000000 - hundred_millionths(of_ground, ground_shipments)), 100000000
+        )) as premium
+    from alike
     group by all
 ),
 -- What a service's packages cost above as many at the ground mean, times the number of ground packages, in

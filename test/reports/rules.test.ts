@@ -1,7 +1,9 @@
 /** The examples of docs/report-rules.md, computed by the macros that all reports use. */
 
 import { readFile } from 'node:fs/promises';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { madeWhenNamed } from '../../reports/made-when-named.js';
 import { openPublishedFile, type PublishedFile } from '../../reports/published-file.js';
 import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
 
@@ -62,6 +64,20 @@ describe('zones', () => {
   });
 });
 
+describe('a quotient in hundred-millionths', () => {
+  test.each([
+    [7, 3, '233333333'],
+    [2, 3, '66666667'],
+    [1, 200_000_000, '1'],
+    [1, 200_000_001, '0'],
+    // Beyond what 64 bits hold: nine million million millions; and 2.5 of them, rounded away from zero.
+    ['9000000000000000000', 1, '900000000000000000000000000'],
+    [1001, 40_000_000_000, '3'],
+  ])('of %s / %s is %s', async (n, d, expected) => {
+    expect(await computed(`hundred_millionths(${n}::hugeint, ${d}::hugeint)`)).toBe(expected);
+  });
+});
+
 describe('a median', () => {
   test.each([
     ['(1), (2), (4), (10)', '3.0000'],
@@ -83,3 +99,27 @@ test.each([
 ])('a change in percent of %s is %s', async (values, expected) => {
   expect(await computed(`change_percent(${values})`)).toBe(expected);
 });
+
+test('every macro is there for the statement that names it, with those that it names', async () => {
+  const text = (await Promise.all(['macros', 'definitions'].map(sessionText))).join('\n');
+  const names = [...text.matchAll(/^create or replace temp macro (\w+)/gm)].map(([, name = '']) => name);
+  expect(names.length).toBeGreaterThan(40);
+  const instance = await DuckDBInstance.create();
+  for (const name of names) {
+    // In a session of its own, in which nothing was made before; one that is there already is not made again.
+    const connection = await instance.connect();
+    const missingFor = madeWhenNamed();
+    await connection.run((await missingFor(`select ${name}(1)`)) ?? '');
+    const made = await connection.runAndReadAll(
+      'select count(*) from duckdb_functions() where function_name = $name',
+      { name },
+    );
+    expect(made.getRowsJson(), name).toEqual([['1']]);
+    expect(await missingFor(`select ${name}(2)`)).toBeNull();
+    connection.closeSync();
+  }
+  instance.closeSync();
+});
+
+const sessionText = (name: string): Promise<string> =>
+  readFile(new URL(`../../reports/session/${name}.sql`, import.meta.url), 'utf8');
