@@ -46,7 +46,7 @@ export async function knownPartners(
   file: PublishedFile,
   asked: AppliedFilters['partners'],
 ): Promise<readonly Partner[]> {
-  return (await rowsOf(file, asked.length > 0 ? 'partners-known' : 'partner-ids')).map((row) => ({
+  return (await file.fact(asked.length > 0 ? 'partners-known' : 'partner-ids')).map((row) => ({
     key: textOf(row.partner_id) ?? '',
     name: textOf(row.partner),
   }));

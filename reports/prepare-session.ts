@@ -51,14 +51,13 @@ export async function prepareSession(
   const partners = matchPartners(filters.partners, known);
   await setVariable(file, 'partners', partners.values);
   await file.apply(filters.asKnownOn === null ? 'base-current' : 'base-as-known-on');
-  await file.apply('known-tenants');
-  await file.apply('tenant-labels');
+  const [tenants] = await file.fact('tenants-are-plain');
+  const arePlain = tenants?.are_plain === true;
+  await file.apply(arePlain ? 'no-tenant-labels' : 'tenant-labels');
   const matches = [...partners.matches, ...(await matchOthers(file, filters))];
-  const [labels] = (await file.apply('count-labels')).getRowObjectsJson();
-  await file.apply(Number(labels?.labels) === 0 ? 'base-plain' : 'base-labelled');
-  await file.apply('known-invoices');
+  await file.apply(arePlain ? 'base-plain' : 'base-labelled');
   await file.apply('filtered-shipments');
-  const row = (await file.apply('publication')).getRowObjectsJson()[0] ?? {};
+  const row = (await file.fact('publication'))[0] ?? {};
   const publication = Number(row.sequence ?? 0);
   const areNoted = filters.asKnownOn === null && (await monthsAreNoted(file));
   const readsNoted = areNoted && takesWholeMonths(filters);
@@ -95,7 +94,7 @@ function takesWholeMonths({ from, to, zones }: AppliedFilters): boolean {
 
 async function monthsAreNoted(file: PublishedFile): Promise<boolean> {
   try {
-    const [row] = (await file.apply('months-are-noted')).getRowObjectsJson();
+    const [row] = await file.fact('months-are-noted');
     if (row?.are_noted === true) await file.apply('base-months');
     return row?.are_noted === true;
   } catch (error) {
@@ -114,7 +113,7 @@ export async function readsNotedRepeats(
   { level, asKnownOn }: Pick<Prepared, 'level' | 'asKnownOn'>,
 ): Promise<boolean> {
   if (level === 'all' || asKnownOn !== null) return false;
-  const [row] = (await file.apply('repeats-are-noted')).getRowObjectsJson();
+  const [row] = await file.fact('repeats-are-noted');
   return row?.are_noted === true;
 }
 
@@ -163,10 +162,8 @@ async function setVariable(
   name: string,
   value: string | null | readonly string[],
 ): Promise<void> {
-  let bound: DuckDBValue = null;
-  if (typeof value === 'string') bound = value;
-  else if (value !== null && value.length > 0) bound = listValue([...value]);
-  if (bound === null) return;
+  if (value === null || value.length === 0) return;
+  const bound: DuckDBValue = typeof value === 'string' ? value : listValue([...value]);
   await file.query(`set variable ${name} = $value`, { value: bound });
 }
 

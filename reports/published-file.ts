@@ -5,6 +5,7 @@ import type { DuckDBConnection, DuckDBResultReader, DuckDBValue } from '@duckdb/
 import { asDamage } from '../ops/damaged-file.js';
 import type { ExtraTable } from './catalogue.js';
 import { asOtherVersion, NotPublishedError } from './errors.js';
+import { everyMacro, madeWhenNamed } from './made-when-named.js';
 import { connectShared, type OwnConnection } from './shared-instance.js';
 import { statementText } from './statement-text.js';
 
@@ -19,6 +20,8 @@ export interface PublishedFile {
   apply(statement: SessionStatement): Promise<DuckDBResultReader>;
   /** Rows of a statement that asks nothing of a session, read once for all sessions of this file that share it. */
   fact(statement: SessionStatement): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** For statements that are run on the connection itself; all others find the macros that they name. */
+  makeEveryMacro(): Promise<void>;
   /** For what has no SQL: appending rows of an optional table, interrupting. */
   readonly connection: DuckDBConnection;
   close(): void;
@@ -29,10 +32,9 @@ export type SessionStatement =
   | 'base-as-known-on'
   | 'base-plain'
   | 'base-labelled'
-  | 'known-tenants'
+  | 'tenants-are-plain'
   | 'tenant-labels'
-  | 'count-labels'
-  | 'known-invoices'
+  | 'no-tenant-labels'
   | 'partners-known'
   | 'partner-ids'
   | 'tenants-known'
@@ -110,8 +112,16 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   const { connection, facts, close } = await connectTo(path).catch((error: unknown) => {
     throw asDamage(error, path);
   });
+  const missingFor = madeWhenNamed();
+  let making: Promise<unknown> = Promise.resolve();
+  const makeNamed = async (sql: string): Promise<void> => {
+    const missing = await missingFor(sql);
+    if (missing !== null) making = making.then(() => connection.run(missing));
+    await making;
+  };
   const query: PublishedFile['query'] = async (sql, values = {}) => {
     try {
+      await makeNamed(sql);
       // What is prepared is planned, and often a second time when it is run.
       if (Object.keys(values).length === 0) return await connection.runAndReadAll(sql);
       const statement = await connection.prepare(sql);
@@ -123,8 +133,6 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   };
   try {
     await seeInternal(connection);
-    await connection.run(await sessionText('macros'));
-    await connection.run(await sessionText('definitions'));
     const isWhole = !elsewhere.has(path);
     const apply: PublishedFile['apply'] = async (name) => query(await sessionText(name));
     const fact: PublishedFile['fact'] = (name) => {
@@ -136,7 +144,8 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
       // Who read it first may have been interrupted.
       return facts?.get(name)?.catch(read) ?? read();
     };
-    return { path, isWhole, query, apply, fact, connection, close };
+    const makeEveryMacro = async (): Promise<void> => makeNamed(await everyMacro());
+    return { path, isWhole, query, apply, fact, makeEveryMacro, connection, close };
   } catch (error) {
     close();
     throw error;

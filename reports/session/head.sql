@@ -26,7 +26,8 @@ select
         where c.shipments > 0
         and regexp_matches(coalesce(i.discrepancy_rules, ''), '\b(total-amount|shipment-count|currency)\b')
     ) as contradicted_invoices
-from known_invoices as i
+from invoices as i
 left join counted as c on c.invoice_id = i.invoice_id
+where is_asked_partner(i.partner_id)
 group by all
 order by level

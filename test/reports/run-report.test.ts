@@ -146,7 +146,7 @@ describe('runReport', () => {
   });
 
   test.each([
-    ['a view', 'drop view tenants', 'Table with name tenants does not exist'],
+    ['a view', 'drop view invoices', 'invoices does not exist'],
     ['a macro', 'drop macro table current_loads_as_known_on', 'current_loads_as_known_on does not exist'],
     [
       'a column',

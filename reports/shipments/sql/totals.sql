@@ -37,7 +37,7 @@ levels as (
             where regexp_matches(coalesce(i.discrepancy_rules, ''), '\b(total-amount|shipment-count|currency)\b')
         ) as contradicted_invoices
     from asked as a
-    left join known_invoices as i on i.invoice_id = a.invoice_id
+    left join invoices as i on i.invoice_id = a.invoice_id
     group by all
 )
 select

@@ -1,0 +1,84 @@
+/**
+ * What a session makes before the first statement that names it: the macros that all reports share, one by one, and what only
+ * some statements read. To make all of it would cost every session ten milliseconds, and a report reads a third.
+ */
+
+import { statementText } from './statement-text.js';
+
+/** One macro, table or view of a session. */
+interface Made {
+  readonly kind: string;
+  readonly name: string;
+  /** The statement that makes it, without comments. */
+  readonly text: string;
+  /** Found in statements that name it. */
+  readonly isNamed: RegExp;
+}
+
+const SESSION_FOLDER = new URL('./session/', import.meta.url);
+/** In this order: each names only those before it. */
+const FILES = ['macros', 'definitions', 'known-tenants', 'known-invoices'];
+const MADE = /^create or replace temp (macro|table|view) (\w+)/;
+
+let reading: Promise<readonly Made[]> | undefined;
+
+/** For one connection. @returns the statements to run before `sql`, null when it names nothing that is not there yet */
+export type MadeFor = (sql: string) => Promise<string | null>;
+
+export function madeWhenNamed(): MadeFor {
+  const isMade = new Set<string>();
+  return async (sql) => {
+    const all = await readAll();
+    let asked = sql;
+    // From the last to the first, since each may name those before it.
+    const found = all
+      .filter(({ name }) => !isMade.has(name))
+      .toReversed()
+      .filter(({ text, isNamed }) => {
+        const names = isNamed.test(asked);
+        if (names) asked += text;
+        return names;
+      });
+    for (const { name } of found) isMade.add(name);
+    return found.length === 0
+      ? null
+      : found
+          .toReversed()
+          .map(({ text }) => text)
+          .join('\n');
+  };
+}
+
+/** The names of all macros as in a statement, for who runs statements of their own. */
+export async function everyMacro(): Promise<string> {
+  const all = await readAll();
+  return all.flatMap(({ name, kind }) => (kind === 'macro' ? `${name}(` : [])).join(' ');
+}
+
+function readAll(): Promise<readonly Made[]> {
+  if (reading === undefined) {
+    reading = readFiles();
+    // Who failed to read them does not fail those who ask later.
+    reading.catch(() => {
+      reading = undefined;
+    });
+  }
+  return reading;
+}
+
+async function readFiles(): Promise<readonly Made[]> {
+  const texts = await Promise.all(FILES.map((name) => statementText(new URL(`${name}.sql`, SESSION_FOLDER))));
+  return texts
+    .flatMap((text) =>
+      text
+        .replace(/^\s*--.*$/gm, '')
+        .trim()
+        .split(/;\s*(?:\n|$)/),
+    )
+    .filter((text) => text !== '')
+    .map((text) => {
+      const [, kind = '', name = ''] = MADE.exec(text.trim()) ?? [];
+      const isNamed = new RegExp(`\\b${name}${kind === 'macro' ? '\\(' : '\\b'}`);
+      return { kind, name, text: `${text.trim()};`, isNamed };
+    });
+}

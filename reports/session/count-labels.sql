@@ -1,1 +1,0 @@
-select count(*) as labels from tenant_labels
