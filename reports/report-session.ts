@@ -1,5 +1,6 @@
 /** A published file opened once with one set of filters; any number of reports are asked of it, the head counted once. */
 
+import { asVariables } from './as-variables.js';
 import { type BoundParameters, bindParameters } from './bind-parameters.js';
 import { type ChartSpec, findReport, nowCalled, type ReportDefinition } from './catalogue.js';
 import { ReportFilterError } from './errors.js';
@@ -174,10 +175,11 @@ async function answerEachPartner(
   const isAlone = session.partners.length === 1;
   const answers: Answer[] = [];
   try {
+    const sql = await asVariables(file, report, values);
     for (const partner of session.partners) {
       if (!isAlone) await showPartner(file, partner ?? '', session);
       await provideShared(file, report.sql, { ...session, by: values.shown.by ?? undefined });
-      const reader = await file.query(report.sql, values.bound);
+      const reader = await file.query(sql);
       const all = readColumns(reader, report);
       const columns = shownColumns(all, report, values);
       const rows = readRows(reader, all, {
