@@ -15,7 +15,7 @@
 --   of text; of several rules each reason once, in that order, with "; " between). verdict is "contradicted" for a
 --   grade of money, count or currency, else "proved" or "unproved"; "voided, not counted" and "not loaded" come
 --   before these.
--- order: currency; grade, the gravest first and none last; greatest difference first, whatever its sign, none counting as
+-- order: grade, the gravest first and none last; currency; greatest difference first, whatever its sign, none counting as
 --   zero; invoice_date; invoice_number
 -- cannot say: whether the billing service billed correctly; it proves that we have what was sent.
 -- units: stated_total money, billing_cost money, difference money
@@ -98,8 +98,8 @@ select
 from invoice_currencies as i
 left join graded as g on g.invoice_id = i.invoice_id
 order by
-    i.currency_code,
     coalesce(g.place, 9),
+    i.currency_code,
     coalesce(abs(difference), 0) desc,
     i.invoice_date,
     i.invoice_number,

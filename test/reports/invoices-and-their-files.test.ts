@@ -46,6 +46,20 @@ describe('proof, by gravity', () => {
       ['count', 'count', 'contradicted'],
       ['late', 'dates', 'proved'],
     ]);
+    // One euro invoice with the usual dates of late charges does not stand before a dollar that is wrong: what is grave comes first,
+    // whatever its currency.
+    const two = await askReport('proof', [
+      anInvoice([aShipment({ cost: '5', currency: 'EUR' })], {
+        number: 'late in euros',
+        currency: 'EUR',
+        differences: [['period', '2026-03', '2026-02-20']],
+      }),
+      anInvoice([aShipment({ cost: '5' })], { number: 'wrong in dollars', statedTotal: '6' }),
+    ]);
+    expect(cells(two, 'invoice_number', 'grade')).toEqual([
+      ['wrong in dollars', 'money'],
+      ['late in euros', 'dates'],
+    ]);
     // The head of every report counts the same three.
     expect(result.head.notes).toContain(
       'Contradicted by their own header or event: 3 invoices; the report proof says how.',
