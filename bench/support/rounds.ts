@@ -7,11 +7,13 @@ import type { Rounds, Sample } from './ratios.js';
 /** Each side gets an empty folder. */
 export type Sides = Readonly<Record<string, (folder: string) => Promise<Sample>>>;
 
-/** A ratio that the project promises. */
+/** A figure that the project promises. */
 export interface Promised {
   readonly what: string;
   readonly found: number;
   readonly atMost: number;
+  /** What it was compared with in the same run, e.g. `1.22 ms a file`. */
+  readonly floor?: string;
 }
 
 /** Round by round, so that whatever else the machine does meets all sides alike. */
@@ -40,4 +42,10 @@ export function missedOf(promises: readonly Promised[]): readonly string[] {
     process.stdout.write(`${holds ? 'holds ' : 'MISSED'} ${what}: ${found.toFixed(2)}, promised ${atMost}\n`);
     return holds ? [] : [what];
   });
+}
+
+/** @throws Error with what was missed */
+export function expectKept(promises: readonly Promised[]): void {
+  const missed = missedOf(promises);
+  if (missed.length > 0) throw new Error(`Missed: ${missed.join('; ')}.`);
 }
