@@ -1,8 +1,10 @@
 /** Every failure has its exit code and says, in three lines at most, what to do. */
 
 import { readdirSync, readFileSync } from 'node:fs';
+import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { CredentialsRefusedError, HashMismatchError, UnreachableError } from '../../billing/errors.js';
+import { withFilterFlags } from '../../cli/commands/reports/filter-flags.js';
 import { CliError, describeError, EXIT } from '../../cli/errors.js';
 import { asOtherVersion, NotPublishedError } from '../../reports/errors.js';
 import { TemporalUnreachableError } from '../../temporal/connect.js';
@@ -107,4 +109,13 @@ describe('errors of ours', () => {
       .map((text) => /class (\w+)/.exec(text)?.[1]);
     expect(silent).toEqual(['BillingError', 'HostNotAllowedError', 'NotModifiedError']);
   });
+});
+
+test('--by is a date, and who means what a report groups by is told of its parameter', () => {
+  const report = (): Command =>
+    withFilterFlags(new Command('report').exitOverride().configureOutput({ writeErr: () => undefined }));
+  expect(report().parse(['--by', 'invoice-date'], { from: 'user' }).opts()).toMatchObject({
+    by: 'invoice-date',
+  });
+  expect(() => report().parse(['--by', 'service'], { from: 'user' })).toThrow('--param by=service');
 });

@@ -9,7 +9,11 @@ export function withFilterFlags(command: Command): Command {
   return command
     .option('--from <date>', 'first day, YYYY-MM-DD')
     .option('--to <date>', 'the day after the last one, YYYY-MM-DD')
-    .addOption(new Option('--by <date>', 'which date --from and --to mean').choices([...DATE_BASES]))
+    .addOption(
+      new Option('--by <date>', 'which date --from and --to mean')
+        .choices([...DATE_BASES])
+        .argParser(dateBasis),
+    )
     .option('--partner <partner>', 'only this partner, by id or name (repeatable)', collect)
     .option('--tenant <tenant>', 'only this tenant, by id or name (repeatable)', collect)
     .option('--carrier <name>', 'only this carrier, in upper or lower case (repeatable)', collect)
@@ -21,6 +25,14 @@ export function withFilterFlags(command: Command): Command {
       ]),
     )
     .option('--as-known-on <instant>', 'answer as of that instant; a date means its end in UTC');
+}
+
+/** Some reports group by a parameter of their own that has the same name. */
+function dateBasis(text: string): string {
+  if (DATE_BASES.some((basis) => basis === text)) return text;
+  throw new InvalidArgumentError(
+    `It must be ${DATE_BASES.join(' or ')}; what a report groups by is a parameter of its own: --param by=${text}`,
+  );
 }
 
 /** For `--param NAME=VALUE`, repeated. */
