@@ -16,6 +16,9 @@ const TYPES: Readonly<Record<ParameterType, string>> = {
   decimal: 'decimal(18, 4)',
 };
 
+/** Questions of one session may be asked at a time, each with values of its own. */
+let asked = 0;
+
 /**
  * Sets the variables, each bound and none written into a text.
  *
@@ -26,11 +29,13 @@ export async function asVariables(
   report: ReportDefinition,
   { bound }: BoundParameters,
 ): Promise<string> {
+  asked += 1;
+  const prefix = `asked_${asked}`;
   for (const [name, value] of Object.entries(bound))
-    await file.query(`set variable asked_${name} = $value`, { value });
+    await file.query(`set variable ${prefix}_${name} = $value`, { value });
   const types = new Map(report.parameters.map(({ name, type }) => [name, TYPES[type]]));
   return report.sql.replaceAll(/\$([a-z_]+)/g, (placeholder, name: string) => {
     const type = types.get(name);
-    return type === undefined ? placeholder : `cast(getvariable('asked_${name}') as ${type})`;
+    return type === undefined ? placeholder : `cast(getvariable('${prefix}_${name}') as ${type})`;
   });
 }

@@ -218,6 +218,20 @@ describe('runReport', () => {
 });
 
 describe('the session', () => {
+  test('answers reports that are asked at a time each by its own parameters', async () => {
+    const session = await openReportSession({ databasePath: fixture.path });
+    const by = async (what: string): Promise<readonly string[]> =>
+      (await session.run('cost', { by: what })).columns.map(({ name }) => name);
+    const alone = [await by('carrier'), await by('zone'), await by('month')];
+    expect(await Promise.all([by('carrier'), by('zone'), by('month')])).toEqual(alone);
+    const rows = async (least: string): Promise<number> =>
+      (await session.run('rate-card', { min_shipments: least })).rows.length;
+    const [all, none] = await Promise.all([rows('1'), rows('1000000')]);
+    expect(all).toBeGreaterThan(0);
+    expect(none).toBe(0);
+    session.close();
+  });
+
   test.each([
     "select * from read_csv('/etc/passwd')",
     "select * from '/etc/passwd'",
