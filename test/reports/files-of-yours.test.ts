@@ -255,7 +255,8 @@ describe('weights', () => {
   });
 
   test('are joined by every report that reads rated weights', async () => {
-    const RATED = /\b(prices|cell_prices|monthly_prices|price_moves|rated_weights|s\.rated)\b|^ +rated,$/m;
+    const RATED =
+      /\b(prices\(|(cell_prices|monthly_prices|price_moves|rated_weights|s\.rated)\b)|^ +rated,$/m;
     const reports = (await listReports()).filter(({ sql }) => RATED.test(sql.replace(/^--.*$/gm, '')));
     expect(reports.filter(({ sources }) => !sources.includes('weights')).map(({ name }) => name)).toEqual([]);
   });
