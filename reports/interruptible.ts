@@ -18,7 +18,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** interrupt() stops only the statement that runs at that moment, so it is repeated until the work has ended. */
 const INTERRUPT_EVERY_MS = 20;
 
-/** @throws ReportInterruptedError when the limit ran out, else what `work` throws */
+/** @throws ReportInterruptedError when the limit ran out before `work` ended, else what `work` throws */
 export async function interruptible<T>(limit: TimeLimit, work: () => Promise<T>): Promise<T> {
   let ranOut = false;
   let repeated: NodeJS.Timeout | undefined;
@@ -31,12 +31,14 @@ export async function interruptible<T>(limit: TimeLimit, work: () => Promise<T>)
     Math.min(Math.max(0, limit.deadline - Date.now()), LONGEST_TIMER_MS),
   );
   try {
-    return await work();
+    const answer = await work();
+    // Short statements may all have run between two interruptions; the limit ran out nevertheless.
+    if (!ranOut) return answer;
   } catch (error) {
-    if (ranOut) throw new ReportInterruptedError(limit.name, limit.timeLimitMs);
-    throw error;
+    if (!ranOut) throw error;
   } finally {
     clearTimeout(timer);
     clearInterval(repeated);
   }
+  throw new ReportInterruptedError(limit.name, limit.timeLimitMs);
 }
