@@ -5,6 +5,7 @@ import { createReadStream } from 'node:fs';
 import type { ArchivedFile } from '../contract/csv-file.js';
 import { CsvScanner } from '../contract/csv-scanner.js';
 
+/** What lies beside a file in the archive: hash, size in bytes, scan. */
 export async function describeFile(path: string): Promise<ArchivedFile> {
   const [hash, scanner] = [createHash('sha256'), new CsvScanner()];
   let sizeBytes = 0;

@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 
 const BLOCK_BYTES = 1 << 20;
 
+/** @returns the SHA-256 in lower-case hex */
 export async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   // For a small file, of which there are very many, a stream costs more than the reading.

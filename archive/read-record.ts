@@ -18,14 +18,17 @@ export type RecordReading<T> =
   /** `why` names fields, never values. */
   | { readonly ok: false; readonly why: string };
 
+/** An event as `events/` keeps it, from its JSON. */
 export function readEvent(bytes: Uint8Array | string): RecordReading<ArchivedEvent> {
   return read<ArchivedEvent>(() => Event, bytes);
 }
 
+/** A fact as `facts/` keeps it, from a line of JSON. */
 export function readFact(bytes: Uint8Array | string): RecordReading<Fact> {
   return read<Fact>(schemaOfFact, bytes);
 }
 
+/** What lies beside a file: its hash, size in bytes and scan, from its JSON. */
 export function readDescription(bytes: Uint8Array | string): RecordReading<ArchivedFile> {
   return read<ArchivedFile>(() => Description, bytes);
 }

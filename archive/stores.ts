@@ -29,6 +29,7 @@ export interface FactStore {
   after: Archive['factsAfter'];
 }
 
+/** The archive that these parts make. @param parts.close is called by the archive's own `close` */
 export function archiveOf(parts: {
   readonly events: EventStore;
   readonly files: FileStore;

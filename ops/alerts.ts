@@ -50,6 +50,7 @@ interface AlertsOptions {
   readonly retryAfterMs?: number;
 }
 
+/** Of this process; `deps.memory` is what makes them outlive it. Nothing they do throws. */
 export function createAlerts(deps: AlertsOptions): Alerts {
   const { settings, log, scrub, now = () => new Date(), retryAfterMs = 2_000 } = deps;
   const quietMs = durationMs(settings.alerts.quietWindow);

@@ -13,6 +13,7 @@ export interface ChooseFlags {
   readonly carrier?: string;
 }
 
+/** The options that choose claims. */
 export function withChoice(command: Command): Command {
   return command
     .addOption(new Option('--state <state>', 'only those in this state').choices([...CLAIM_STATES]))
@@ -26,6 +27,7 @@ export async function listed(disputes: Disputes, output: Output): Promise<readon
   return claims;
 }
 
+/** Those in that state and against that carrier; what is not given does not choose. */
 export function chosen(
   claims: readonly StandingClaim[],
   { state, carrier }: ChooseFlags,

@@ -15,6 +15,7 @@ interface ExportFlags extends ChooseFlags {
   readonly dryRun?: boolean;
 }
 
+/** `billsync disputes export`. */
 export function exportCommand(): Command {
   const command = verb(
     'export [id...]',
