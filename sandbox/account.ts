@@ -4,9 +4,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { Billing } from './billing/billing.js';
-import { planMonths } from './billing/months.js';
 import { Schedules } from './billing/schedules.js';
 import { seededPartner, seededTenants } from './billing/tenants.js';
 import { Deliveries } from './delivery/deliveries.js';
@@ -37,11 +35,6 @@ export interface AccountOptions {
   readonly hasBilling: boolean;
 }
 
-/** A receiver needs a moment to load what it heard of. */
-const LOADED_WITHIN_MS = 10_000;
-/** Rows of planned invoices lie in the journal one by one. */
-const MOST_OF_A_MONTH = 10_000;
-
 export class Account {
   readonly environment: Environment;
   readonly partner: Partner;
@@ -57,7 +50,7 @@ export class Account {
   readonly deliveries: Deliveries;
   readonly billing: Billing;
   readonly schedules: Schedules;
-  readonly #seed: number;
+  readonly seed: number;
   readonly #credentialSeed: number | string;
 
   constructor(options: AccountOptions) {
@@ -65,7 +58,7 @@ export class Account {
     this.environment = environment;
     this.hasBilling = options.hasBilling;
     this.now = now;
-    this.#seed = seed;
+    this.seed = seed;
     this.#credentialSeed = options.credentialSeed;
     this.partner = seededPartner(seed, environment, partnerKind);
     this.credentials = seededCredentials(options.credentialSeed, environment);
@@ -152,56 +145,6 @@ export class Account {
     this.#furnish();
   }
 
-  /**
-   * Generates invoices in every status, as they would lie around in an account of some weeks.
-   *
-   * @returns how many there were made
-   */
-  async seedInvoices(count: number, shipments?: number): Promise<number> {
-    const { billing } = this;
-    for (let made = 0; made < count; made += 1) {
-      if (made % 16 === 0) await setImmediate();
-      const { invoiceId } = await billing.create(shipments === undefined ? {} : { shipments });
-      const end = made % 6;
-      if (end !== 0) billing.submit(invoiceId);
-      if (end > 1) await billing.approve(invoiceId);
-      if (end === 5) billing.cancel(invoiceId);
-    }
-    return count;
-  }
-
-  /**
-   * Generates months of invoices with what reports look for planted in them; see months.ts.
-   *
-   * @returns how many there were made
-   */
-  async seedMonths(months: number, shipments = 40): Promise<number> {
-    if (shipments > MOST_OF_A_MONTH)
-      throw new RefusalError('invalid_request', `shipments goes up to ${MOST_OF_A_MONTH} with months.`);
-    const { billing } = this;
-    const tenants = billing.tenants();
-    let made = 0;
-    const toCancel: string[] = [];
-    const wanted = { seed: this.#seed, months, shipments, now: this.now() };
-    for (const { invoice, ends } of planMonths({
-      ...wanted,
-      tenants: tenants.length > 0 ? tenants : [null],
-    })) {
-      if (made % 16 === 0) await setImmediate();
-      const { invoiceId } = await billing.create(invoice);
-      if (ends !== 'draft') await billing.finalize(invoiceId);
-      if (ends === 'canceled') toCancel.push(invoiceId);
-      made += 1;
-    }
-    // Canceled after they were billed, as in life: whoever listens has loaded them by then.
-    if (this.registrations.list().some(({ active }) => active)) {
-      await this.deliveries.idle();
-      await sleep(LOADED_WITHIN_MS);
-    }
-    for (const invoiceId of toCancel) billing.cancel(invoiceId);
-    return made;
-  }
-
   /** Resolves when nothing is under way: no delivery, no retry, no schedule's run. */
   async idle(): Promise<void> {
     await this.schedules.idle();
@@ -219,7 +162,7 @@ export class Account {
     if (this.store.get('note', 'furnished') !== undefined) return;
     this.store.put('note', 'furnished', { value: this.now().toISOString() });
     if (this.partner.kind === '3pl') {
-      for (const tenant of seededTenants(this.#seed, this.environment)) {
+      for (const tenant of seededTenants(this.seed, this.environment)) {
         this.store.put('tenant', tenant.tenantId, tenant);
       }
     }

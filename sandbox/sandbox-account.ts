@@ -1,11 +1,12 @@
 /** What a person does in one account of the sandbox, as calls: the in-process face of the service. */
+
 import type { Account } from './account.js';
 import { type BilledRow, billedRows } from './billed-rows.js';
 import type { NewInvoice } from './billing/new-invoice.js';
 import type { NewSchedule } from './billing/schedules.js';
 import { type Addresses, type Connection, connectionOf } from './connection.js';
 import type { NewRegistration } from './delivery/registrations.js';
-import type { FaultRule, NewFault } from './faults/faults.js';
+import type { FaultRule, NewFault } from './faults/fault-rule.js';
 import type {
   ApiKey,
   BillingEvent,
@@ -18,6 +19,7 @@ import type {
   Schedule,
   Tenant,
 } from './model.js';
+import { seedInvoices, seedMonths } from './seeding.js';
 import type { ActivityLine } from './state/activity.js';
 
 /** One account of the partner with what a person does there. */
@@ -108,8 +110,8 @@ export function asPerson(
     repair: (id) => billing.repair(id),
     invoice: (id) => billing.invoice(id),
     invoices: () => billing.invoices(),
-    seedInvoices: (count, shipments) => account.seedInvoices(count, shipments),
-    seedMonths: (months, shipments) => account.seedMonths(months, shipments),
+    seedInvoices: (count, shipments) => seedInvoices(account, count, shipments),
+    seedMonths: (months, shipments) => seedMonths(account, months, shipments),
     resend: (eventId, registrationId) => billing.resend(eventId, registrationId),
     testEvent: (registrationId, eventType) => billing.testEvent(registrationId, eventType),
     events: () => [...account.store.all('event').values()],

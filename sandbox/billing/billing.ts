@@ -1,56 +1,33 @@
 /**
- * The billing product itself: invoices are generated, submitted, approved and canceled here, and here only
- * events come into being (spec 3, 6). The status and its event are written together, so a restart never finds
+ * The billing product itself: invoices are generated, submitted, approved and canceled here (spec 3). The status and its event are written together, so a restart never finds
  * one without the other.
  */
 
-import type { Deliveries } from '../delivery/deliveries.js';
-import {
-  buildEvent,
-  type EventParts,
-  type FileLocation,
-  ofUnknownType,
-  strikeTotals,
-} from '../delivery/events.js';
-import type { Registrations } from '../delivery/registrations.js';
+import type { FileLocation } from '../delivery/events.js';
 import { assertMove } from '../lifecycle.js';
-import {
-  type BillingEvent,
-  type Delivery,
-  EVENTS,
-  type EventType,
-  type ExportFile,
-  type InternalStatus,
-  type Invoice,
-  type Partner,
-  type Tenant,
-} from '../model.js';
-import { uuidFrom } from '../randomness.js';
+import type { Delivery, EventType, ExportFile, InternalStatus, Invoice, Tenant } from '../model.js';
 import { RefusalError, requireBilling } from '../refusal.js';
 import { stampOf } from '../stamp.js';
-import type { Activity } from '../state/activity.js';
+import { Announcements, type AnnouncementsOptions } from './announcements.js';
 import { Exports, type ExportsOptions } from './exports.js';
 import { InvoiceBook } from './invoice-book.js';
 import { makeInvoice, type NewInvoice } from './new-invoice.js';
 import { sourcesOf } from './partner-level.js';
 
-export interface BillingOptions extends ExportsOptions {
-  readonly activity: Activity;
-  readonly deliveries: Deliveries;
-  readonly registrations: Registrations;
-  readonly partner: Partner;
-  readonly wirePrefix: string;
+export interface BillingOptions extends ExportsOptions, AnnouncementsOptions {
   readonly hasBilling: boolean;
 }
 
 export class Billing extends InvoiceBook {
   readonly #options: BillingOptions;
   readonly #exports: Exports;
+  readonly #announcements: Announcements;
 
   constructor(options: BillingOptions) {
     super(options);
     this.#options = options;
     this.#exports = new Exports(options, this);
+    this.#announcements = new Announcements(options, { exports: this.#exports, book: this });
   }
 
   /** Generates an invoice in DRAFT, which emits invoice_created (spec 3). */
@@ -65,7 +42,7 @@ export class Billing extends InvoiceBook {
     const invoice = await makeInvoice(wanted, plan);
     store.put('invoice', invoice.invoiceId, invoice);
     this.#options.activity.add('invoice', `${invoice.invoiceNumber} generated in DRAFT`, invoice.invoiceId);
-    this.#emit('invoice_created', invoice);
+    this.#announcements.emit('invoice_created', invoice);
     return this.invoice(invoice.invoiceId);
   }
 
@@ -87,7 +64,7 @@ export class Billing extends InvoiceBook {
       return this.#move(invoiceId, 'APPROVED');
     }
     const file = await this.#exports.prepare(pending, this.#exports.drawMalformation(pending, moment));
-    this.#emit('invoice_finalized', this.#move(invoiceId, 'APPROVED', file));
+    this.#announcements.emit('invoice_finalized', this.#move(invoiceId, 'APPROVED', file));
     if (pending.tenantId !== null && this.#options.faults.strike('partner-level-double', moment) !== null) {
       const double = await this.create({ partnerLevel: true, sources: [invoiceId] });
       await this.finalize(double.invoiceId);
@@ -98,7 +75,7 @@ export class Billing extends InvoiceBook {
   /** To CANCELED, from anywhere but CANCELED; emits invoice_voided. */
   cancel(invoiceId: string): Invoice {
     const invoice = this.#move(invoiceId, 'CANCELED');
-    this.#emit('invoice_voided', invoice);
+    this.#announcements.emit('invoice_voided', invoice);
     return this.invoice(invoiceId);
   }
 
@@ -126,26 +103,12 @@ export class Billing extends InvoiceBook {
 
   /** Delivers an event once more to those who hear of it, or to one registration. */
   resend(eventId: string, registrationId?: string): readonly Delivery[] {
-    const { store, registrations, deliveries } = this.#options;
-    const event = store.get('event', eventId);
-    if (event === undefined) throw new RefusalError('not_found', `There is no event "${eventId}".`);
-    const receivers =
-      registrationId === undefined ? registrations.forEvent(event) : [registrations.get(registrationId)];
-    return receivers.map((registration) => deliveries.send(event, registration));
+    return this.#announcements.resend(eventId, registrationId);
   }
 
   /** Sends a test payload to one registration, active or not (spec 2.3). */
-  async testEvent(registrationId: string, eventType: EventType = 'invoice_finalized'): Promise<Delivery> {
-    const { store, registrations, deliveries } = this.#options;
-    const registration = registrations.get(registrationId);
-    const { status, bringsFile } = EVENTS[eventType];
-    const invoice = { ...(await this.#exports.sampleInvoice()), status };
-    const moment = this.moment('event', invoice);
-    const location = bringsFile ? this.#exports.locate(invoice, invoice.file, moment, 0) : null;
-    const parts = this.#eventParts(eventType, invoice, { location, testEvent: true, skewMs: 0 });
-    const event = buildEvent(parts, null, moment);
-    store.put('event', event.eventId, event);
-    return deliveries.send(event, registration);
+  testEvent(registrationId: string, eventType?: EventType): Promise<Delivery> {
+    return this.#announcements.test(registrationId, eventType);
   }
 
   /** A fresh presigned URL for the newest export; null when there is none (spec 4.3, 7). */
@@ -178,55 +141,6 @@ export class Billing extends InvoiceBook {
     store.put('invoice', invoiceId, next, change);
     activity.add('invoice', `${invoice.invoiceNumber}: ${invoice.status} to ${to}`, invoiceId);
     return next;
-  }
-
-  #emit(eventType: EventType, current: Invoice): void {
-    const { store, faults, activity, registrations, deliveries } = this.#options;
-    const moment = this.moment('event', current, eventType);
-    const stated = strikeTotals(faults, moment, current);
-    const invoice = stated === null ? current : { ...current, stated };
-    if (stated !== null) store.put('invoice', invoice.invoiceId, invoice);
-    const file = EVENTS[eventType].bringsFile ? invoice.exports.at(-1) : undefined;
-    const skewMs = this.#exports.skewMs(moment);
-    const location = file === undefined ? null : this.#exports.locate(invoice, file, moment, skewMs);
-    const parts = this.#eventParts(eventType, invoice, { location, testEvent: false, skewMs });
-    const events: BillingEvent[] = [buildEvent(parts, faults, moment)];
-    const unknown = faults.strike('unknown-event-type', moment);
-    if (unknown !== null) {
-      const eventId = this.#nextEventId();
-      events.push(...events.map((event) => ofUnknownType(event, eventId, String(unknown.params.eventType))));
-    }
-    for (const event of events) {
-      store.put('event', event.eventId, event);
-      activity.add('event', `${event.eventType} for ${invoice.invoiceNumber}`, invoice.invoiceId);
-      for (const registration of registrations.forEvent(event)) deliveries.send(event, registration);
-    }
-  }
-
-  /** Named one by one: adding fields to a copy of others costs several times as much. */
-  #eventParts(
-    eventType: EventType,
-    invoice: Invoice,
-    { location, testEvent, skewMs }: Pick<EventParts, 'location' | 'testEvent' | 'skewMs'>,
-  ): EventParts {
-    const { now, partner, wirePrefix } = this.#options;
-    return {
-      eventId: this.#nextEventId(),
-      eventType,
-      at: now(),
-      partner,
-      invoice,
-      partnerTenantId: this.tenantOf(invoice)?.partnerTenantId ?? null,
-      wirePrefix,
-      location,
-      testEvent,
-      skewMs,
-    };
-  }
-
-  #nextEventId(): string {
-    const { seed, environment, store } = this.#options;
-    return uuidFrom(seed, environment, 'event', store.count('events'));
   }
 
   #tenantOf(wanted: NewInvoice, sequence: number): Tenant | null {

@@ -4,7 +4,8 @@
  */
 
 import type { FileLocation } from '../delivery/events.js';
-import { type Faults, type Moment, numberParam, switchParam } from '../faults/faults.js';
+import { type Moment, numberParam, switchParam } from '../faults/fault-rule.js';
+import type { Faults } from '../faults/faults.js';
 import { MALFORMATION_NAMES } from '../faults/malformed-csv.js';
 import type { Environment, ExportFile, Invoice } from '../model.js';
 import { bytesFrom, fractionFrom, uuidFrom } from '../randomness.js';

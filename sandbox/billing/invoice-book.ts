@@ -1,6 +1,6 @@
 /** What the service knows of invoices and tenants, for whoever asks; nothing here changes anything. */
 
-import type { Moment, Place } from '../faults/faults.js';
+import type { Moment, Place } from '../faults/fault-rule.js';
 import type { EventType, Invoice, Partner, Tenant } from '../model.js';
 import { RefusalError } from '../refusal.js';
 import type { Store } from '../state/store.js';

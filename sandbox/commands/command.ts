@@ -2,12 +2,13 @@
 import { Command } from 'commander';
 import { connectionCommand, eventsCommand, statusCommand, tenantsCommand } from './account.js';
 import { apiKeysCommand, logsCommand, resetCommand, revokeTokensCommand, seedCommand } from './data.js';
+import { deliveriesCommand, resendCommand, testEventCommand } from './deliveries.js';
 import { EXIT } from './failure.js';
 import { faultCommand } from './faults.js';
 import { invoicesCommand, moveCommands, triggerCommand } from './invoices.js';
 import { schedulesCommand } from './schedules.js';
 import { serveCommand } from './serve.js';
-import { deliveriesCommand, resendCommand, testEventCommand, webhooksCommand } from './webhooks.js';
+import { webhooksCommand } from './webhooks.js';
 
 export function sandboxCommand(): Command {
   const sandbox = new Command('sandbox')

@@ -3,9 +3,9 @@
  * brief delay, then logged and not requeued. Registrations do not wait for one another: each has its own
  * connections and its own line. Once there was a burst, what no fault can strike is sent by a thread.
  */
-import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Faults, Moment } from '../faults/faults.js';
+import type { Moment } from '../faults/fault-rule.js';
+import type { Faults } from '../faults/faults.js';
 import type { BillingEvent, Delivery, DeliveryAttempt, DeliveryState, Registration } from '../model.js';
 import { stampOf } from '../stamp.js';
 import { DeliveryDetours } from './delivery-detours.js';
@@ -13,6 +13,7 @@ import { DeliveryLog, type DeliveryLogOptions } from './delivery-log.js';
 import { ReceiverPool, type Release } from './receiver-pool.js';
 import type { MadeAttempt } from './sender.js';
 import { SenderThread } from './sender-thread.js';
+import { UnderWay } from './under-way.js';
 
 export interface DeliveriesOptions extends DeliveryLogOptions {
   readonly faults: Faults;
@@ -48,10 +49,7 @@ export class Deliveries {
   readonly #detours: DeliveryDetours;
   readonly #pool: ReceiverPool;
   readonly #thread: SenderThread;
-  #closing = patientController();
-  /** Deliveries that are under way or scheduled. */
-  #underWay = 0;
-  readonly #awaitingIdle: (() => void)[] = [];
+  readonly #underWay = new UnderWay();
 
   constructor(options: DeliveriesOptions) {
     const { store, faults, timeoutMs } = options;
@@ -81,43 +79,43 @@ export class Deliveries {
     for (const delivery of this.list()) {
       const event = this.#options.store.get('event', delivery.eventId);
       if (delivery.state === 'pending' && event !== undefined) {
-        void this.#track(this.#deliver(this.#jobOf(delivery, event)));
+        void this.#underWay.track(this.#deliver(this.#jobOf(delivery, event)));
       }
     }
   }
 
   /** Resolves when no delivery is under way or scheduled. */
-  async idle(): Promise<void> {
-    while (this.#underWay > 0) await new Promise<void>((resolve) => this.#awaitingIdle.push(resolve));
+  idle(): Promise<void> {
+    return this.#underWay.idle();
   }
 
   /** Stops what is under way or scheduled and forgets it, for a reset. */
   async abandon(): Promise<void> {
     await this.close();
-    this.#closing = patientController();
+    this.#underWay.goOn();
   }
 
   /** Stops at once; unfinished deliveries stay pending and are taken up by `resume` of the next start. */
   async close(): Promise<void> {
-    this.#closing.abort();
+    this.#underWay.stop();
     await Promise.all([this.#pool.close(), this.#thread.close()]);
     await this.idle();
   }
 
   #jobOf(delivery: Delivery, event: BillingEvent): Job {
-    this.#underWay += 1;
+    this.#underWay.begun();
     return { delivery, event, position: this.#options.store.position };
   }
 
   /** Without faults nothing comes before the wait for a connection, so nothing is begun before there is one. */
   #start(job: Job, registration: Registration): void {
     if (this.#options.faults.some) {
-      void this.#track(this.#deliverWithFaults(job));
+      void this.#underWay.track(this.#deliverWithFaults(job));
     } else if (this.#thread.isUp) {
       this.#thread.post(registration, job.event.body, (made) => this.#sentByThread(job, made));
     } else {
       const waiting = this.#pool.whenFree(registration, (release) => {
-        void this.#track(this.#deliver(job, { registration, release }));
+        void this.#underWay.track(this.#deliver(job, { registration, release }));
       });
       if (waiting > WAITING_IN_A_BURST) this.#thread.start();
     }
@@ -126,7 +124,7 @@ export class Deliveries {
   /** After the first attempt; the retry, if there is one, is not the thread's. */
   #sentByThread(job: Job, made: MadeAttempt | null): void {
     if (made === null) {
-      this.#ended();
+      this.#underWay.ended();
       return;
     }
     const { startedAtMs, durationMs, status, error, responseBody } = made;
@@ -134,33 +132,16 @@ export class Deliveries {
     const attempt = { number: 1, startedAt, durationMs, status, error, responseBody };
     if (error !== null) {
       const delivery = this.#log.attempted(job.delivery, attempt);
-      void this.#track(this.#deliver({ ...job, delivery }));
+      void this.#underWay.track(this.#deliver({ ...job, delivery }));
       return;
     }
     this.#finish(job.delivery, 'delivered', attempt);
-    this.#ended();
-  }
-
-  /** @throws what the delivery threw, unless that is the stop's doing: a defect, which ends the process */
-  async #track(delivering: Promise<void>): Promise<void> {
-    const { signal } = this.#closing;
-    try {
-      await delivering;
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    } finally {
-      this.#ended();
-    }
-  }
-
-  #ended(): void {
-    this.#underWay -= 1;
-    if (this.#underWay === 0) for (const go of this.#awaitingIdle.splice(0)) go();
+    this.#underWay.ended();
   }
 
   async #deliverWithFaults(job: Job): Promise<void> {
     const { delivery, event } = job;
-    const detour = await this.#detours.take(delivery, this.#moment(delivery, event), this.#closing.signal);
+    const detour = await this.#detours.take(delivery, this.#moment(delivery, event), this.#underWay.signal);
     if (detour === null) {
       this.#finish(delivery, 'dropped');
       return;
@@ -214,7 +195,7 @@ export class Deliveries {
     const { faults, now, store } = this.#options;
     const moment = this.#moment(delivery, event);
     try {
-      this.#closing.signal.throwIfAborted();
+      this.#underWay.signal.throwIfAborted();
       // What a receiver hears of is in the journal: a kill cannot make it come again as another event.
       store.flush(position);
       const startedAt = stampOf(now());
@@ -224,7 +205,7 @@ export class Deliveries {
         cutOff: faults.strike('cut-off-body', moment) !== null,
         reset: faults.strike('connection-reset', moment) !== null,
       });
-      this.#closing.signal.throwIfAborted();
+      this.#underWay.signal.throwIfAborted();
       const lost = faults.strike('execute-then-drop', moment) !== null;
       return {
         number,
@@ -243,7 +224,7 @@ export class Deliveries {
   }
 
   async #wait(ms: number): Promise<void> {
-    if (ms > 0) await sleep(ms, undefined, { signal: this.#closing.signal });
+    if (ms > 0) await sleep(ms, undefined, { signal: this.#underWay.signal });
   }
 
   #moment(delivery: Delivery, event: BillingEvent): Moment {
@@ -255,11 +236,4 @@ export class Deliveries {
       registrationId: delivery.registrationId,
     };
   }
-}
-
-/** Every delivery under way listens to it; thousands are no leak. */
-function patientController(): AbortController {
-  const controller = new AbortController();
-  setMaxListeners(0, controller.signal);
-  return controller;
 }

@@ -1,6 +1,7 @@
 /** What faults do to a delivery on its way to the connection: it is dropped, delayed, doubled, or overtaken. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Faults, type Moment, numberParam } from '../faults/faults.js';
+import { type Moment, numberParam } from '../faults/fault-rule.js';
+import type { Faults } from '../faults/faults.js';
 import type { Delivery } from '../model.js';
 
 /** How a delivery goes on: so many times more than once, each after a pause. null when it is never sent. */

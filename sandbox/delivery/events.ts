@@ -1,7 +1,8 @@
 /** Builds the envelope of spec 2.4 to 2.7 as the exact text that deliveries carry. */
 import { invoiceFields } from '../choices.js';
 import { ExactNumber, exactJson } from '../exact-json.js';
-import { type Faults, type Moment, numberParam } from '../faults/faults.js';
+import { type Moment, numberParam } from '../faults/fault-rule.js';
+import type { Faults } from '../faults/faults.js';
 import type { BillingEvent, EventType, Invoice, Partner, StatedTotals } from '../model.js';
 import { moneyText, parseMoney } from '../money.js';
 import { stampOf } from '../stamp.js';

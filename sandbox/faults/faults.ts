@@ -7,72 +7,8 @@
 import { fractionFrom } from '../randomness.js';
 import { RefusalError } from '../refusal.js';
 import { FAULT_NAMES, FAULTS, type FaultName, findFault } from './fault-catalogue.js';
+import { type FaultRule, type Moment, type NewFault, placesOf } from './fault-rule.js';
 import { MALFORMATION_NAMES } from './malformed-csv.js';
-
-/** Where a fault can strike: the HTTP endpoints, and the steps inside the service. */
-export const PLACES = [
-  'token',
-  'ping',
-  'regenerate',
-  'details',
-  'export-csv',
-  'storage',
-  'event',
-  'delivery',
-  'export',
-] as const;
-export type Place = (typeof PLACES)[number];
-
-/** Only what is named is struck; everything left out matches all. */
-export interface FaultTarget {
-  readonly invoiceId?: string;
-  /** Tenant name, id, or the partner's own id of the tenant. */
-  readonly tenant?: string;
-  readonly endpoint?: Place | readonly Place[];
-  readonly eventType?: string;
-  readonly registrationId?: string;
-}
-
-export interface FaultRule {
-  readonly faultId: string;
-  readonly name: FaultName;
-  /** Share of the moments at which it strikes, 0 to 1. */
-  readonly rate: number;
-  /** How many times it strikes at most; null has no limit. */
-  readonly count: number | null;
-  /** How many matching moments pass before it may strike. */
-  readonly after: number;
-  readonly target: FaultTarget;
-  readonly seed: number;
-  /** Settings of this kind of fault; the catalogue names them with their defaults. */
-  readonly params: Readonly<Record<string, string | number | boolean>>;
-  /** ISO instant from which it no longer strikes, null for ever. */
-  readonly until: string | null;
-  readonly struck: number;
-  readonly met: number;
-}
-
-export interface NewFault {
-  readonly name: string;
-  readonly rate?: number;
-  readonly count?: number;
-  readonly after?: number;
-  readonly target?: FaultTarget;
-  readonly seed?: number;
-  readonly params?: Readonly<Record<string, string | number | boolean>>;
-  /** Stop striking after so many milliseconds ("404 for a while"). */
-  readonly forMs?: number;
-}
-
-/** A moment at which a fault may strike. */
-export interface Moment {
-  readonly place: Place;
-  readonly invoiceId?: string | undefined;
-  /** Every word by which a rule may name the tenant. */
-  readonly tenantWords?: readonly string[] | undefined;
-  readonly eventType?: string | undefined;
-  readonly registrationId?: string | undefined;
-}
 
 /** Where rules are kept: the store, which knows the kind of thing that each name stands for. */
 export interface RuleStore {
@@ -203,11 +139,6 @@ export class Faults {
   }
 }
 
-function placesOf({ target }: Pick<FaultRule, 'target'>): readonly Place[] {
-  if (target.endpoint === undefined) return [];
-  return typeof target.endpoint === 'string' ? [target.endpoint] : target.endpoint;
-}
-
 function checkParams(name: FaultName, params: Readonly<Record<string, string | number | boolean>>): void {
   const defaults: Readonly<Record<string, string | number | boolean>> = FAULTS[name].params;
   for (const [key, value] of Object.entries(params)) {
@@ -227,14 +158,4 @@ function checkParams(name: FaultName, params: Readonly<Record<string, string | n
 function inRange(name: string, value: number, least: number, most: number): number {
   if (Number.isFinite(value) && value >= least && value <= most) return value;
   throw new RefusalError('invalid_request', `${name} is ${value}; it goes from ${least} to ${most}.`);
-}
-
-/** A setting of a rule as a number; `add` has made sure that it is one. */
-export function numberParam(rule: FaultRule, name: string): number {
-  return Number(rule.params[name]);
-}
-
-/** A switch of a rule; rules from command lines carry text. */
-export function switchParam(rule: FaultRule, name: string): boolean {
-  return rule.params[name] === true || rule.params[name] === 'true';
 }

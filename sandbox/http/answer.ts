@@ -3,12 +3,12 @@
  * tired server are played: refusals, lost answers, bodies that break off, drip or change.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
 import type { Account } from '../account.js';
 import { errorBody } from '../choices.js';
 import type { FaultName } from '../faults/fault-catalogue.js';
-import { type FaultRule, type Moment, numberParam, switchParam } from '../faults/faults.js';
+import { type FaultRule, type Moment, numberParam } from '../faults/fault-rule.js';
+import { changeByFault, chunksOf, lengthOf, type Shaped, type Strike } from './change-answer.js';
 
 export interface Answer {
   readonly status: number;
@@ -83,8 +83,6 @@ async function workOrConfess(work: () => Answer | Promise<Answer>): Promise<Answ
   }
 }
 
-type Strike = (name: FaultName) => FaultRule | null;
-
 function refuseByFault(strike: Strike, moment: Moment): Answer | null {
   for (const [name, answerOf] of Object.entries(INSTEAD)) {
     const rule = strike(name as FaultName);
@@ -117,35 +115,6 @@ export function storageError(
   };
 }
 
-interface Shaped extends Answer {
-  /** Send this many bytes and break the connection; null sends all. */
-  readonly cutAt?: number;
-  readonly endCleanly?: boolean;
-  readonly hideLength?: boolean;
-  readonly drip?: { readonly bytes: number; readonly everyMs: number };
-}
-
-function changeByFault(strike: Strike, wanted: Answer): Shaped {
-  let shaped: Shaped = wanted;
-  if (strike('gzip') !== null) {
-    const headers = { ...shaped.headers, 'content-encoding': 'gzip' };
-    shaped = { ...withoutLength(shaped), headers, body: gzipped(shaped.body), hideLength: true };
-  }
-  if (strike('corrupt-body') !== null)
-    shaped = { ...shaped, ...lengthOf(shaped), body: corrupted(shaped.body) };
-  const cut = strike('cut-off-body');
-  if (cut !== null) {
-    const length = lengthOf(shaped).length ?? 1_000;
-    const endCleanly = switchParam(cut, 'clean');
-    shaped = { ...shaped, cutAt: Math.floor(length * numberParam(cut, 'share')), endCleanly };
-    if (endCleanly) shaped = { ...shaped, hideLength: true };
-  }
-  if (strike('no-content-length') !== null) shaped = { ...shaped, hideLength: true };
-  const drip = strike('slow-drip');
-  if (drip === null) return shaped;
-  return { ...shaped, drip: { bytes: numberParam(drip, 'bytes'), everyMs: numberParam(drip, 'everyMs') } };
-}
-
 async function write({ reply, account }: Exchange, shaped: Shaped): Promise<void> {
   const raw = reply.raw;
   const { length } = lengthOf(shaped);
@@ -176,38 +145,6 @@ async function* dripped({ body, drip }: Shaped): AsyncGenerator<Buffer> {
       await sleep(drip.everyMs);
     }
   }
-}
-
-function chunksOf(body: Answer['body']): Iterable<Buffer> | AsyncIterable<Buffer> {
-  if (typeof body === 'string') return [Buffer.from(body)];
-  return Buffer.isBuffer(body) ? [body] : body;
-}
-
-async function* gzipped(body: Answer['body']): AsyncGenerator<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of chunksOf(body)) chunks.push(chunk);
-  yield gzipSync(Buffer.concat(chunks));
-}
-
-async function* corrupted(body: Answer['body']): AsyncGenerator<Buffer> {
-  let first = true;
-  for await (const chunk of chunksOf(body)) {
-    const copy = Buffer.from(chunk);
-    const middle = Math.floor(copy.length / 2);
-    if (first && copy.length > 0) copy[middle] = (copy[middle] ?? 0) ^ 1;
-    first = false;
-    yield copy;
-  }
-}
-
-function lengthOf({ body, length }: Answer): { length?: number } {
-  if (length !== undefined) return { length };
-  if (typeof body === 'string') return { length: Buffer.byteLength(body) };
-  return Buffer.isBuffer(body) ? { length: body.length } : {};
-}
-
-function withoutLength({ length: _, ...rest }: Answer): Answer {
-  return rest;
 }
 
 /** False when the reader is gone. */

@@ -38,3 +38,13 @@ export function writeAll(file: number, text: string): void {
   const bytes = fits ? scratch.subarray(0, scratch.write(text)) : Buffer.from(text);
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 }
+
+/** The fields that are another value than before; null when one is gone, which only the whole object can show. */
+export function changedFields(before: object, after: object): object | null {
+  const old = before as Readonly<Record<string, unknown>>;
+  const current = after as Readonly<Record<string, unknown>>;
+  const changed: Record<string, unknown> = {};
+  for (const name in old) if (current[name] === undefined) return null;
+  for (const name in current) if (current[name] !== old[name]) changed[name] = current[name];
+  return changed;
+}

@@ -1,13 +1,13 @@
 /**
  * Keeps the sandbox's state in memory and in an append-only journal, so that a restart, even a kill -9, finds
- * what the last call left (issue: state survives a restart). Each change appends one line for one object: the whole
+ * what the last call left. Each change appends one line for one object: the whole
  * of it at first, later the fields that changed. Opening compacts the journal when most of it is history.
  */
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FaultRule } from '../faults/faults.js';
+import type { FaultRule } from '../faults/fault-rule.js';
 import type { ApiKey, BillingEvent, Delivery, Invoice, Registration, Schedule, Tenant } from '../model.js';
-import { lineOf, readLine, writeAll } from './journal.js';
+import { changedFields, lineOf, readLine, writeAll } from './journal.js';
 
 /** Everything that is kept, by kind. */
 export interface Kinds {
@@ -55,7 +55,8 @@ export class Store {
     this.#path = join(dir, 'journal.ndjson');
     const lines = this.#replay();
     this.#file = openSync(this.#path, 'a', 0o600);
-    if (lines > COMPACT_FROM_LINES && lines > 2 * this.#size()) this.#rewrite();
+    const size = Object.values(this.#all).reduce((sum, objects) => sum + objects.size, 0);
+    if (lines > COMPACT_FROM_LINES && lines > 2 * size) this.#rewrite();
   }
 
   /** All objects of a kind, in the order they were first put. */
@@ -159,10 +160,6 @@ export class Store {
     });
   }
 
-  #size(): number {
-    return Object.values(this.#all).reduce((sum, objects) => sum + objects.size, 0);
-  }
-
   /** Reads the journal; a last line that a kill cut short is left out and cut off. */
   #replay(): number {
     if (!existsSync(this.#path)) return 0;
@@ -198,14 +195,4 @@ export class Store {
     closeSync(file);
     renameSync(next, this.#path);
   }
-}
-
-/** The fields that are another value than before; null when one is gone, which only the whole object can show. */
-function changedFields(before: object, after: object): object | null {
-  const old = before as Readonly<Record<string, unknown>>;
-  const current = after as Readonly<Record<string, unknown>>;
-  const changed: Record<string, unknown> = {};
-  for (const name in old) if (current[name] === undefined) return null;
-  for (const name in current) if (current[name] !== old[name]) changed[name] = current[name];
-  return changed;
 }

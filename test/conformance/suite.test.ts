@@ -8,7 +8,7 @@ import {
 } from '../../conformance/open-suite-context.js';
 import type { Row } from '../../conformance/rule.js';
 import { RULES, runSuite } from '../../conformance/suite.js';
-import type { NewFault } from '../../sandbox/faults/faults.js';
+import type { NewFault } from '../../sandbox/faults/fault-rule.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/service.js';
 import { type Lie, startLyingProxy } from './lying-proxy.js';
 

@@ -1,4 +1,5 @@
 /** The account as a whole: how it stands, its keys, its activity, filling and emptying it. */
+import { seedInvoices, seedMonths } from '../../seeding.js';
 import { atMost, MOST_AT_ONCE, type Operation, shape, text, whole } from './operation.js';
 
 export const ACCOUNT_OPERATIONS: readonly Operation[] = [
@@ -85,8 +86,8 @@ export const ACCOUNT_OPERATIONS: readonly Operation[] = [
       const { invoices = 12, months, shipments } = body as Readonly<Record<string, number | undefined>>;
       const made =
         months === undefined
-          ? account.seedInvoices(invoices, shipments)
-          : account.seedMonths(months, shipments);
+          ? seedInvoices(account, invoices, shipments)
+          : seedMonths(account, months, shipments);
       return { invoices: await made };
     },
   },

@@ -1,6 +1,6 @@
 /** Switching faults on and off. */
 import { FAULTS } from '../../faults/fault-catalogue.js';
-import { type NewFault, PLACES } from '../../faults/faults.js';
+import { type NewFault, PLACES } from '../../faults/fault-rule.js';
 import { MALFORMATIONS } from '../../faults/malformed-csv.js';
 import { type Operation, shape, text, whole } from './operation.js';
 

@@ -1,6 +1,6 @@
 /** Fault switches: every fault of the catalogue with its rate, count, target and settings, and those that are on. */
 import { FAULTS, type FaultDefinition } from '../../faults/fault-catalogue.js';
-import { type NewFault, PLACES, type Place } from '../../faults/faults.js';
+import { type NewFault, PLACES, type Place } from '../../faults/fault-rule.js';
 import { MALFORMATIONS } from '../../faults/malformed-csv.js';
 import { EVENT_TYPES } from '../../model.js';
 import { type Form, given } from '../form.js';

@@ -1,5 +1,7 @@
 /** The first page: how the account stands, what just happened, and what a client needs to connect. */
+
 import { INTERNAL_STATUSES } from '../../model.js';
+import { seedInvoices } from '../../seeding.js';
 import type { Asked, Route } from '../page-routes.js';
 import type { Page } from '../render.js';
 
@@ -11,7 +13,7 @@ export const overviewSection: readonly Route[] = [
   {
     post: '/seed',
     act: async ({ account }) => {
-      await account.seedInvoices(SEEDED_INVOICES);
+      await seedInvoices(account, SEEDED_INVOICES);
       return '/invoices?done=seeded';
     },
   },

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT } from '../../../contract/errors.js';
-import type { NewFault } from '../../../sandbox/faults/faults.js';
+import type { NewFault } from '../../../sandbox/faults/fault-rule.js';
 import type { Stage, ToldAlert, WatchedFault } from './watched-fault.js';
 
 const LOADED = 'billsync_loads_total\\{outcome="loaded",role="worker"\\} [1-9]';

@@ -3,7 +3,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { NewFault } from '../../../sandbox/faults/faults.js';
+import type { NewFault } from '../../../sandbox/faults/fault-rule.js';
 import { processesNaming } from '../../../temporal/processes.js';
 import { aDelivery, basic, deliver } from '../../webhook/a-delivery.js';
 import { discard, run } from './invoice-faults.js';

@@ -1,0 +1,73 @@
+/** Who may call the API: how a client gets a token, and what comes with each call (spec 4.1, 5, 7). */
+import type { FastifyRequest } from 'fastify';
+import type { Account } from '../account.js';
+import { API_KEY_HEADER, errorBody, GRANTED_SCOPES } from '../choices.js';
+import { sameSecret } from '../security/tokens.js';
+import { type Answer, json } from './answer.js';
+
+/** Spec 4.1; errors in the manner of RFC 6749 5.2, which the spec's scheme is taken from. */
+export function issueToken(account: Account, request: FastifyRequest): Answer {
+  const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+  if (type !== 'application/x-www-form-urlencoded') {
+    return json(
+      400,
+      errorBody('invalid_request', 'Content-Type has to be application/x-www-form-urlencoded'),
+    );
+  }
+  if (!isClient(account, request.headers.authorization)) {
+    return json(401, errorBody('invalid_client', 'Client ID or client secret is wrong'), {
+      'www-authenticate': 'Basic realm="oauth", charset="UTF-8"',
+    });
+  }
+  const grants = new URLSearchParams(typeof request.body === 'string' ? request.body : '').getAll(
+    'grant_type',
+  );
+  if (grants.length !== 1) return json(400, errorBody('invalid_request', 'grant_type is required, once'));
+  if (grants[0] !== 'client_credentials') {
+    return json(400, errorBody('unsupported_grant_type', 'grant_type has to be client_credentials'));
+  }
+  const { accessToken, expiresInSeconds } = account.tokens.issue();
+  const { partnerId } = account.partner;
+  return json(
+    200,
+    {
+      access_token: accessToken,
+      token_type: 'bearer',
+      expires_in: expiresInSeconds,
+      scope: GRANTED_SCOPES,
+      partnerId,
+      partnerIds: partnerId,
+      userId: account.credentials.userId,
+    },
+    { 'cache-control': 'no-store' },
+  );
+}
+
+function isClient({ credentials }: Account, authorization: string | undefined): boolean {
+  const match = /^basic +([a-z0-9+/]+=*)$/i.exec(authorization ?? '');
+  const pair = Buffer.from(match?.[1] ?? '', 'base64').toString('utf8');
+  const colon = pair.indexOf(':');
+  if (colon < 0) return false;
+  const isId = sameSecret(pair.slice(0, colon), credentials.clientId);
+  return sameSecret(pair.slice(colon + 1), credentials.clientSecret) && isId;
+}
+
+/** Lets a request through that carries a valid token or an active API key (spec 5, 7). */
+export function guarded(account: Account, request: FastifyRequest, work: () => Answer | Promise<Answer>) {
+  const problem = refuseCaller(account, request);
+  if (problem === null) return work();
+  return json(401, errorBody('invalid_token', problem), {
+    'www-authenticate': `Bearer error="invalid_token", error_description="${problem}"`,
+  });
+}
+
+function refuseCaller(account: Account, { headers }: FastifyRequest): string | null {
+  const bearer = /^bearer +(.*)$/i.exec(headers.authorization ?? '')?.[1];
+  if (bearer !== undefined) {
+    const verdict = account.tokens.check(bearer);
+    return verdict.valid ? null : verdict.description;
+  }
+  const key = headers[API_KEY_HEADER];
+  if (typeof key !== 'string') return 'An access token or an API key is required';
+  return account.isActiveApiKey(key) ? null : 'The API key is unknown or deactivated';
+}
