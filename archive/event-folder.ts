@@ -16,9 +16,9 @@ import {
   removeIfThere,
   replaceDurably,
   systemCode,
-  temporaryName,
   writeSynced,
 } from '../ops/durable-files.js';
+import { temporaryName } from '../ops/temporary-names.js';
 import { type ArchivedEvent, CursorError, type DeliveryVerdict, type OnUnreadable } from './archive.js';
 import { type Cursor, formatCursor, parseCursor } from './event-cursor.js';
 import {

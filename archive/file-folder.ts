@@ -4,16 +4,9 @@ import { closeSync, constants, fchmodSync, openSync, readFileSync, renameSync, s
 import { copyFile, readdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ArchivedFile } from '../contract/csv-file.js';
-import {
-  exists,
-  flushBytes,
-  makeFolder,
-  removeIfThere,
-  replaceDurably,
-  syncFolder,
-  systemCode,
-  temporaryName,
-} from '../ops/durable-files.js';
+import { exists, makeFolder, removeIfThere, replaceDurably, systemCode } from '../ops/durable-files.js';
+import { flushBytes, syncFolder } from '../ops/flush.js';
+import { temporaryName } from '../ops/temporary-names.js';
 import { describeFile } from './describe-file.js';
 import { readDescription } from './read-record.js';
 

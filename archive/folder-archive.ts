@@ -1,7 +1,8 @@
 /** The archive on this machine's disk: `events/`, `files/` and `facts/` in one folder, which also several processes may share. */
 
 import { join } from 'node:path';
-import { exists, makeFolder, sweepLeftBehind } from '../ops/durable-files.js';
+import { exists, makeFolder } from '../ops/durable-files.js';
+import { sweepLeftBehind } from '../ops/temporary-names.js';
 import type { Archive } from './archive.js';
 import { openEventFolder } from './event-folder.js';
 import { openFactFolder } from './fact-folder.js';

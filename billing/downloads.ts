@@ -6,8 +6,8 @@ import type { Settings } from '../config/settings.js';
 import type { ArchivedFile } from '../contract/csv-file.js';
 import type { FileSource } from '../contract/names.js';
 import { withoutQuery } from '../contract/url-query.js';
-import { sweepLeftBehind } from '../ops/durable-files.js';
 import type { Metrics } from '../ops/metrics.js';
+import { sweepLeftBehind } from '../ops/temporary-names.js';
 import { type ApiConnection, invoicePath } from './api-connection.js';
 import type {
   BillingService,

@@ -1,7 +1,8 @@
 /** A download on its way: one file per attempt, so that an attempt nobody cancelled cannot write into the next one's. */
 
 import { type FileHandle, open, statfs } from 'node:fs/promises';
-import { makeFolder, removeIfThere, systemCode, temporaryName } from '../ops/durable-files.js';
+import { makeFolder, removeIfThere, systemCode } from '../ops/durable-files.js';
+import { temporaryName } from '../ops/temporary-names.js';
 import { DiskFullError } from './errors.js';
 
 /** Room that must remain beside a download. */

@@ -20,17 +20,10 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import {
-  appendWhole,
-  exists,
-  flushBytes,
-  makeFolder,
-  namesIn,
-  removeIfThere,
-  syncFolder,
-  systemCode,
-} from '../ops/durable-files.js';
+import { appendWhole, exists, makeFolder, removeIfThere, systemCode } from '../ops/durable-files.js';
+import { flushBytes, syncFolder } from '../ops/flush.js';
 import { GroupCommit } from '../ops/group-commit.js';
+import { namesIn } from '../ops/names-in.js';
 import { namedBy } from './inbox-entry.js';
 
 export interface DoneMarkers {

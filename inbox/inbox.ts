@@ -11,16 +11,9 @@ import { constants, readFileSync, statSync } from 'node:fs';
 import { access, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import {
-  exists,
-  makeFolder,
-  removeIfThere,
-  sweepLeftBehind,
-  syncFolder,
-  systemCode,
-  temporaryName,
-  writeSynced,
-} from '../ops/durable-files.js';
+import { exists, makeFolder, removeIfThere, systemCode, writeSynced } from '../ops/durable-files.js';
+import { syncFolder } from '../ops/flush.js';
+import { sweepLeftBehind, temporaryName } from '../ops/temporary-names.js';
 import { openDoneMarkers } from './done-markers.js';
 import type { DurablePoint } from './durable-point.js';
 import { decodeEntry, encodeEntry, keyOf, namedBy } from './inbox-entry.js';

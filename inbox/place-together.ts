@@ -4,8 +4,9 @@
  */
 
 import { linkSync } from 'node:fs';
-import { removeIfThere, systemCode, temporaryName, writeSynced } from '../ops/durable-files.js';
+import { removeIfThere, systemCode, writeSynced } from '../ops/durable-files.js';
 import { GroupCommit } from '../ops/group-commit.js';
+import { temporaryName } from '../ops/temporary-names.js';
 import type { DurablePoint } from './durable-point.js';
 import { encodeTogether } from './inbox-entry.js';
 

@@ -13,13 +13,8 @@ import { z } from 'zod';
 import type { Quarantine, QuarantinedThing, RefusedThing } from '../contract/quarantine.js';
 import { withoutUrlQueries } from '../contract/url-query.js';
 import { wellFormedJson } from '../contract/well-formed.js';
-import {
-  makeFolder,
-  removeIfThere,
-  replaceDurably,
-  sweepLeftBehind,
-  systemCode,
-} from '../ops/durable-files.js';
+import { makeFolder, removeIfThere, replaceDurably, systemCode } from '../ops/durable-files.js';
+import { sweepLeftBehind } from '../ops/temporary-names.js';
 
 export interface QuarantineOptions {
   readonly maxThings?: number;

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { AuditEntry } from './audit-log.js';
-import { namesIn } from './durable-files.js';
+import { namesIn } from './names-in.js';
 
 /** One log, in the data folder or copied elsewhere. */
 export interface AuditEntries {

@@ -1,21 +1,16 @@
 /**
  * The few ways in which billsync puts bytes on disk so that they survive a kill -9 and a power cut.
  *
- * Names and bytes go into the page cache by direct calls, which take microseconds; only flushes and removals, which wait
- * for the disk, go to Node's four threads. A dozen such waits per delivery made answers slow under load.
+ * Names and bytes go into the page cache by direct calls, which take microseconds; only flushes (flush.ts) and removals, which
+ * wait for the disk, go to Node's four threads. A dozen such waits per delivery made answers slow under load.
  *
- * Everything that is promised to the billing service rests on these functions: a 2xx is only sent after
- * `linkDurably` resolved. A failed fsync is its own error class, because the kernel forgets the pages it could not
- * write: asking again would say "fine" about bytes that are gone. Who catches an FsyncError ends the process.
+ * Everything that is promised to the billing service rests on these functions: a 2xx is only sent after `linkDurably` resolved.
  */
 
-import { createHash, randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
-  fdatasync,
   fstatSync,
-  fsync,
   linkSync,
   openSync,
   renameSync,
@@ -23,24 +18,11 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { readdir, rm, unlink } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { promisify } from 'node:util';
-import { BillsyncError, EXIT } from '../contract/errors.js';
+import { unlink } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { flushBytes, shareFlush, syncFolder } from './flush.js';
 import { makeFolders } from './make-folders.js';
-
-/** A flush to disk failed. Never retried; the process must end and start clean (faults: failed fsync). */
-export class FsyncError extends BillsyncError {
-  readonly code = 'fsync-failed';
-  override readonly exitCode = EXIT.checkFailed;
-  override readonly hint = 'the disk may be failing: look at the system log, then try again';
-  readonly path: string;
-  constructor(path: string, cause: unknown) {
-    super(`The disk did not confirm ${path}; what was written there may be lost.`, { cause });
-    this.path = path;
-  }
-}
+import { temporaryName } from './temporary-names.js';
 
 /** The `code` of a system error (`ENOSPC`, `EEXIST`, …), or null for anything else. */
 export function systemCode(error: unknown): string | null {
@@ -140,64 +122,6 @@ export function appendWhole(file: number, bytes: Uint8Array, path: string): void
   throw Object.assign(new Error(`${path} took ${written} of ${bytes.length} bytes.`), { code: 'ENOSPC' });
 }
 
-/** Of this machine, or container: on a folder that several share, a pid says nothing of another's processes. */
-const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
-/** Of this run of the process: in a container a dead one often had our own pid. */
-const RUN = randomBytes(4).toString('hex');
-let namesGiven = 0;
-
-/**
- * A name nobody else uses; it tells the process, so that a later one can sweep what a dead one left. For the first thread
- * alone: others of the process would be taken for dead.
- */
-export function temporaryName(folder: string): string {
-  namesGiven += 1;
-  return join(folder, `.${HOST}-${process.pid}-${RUN}${namesGiven.toString(16).padStart(8, '0')}.tmp`);
-}
-
-/**
- * Removes what has a `temporaryName` of a process that is dead, files and folders. Of another machine's nobody here can
- * tell: it goes when it is a day old, since nothing takes so long to write.
- */
-export async function sweepLeftBehind(folder: string): Promise<void> {
-  for (const name of await namesIn(folder)) {
-    if (isLeftBehind(folder, name)) await rm(join(folder, name), { recursive: true, force: true });
-  }
-}
-
-/** What lies in a folder; nothing when it is not there. */
-export async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return [];
-    throw error;
-  }
-}
-
-const LONG_AGO_MS = 24 * 60 * 60_000;
-
-function isLeftBehind(folder: string, name: string): boolean {
-  const [, host, pid, run] = /^\.(?:([0-9a-f]{8})-)?(\d+)-([0-9a-f]{8})[0-9a-f]{8}\.tmp$/.exec(name) ?? [];
-  if (pid === undefined) return false;
-  // An older version named none.
-  if (host !== undefined && host !== HOST) {
-    const found = statSync(join(folder, name), { throwIfNoEntry: false });
-    return found !== undefined && Date.now() - found.mtimeMs > LONG_AGO_MS;
-  }
-  return Number(pid) === process.pid ? run !== RUN : !isRunning(Number(pid));
-}
-
-/** Whether a process of that pid runs here; one that belongs to somebody else counts as running. */
-export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return systemCode(error) === 'EPERM';
-  }
-}
-
 /** Whether anything is at the path. @throws Error it cannot be told (no permission) */
 export function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
@@ -211,82 +135,5 @@ export async function removeIfThere(path: string): Promise<boolean> {
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return false;
     throw error;
-  }
-}
-
-interface Flushes {
-  readonly running: Promise<void>;
-  next: Promise<void> | null;
-}
-const flushes = new Map<string, Flushes>();
-let broken: FsyncError | null = null;
-const fsyncListeners = new Set<(error: FsyncError) => void>();
-
-/**
- * Flushes a folder's names. Calls that meet share flushes: one that runs already may have begun too early for the
- * newcomer, so all newcomers wait for one more. A thousand deliveries at once thus cost a handful of flushes.
- */
-export function syncFolder(path: string): Promise<void> {
-  return shareFlush(path, () => flushFolder(path));
-}
-
-/** As `syncFolder`, for any flush that covers all that was written before it begins; `key` names what is flushed. */
-export function shareFlush(key: string, flush: () => Promise<void>): Promise<void> {
-  const current = flushes.get(key);
-  if (current === undefined) return startFlush(key, flush);
-  current.next ??= current.running.catch(() => undefined).then(() => startFlush(key, flush));
-  return current.next;
-}
-
-function startFlush(key: string, flush: () => Promise<void>): Promise<void> {
-  const state: Flushes = { running: flush(), next: null };
-  flushes.set(key, state);
-  const forget = (): void => {
-    if (state.next === null && flushes.get(key) === state) flushes.delete(key);
-  };
-  state.running.then(forget, forget);
-  return state.running;
-}
-
-/**
- * Is told of the first flush that failed, whoever asked for it: a part that tries its work again would otherwise fail
- * for ever in a process that can make nothing durable any more. @returns a function that stops listening
- */
-export function onFsyncFailure(listener: (error: FsyncError) => void): () => void {
-  fsyncListeners.add(listener);
-  return () => fsyncListeners.delete(listener);
-}
-
-/** Flushes an open file's bytes and size. */
-export function syncHandle(handle: { datasync(): Promise<void> }, path: string): Promise<void> {
-  return confirm(path, () => handle.datasync());
-}
-
-const fdatasyncAsync = promisify(fdatasync);
-const fsyncAsync = promisify(fsync);
-
-/** Flushes the bytes and the size of an open file, by its descriptor. */
-export function flushBytes(file: number, path: string): Promise<void> {
-  return confirm(path, () => fdatasyncAsync(file));
-}
-
-async function flushFolder(path: string): Promise<void> {
-  const folder = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    await confirm(path, () => fsyncAsync(folder));
-  } finally {
-    closeSync(folder);
-  }
-}
-
-/** After one failure nothing counts as durable any more in this process: a second fsync would lie. */
-async function confirm(path: string, flush: () => Promise<void>): Promise<void> {
-  if (broken !== null) throw broken;
-  try {
-    await flush();
-  } catch (error) {
-    broken = new FsyncError(path, error);
-    for (const listener of fsyncListeners) listener(broken);
-    throw broken;
   }
 }

@@ -10,8 +10,8 @@ import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/pro
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { naming } from '../config/system-error.js';
-import { temporaryName } from './durable-files.js';
 import { isStillRunning, ownIdentity, ownNamespace, type ProcessIdentity } from './process-identity.js';
+import { temporaryName } from './temporary-names.js';
 
 export interface LockOwner extends ProcessIdentity {
   readonly role: string;

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { type AlertDecision, type DecisionsOnAlert, isSeen, readAlertDecisions } from './alert-decisions.js';
 import type { Alert } from './alerts.js';
-import { namesIn, systemCode } from './durable-files.js';
+import { systemCode } from './durable-files.js';
+import { namesIn } from './names-in.js';
 import { replaceFile } from './replace-file.js';
 import { type AlertName, alertNameOf, isNotice } from './runbook/runbook.js';
 

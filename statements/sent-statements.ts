@@ -11,16 +11,10 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import {
-  createDurably,
-  makeFolder,
-  namesIn,
-  sweepLeftBehind,
-  syncFolder,
-  systemCode,
-  temporaryName,
-  writeSynced,
-} from '../ops/durable-files.js';
+import { createDurably, makeFolder, systemCode, writeSynced } from '../ops/durable-files.js';
+import { syncFolder } from '../ops/flush.js';
+import { namesIn } from '../ops/names-in.js';
+import { sweepLeftBehind, temporaryName } from '../ops/temporary-names.js';
 import { SentStatementError } from './errors.js';
 import type { ShipmentLines } from './shipment-lines.js';
 import { keyOf, type Statement, type StatementTenant } from './statement.js';

@@ -3,7 +3,7 @@
  * behind that were acknowledged. The reconciliation calls this; beside a living forwarder it finds nothing to do.
  */
 
-import { FsyncError } from '../ops/durable-files.js';
+import { FsyncError } from '../ops/flush.js';
 import type { Logger } from '../ops/log.js';
 import { type ForwardDeps, forwardEntry } from './forward-entry.js';
 

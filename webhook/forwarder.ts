@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { InboxEntry } from '../inbox/inbox.js';
 import type { Alerts } from '../ops/alerts.js';
-import { FsyncError } from '../ops/durable-files.js';
+import { FsyncError } from '../ops/flush.js';
 import type { Health } from '../ops/health.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';

@@ -17,7 +17,7 @@ import { watchClaims } from '../disputes/watch-claims.js';
 import { openQuarantine } from '../inbox/quarantine-folder.js';
 import { tellDropped } from '../inbox/tell-dropped.js';
 import { type Alert, type Alerts, createAlerts } from '../ops/alerts.js';
-import { onFsyncFailure } from '../ops/durable-files.js';
+import { onFsyncFailure } from '../ops/flush.js';
 import type { Health } from '../ops/health.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';

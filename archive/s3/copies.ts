@@ -4,7 +4,8 @@
  */
 
 import type { ArchivedFile } from '../../contract/csv-file.js';
-import { makeFolder, removeIfThere, sweepLeftBehind, temporaryName } from '../../ops/durable-files.js';
+import { makeFolder, removeIfThere } from '../../ops/durable-files.js';
+import { sweepLeftBehind, temporaryName } from '../../ops/temporary-names.js';
 import type { StoredFile } from '../archive.js';
 import { describeFile } from '../describe-file.js';
 import { type FileFolder, openFileFolder } from '../file-folder.js';

@@ -4,6 +4,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'undici';
 import type { Settings } from '../../config/settings.js';
+import { isAlive } from '../../ops/process-identity.js';
 import { SOON_MS } from '../../ops/watch-expiry.js';
 import { CliError, EXIT } from '../errors.js';
 import { readRunFile } from '../roles/run-file.js';
@@ -76,21 +77,12 @@ function unfit(certPath: string, cause: unknown): CliError {
 /** @returns where a running endpoint of this data folder answers; null when none runs. @throws CliError it is ill */
 async function runningEndpoint(settings: Settings): Promise<string | null> {
   const left = [readRunFile(settings, 'up'), readRunFile(settings, 'webhook')].find(
+    // A role that was killed leaves its note behind.
     (file) => file !== null && isAlive(file.pid),
   );
   const url = left?.addresses.webhook ?? null;
   if (url !== null) await askHealth(url);
   return url;
-}
-
-/** A role that was killed leaves its note behind. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 async function askHealth(url: string): Promise<void> {

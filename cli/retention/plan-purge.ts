@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { Archive } from '../../archive/archive.js';
 import { type Hold, isHeld, type Owner, readRetention } from '../../archive/retention.js';
 import type { Quarantine, QuarantinedThing } from '../../contract/quarantine.js';
-import { namesIn } from '../../ops/durable-files.js';
+import { namesIn } from '../../ops/names-in.js';
 import type { RemovableFile, Warehouse } from '../../warehouse/warehouse.js';
 
 /**

@@ -10,11 +10,10 @@ import {
   linkDurably,
   makeFolder,
   replaceDurably,
-  shareFlush,
-  sweepLeftBehind,
-  temporaryName,
   writeSynced,
 } from '../../ops/durable-files.js';
+import { shareFlush } from '../../ops/flush.js';
+import { sweepLeftBehind, temporaryName } from '../../ops/temporary-names.js';
 
 let root: string;
 
@@ -109,7 +108,7 @@ describe('durable files', () => {
   test('after one failed flush no write is confirmed any more in this process', () => {
     // A process of its own: the disbelief is for life.
     const script = `
-      import { onFsyncFailure, syncHandle, syncFolder } from ${JSON.stringify(join(process.cwd(), 'ops/durable-files.ts'))};
+      import { onFsyncFailure, syncHandle, syncFolder } from ${JSON.stringify(join(process.cwd(), 'ops/flush.ts'))};
       const lying = { datasync: () => Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO' })) };
       const say = (promise) => promise.then(() => console.log('confirmed'), (error) => console.log(error.name));
       onFsyncFailure((error) => console.log('told', error.path));

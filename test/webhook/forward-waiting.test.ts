@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { InvoiceEvent } from '../../contract/invoice-event.js';
-import { FsyncError } from '../../ops/durable-files.js';
+import { FsyncError } from '../../ops/flush.js';
 import { forwardWaiting } from '../../webhook/forward-waiting.js';
 import { createReceiver } from '../../webhook/receive-delivery.js';
 import { aDelivery, openParts, type Parts } from './a-delivery.js';

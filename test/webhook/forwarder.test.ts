@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { ArchivedEvent } from '../../archive/archive.js';
 import type { InvoiceEvent } from '../../contract/invoice-event.js';
 import { openInbox } from '../../inbox/inbox.js';
-import { FsyncError } from '../../ops/durable-files.js';
+import { FsyncError } from '../../ops/flush.js';
 import { type Forwarder, type ForwarderDeps, startForwarder } from '../../webhook/forwarder.js';
 import { createReceiver } from '../../webhook/receive-delivery.js';
 import { aDelivery, eventually, openParts, type Parts } from './a-delivery.js';

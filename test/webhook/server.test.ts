@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib';
 import { generate } from 'selfsigned';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Settings } from '../../config/settings.js';
-import { FsyncError } from '../../ops/durable-files.js';
+import { FsyncError } from '../../ops/flush.js';
 import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.js';
 import { aDelivery, basic, deliver, eventually, openParts, type Parts } from './a-delivery.js';
 

@@ -10,8 +10,9 @@ import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import type { ArchivedFile } from '../../contract/csv-file.js';
-import { syncHandle, temporaryName } from '../../ops/durable-files.js';
+import { syncHandle } from '../../ops/flush.js';
 import { startThread } from '../../ops/start-thread.js';
+import { temporaryName } from '../../ops/temporary-names.js';
 import { copyPrivately, scanCopy } from './copy-and-scan.js';
 import type { CopyMessage } from './copy-thread.js';
 

@@ -8,8 +8,8 @@
 import { mkdir } from 'node:fs/promises';
 import type { Archive } from '../../archive/archive.js';
 import { uuidOrNull } from '../../contract/uuid-or-null.js';
-import { sweepLeftBehind } from '../../ops/durable-files.js';
 import type { Logger } from '../../ops/log.js';
+import { sweepLeftBehind } from '../../ops/temporary-names.js';
 import { claimDataFolder } from '../data-folder.js';
 import type { Database } from '../duckdb/database.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';

@@ -11,7 +11,7 @@ import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ArchivedFile } from '../../contract/csv-file.js';
 import { CsvScanner } from '../../contract/csv-scanner.js';
-import { temporaryName } from '../../ops/durable-files.js';
+import { temporaryName } from '../../ops/temporary-names.js';
 
 export interface Chunks {
   /** Holds `0.csv`, `1.csv` and so on, each with the file's header. */

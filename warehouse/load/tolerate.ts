@@ -9,7 +9,7 @@
 
 import { mkdir, rm } from 'node:fs/promises';
 import { type CsvScan, type CsvTolerance, hasAllColumns } from '../../contract/csv-file.js';
-import { temporaryName } from '../../ops/durable-files.js';
+import { temporaryName } from '../../ops/temporary-names.js';
 import { limitsBySize, readBounded } from '../csv/read-in-thread.js';
 import type { Rejection } from '../warehouse.js';
 import type { Chunks } from './chunks.js';

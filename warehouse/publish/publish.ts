@@ -9,7 +9,7 @@
 import { constants } from 'node:fs';
 import { copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { namesIn } from '../../ops/durable-files.js';
+import { namesIn } from '../../ops/names-in.js';
 import { Database } from '../duckdb/database.js';
 import type { Row } from '../duckdb/statements.js';
 import { PublicationError } from '../errors.js';

@@ -7,7 +7,8 @@
 
 import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isRunning, sweepLeftBehind } from '../../ops/durable-files.js';
+import { isAlive } from '../../ops/process-identity.js';
+import { sweepLeftBehind } from '../../ops/temporary-names.js';
 import { claimDataFolder } from '../data-folder.js';
 import { RESERVED_BYTES } from '../disk-space.js';
 import { Database, removeDatabase } from '../duckdb/database.js';
@@ -80,7 +81,7 @@ async function sweepDrafts(publishedPath: string): Promise<void> {
   );
   for (const entry of await readdir(folder)) {
     const pid = Number(name.exec(entry)?.[1] ?? Number.NaN);
-    if (Number.isInteger(pid) && (pid === process.pid || !isRunning(pid))) {
+    if (Number.isInteger(pid) && (pid === process.pid || !isAlive(pid))) {
       await rm(join(folder, entry), { force: true, recursive: true });
     }
   }

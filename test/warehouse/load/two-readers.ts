@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { CSV_HEADERS, STORED_COLUMNS } from '../../../contract/columns.js';
 import { type ArchivedFile, CSV_TOLERANCES, type CsvScan } from '../../../contract/csv-file.js';
 import { CsvScanner } from '../../../contract/csv-scanner.js';
-import { temporaryName } from '../../../ops/durable-files.js';
+import { temporaryName } from '../../../ops/temporary-names.js';
 import { isCurrency } from '../../../warehouse/csv/currencies.js';
 import { findBrokenRows } from '../../../warehouse/csv/find-broken-rows.js';
 import { Database } from '../../../warehouse/duckdb/database.js';
