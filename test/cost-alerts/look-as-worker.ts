@@ -5,7 +5,7 @@ import { costPaths, lookAtCosts } from '../../cost-alerts/watch-costs.js';
 import { createAlerts } from '../../ops/alerts.js';
 import { createLogger } from '../../ops/log.js';
 import { createScrub } from '../../ops/scrub.js';
-import { testSettings } from '../webhook/a-delivery.js';
+import { alertSettings, testSettings } from '../webhook/a-delivery.js';
 
 export const SAID = 'alerts.ndjson';
 
@@ -19,7 +19,7 @@ export async function lookAsWorker(
   const base = testSettings(folder);
   const settings = {
     ...base,
-    alerts: { file: join(folder, SAID), webhookUrl: null, quietWindow: '1h', runbookUrl: null },
+    alerts: alertSettings({ file: join(folder, SAID) }),
   };
   const log = createLogger(settings, 'worker', { write: () => {} });
   const now = (): Date => at;

@@ -21,6 +21,7 @@ import {
   reportsFixture,
 } from '../support/reports/reports-fixture.js';
 import { seededInvoices } from '../support/reports/seeded-invoices.js';
+import { alertSettings } from '../webhook/a-delivery.js';
 import { dashboardOver, SILENT } from './support.js';
 
 let fixture: ReportsFixture;
@@ -68,7 +69,7 @@ describe('what is not well', () => {
     expect(await (await get('/alerts')).text()).toContain('No open alerts.');
     const memory = join(fixture.folder, 'run', 'alerts-worker.json');
     const alerts = createAlerts({
-      settings: { alerts: { file: null, webhookUrl: null, quietWindow: '1h' }, environment: 'test' },
+      settings: { alerts: alertSettings(), environment: 'test' },
       ...{ log: SILENT, scrub: (text: string) => text, memory },
       now: () => new Date('2026-03-01T08:00:00Z'),
     });
