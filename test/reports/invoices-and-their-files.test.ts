@@ -308,6 +308,27 @@ describe('an invoice in several currencies', () => {
   });
 });
 
+describe('a voided invoice in several currencies', () => {
+  test('is in proof with the lines of each, as it was while it counted', async () => {
+    const result = await askReport('proof', [
+      anInvoice(
+        [aShipment({ cost: '10' }), aShipment({ cost: '20' }), aShipment({ cost: '7', currency: 'EUR' })],
+        {
+          currency: 'USD',
+          statedTotal: '30',
+          statedShipments: 3,
+          state: 'voided',
+          voidedAt: '2026-04-01T00:00:00Z',
+        },
+      ),
+    ]);
+    expect(cells(result, 'currency_code', 'shipments', 'billing_cost', 'shipments_difference')).toEqual([
+      ['EUR', 1, '7.0000', null],
+      ['USD', 2, '30.0000', 0],
+    ]);
+  });
+});
+
 describe('data-quality, currency', () => {
   test('means the currency that the header states', async () => {
     // Stated in USD; one line in AED, which comes first by the alphabet, and nothing in USD.
