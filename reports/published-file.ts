@@ -69,6 +69,7 @@ export type SessionStatement =
   | 'asked-repeats'
   | 'repeats-by'
   | 'invoice-currencies'
+  | 'invoice-totals'
   | 'invoices-owed'
   | 'monthly-prices'
   | 'followed-prices'

@@ -24,6 +24,7 @@ const SHARED_BY_REPORTS = {
   'repeated-lines': /\b(repeated_lines|repeats_by)\b/,
   'repeats-by': /\brepeats_by\b/,
   'invoice-currencies': /\b(invoice_currencies|invoices_owed)\b/,
+  'invoice-totals': /\b(invoice_totals|invoices_owed)\b/,
   'invoices-owed': /\binvoices_owed\b/,
   'monthly-prices': /\bmonthly_prices\b/,
   'followed-prices': /\bprice_moves\b/,

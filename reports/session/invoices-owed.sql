@@ -1,26 +1,7 @@
 -- What each finalized invoice that was not voided is owed in each currency, less what was paid of it. The amount is what its header states,
 -- or what its rows sum to where no total is stated in that currency.
 create or replace temp view invoices_owed as
-with
--- Of all invoices, whatever the filters are: a payment is divided in one way, whoever asks.
-owed as (
-    select
-        i.*,
-        case
-            when i.stated_total_amount is not null and i.stated_currency_code is not distinct from i.currency_code
-                then cast(i.stated_total_amount as decimal(38, 4))
-            else i.billing_cost
-        end as total
-    from (
-        select * from invoices
-        union all by name
-        select i.* replace (a.currency_code as currency_code, a.billing_cost as billing_cost)
-        from invoices as i
-        join invoice_amounts as a on a.invoice_id = i.invoice_id and a.currency_code <> i.currency_code
-    ) as i
-    where i.state not in ('draft', 'voided') and i.service_status is distinct from 'draft' and i.voided_at is null
-),
-payment as (
+with payment as (
     select invoice_number, currency_code, lower(tenant) as tenant, sum(amount) as amount from payments group by all
 ),
 -- Several invoices may have one number: each takes what it is owed, in order of due date, and the last what is left.
@@ -35,7 +16,7 @@ divided as (
         row_number() over (number order by o.invoice_due_date nulls last, o.invoice_date nulls last, o.invoice_id)
         = count(*) over number as is_last
     from payment as p
-    join owed as o
+    join invoice_totals as o
         on o.invoice_number = p.invoice_number and o.currency_code = p.currency_code
         and (p.tenant is null or p.tenant in (lower(o.tenant), lower(o.tenant_id), lower(o.partner_tenant_id)))
     window number as (partition by p.invoice_number, p.currency_code, p.tenant)
@@ -57,5 +38,5 @@ select
     o.total - coalesce(p.amount, 0) as open_amount,
     cast((select max(published_at) from publication) as date) - i.invoice_due_date as days_past_due
 from invoice_currencies as i
-join owed as o on o.invoice_id = i.invoice_id and o.currency_code = i.currency_code
+join invoice_totals as o on o.invoice_id = i.invoice_id and o.currency_code = i.currency_code
 left join paid as p on p.invoice_id = i.invoice_id and p.currency_code = i.currency_code

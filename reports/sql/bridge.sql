@@ -3,10 +3,10 @@
 -- grain: step of the bridge (and carrier, tenant or zone), currency
 -- source: weights
 -- params: $by total|carrier|tenant|zone = total: a bridge for all, or one for each of these
---   $first_from date: start of the first period; without it, the month before the second
+--   $first_from date: start of the first period; without it, one month before its end
 --   $first_to date: the day after its end; without it, the start of the second period
---   $second_from date: start of the second period; without it, the last month with lines
---   $second_to date: the day after its end
+--   $second_from date: start of the second period; without it, one month before $second_to or the last month with lines
+--   $second_to date: the day after its end; without it, the end of the last month with lines
 -- means: volume is the change in the number of lines (second period less first) times the first period's mean cost
 --   per line. price compares like with like: for every carrier, service, zone and rated weight (the billed weight,
 --   rounded up to a whole pound or to the carrier's own step, --weights FILE) that both periods have, it is the
@@ -39,13 +39,17 @@
 with latest as (
     select date_trunc('month', max(report_date)) as start from selected_shipments
 ),
-periods as (
+seconds as (
     select
-        coalesce(cast($first_from as date), cast(start - interval 1 month as date)) as first_from,
-        coalesce(cast($first_to as date), cast($second_from as date), cast(start as date)) as first_to,
-        coalesce(cast($second_from as date), cast(start as date)) as second_from,
+        coalesce(cast($second_from as date), cast(cast($second_to as date) - interval 1 month as date), cast(start as date)) as second_from,
         coalesce(cast($second_to as date), cast(start + interval 1 month as date)) as second_to
     from latest
+),
+firsts as (
+    select *, coalesce(cast($first_to as date), second_from) as first_to from seconds
+),
+periods as (
+    select *, coalesce(cast($first_from as date), cast(first_to - interval 1 month as date)) as first_from from firsts
 ),
 days as (
     select

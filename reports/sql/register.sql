@@ -7,12 +7,12 @@
 --   $unusual_percent integer = 50: an invoice that differs from the usual total by this many percent or more is unusual
 -- means: lists the finalized invoices that are not voided, in each currency they bill. invoice_date and due_date are
 --   what the service stated. total is what the invoice states, or what its lines add up to if it states no total in
---   that currency; invoices with neither are left out. usual_total is the median of the tenant's invoices before it
---   (by invoice date, then number) of the same level and currency, rounded to four decimals; difference is total less
---   usual_total, and difference_percent that in percent of usual_total. open_amount is total less what was paid
---   (--payments FILE, as in "payables"). days_past_due counts from the due date to the publication; it is zero before
---   it and empty without one. cash_until_due adds up what is open with a due date up to and including this one, in
---   that currency: the cash needed by then.
+--   that currency; invoices with neither are left out. usual_total is the median of the tenant's $usual_of invoices
+--   before it, whatever days are listed (by invoice date, then number) of the same level and currency, rounded to
+--   four decimals; difference is total less usual_total, and difference_percent that in percent of usual_total.
+--   open_amount is total less what was paid (--payments FILE, as in "payables"). days_past_due counts from the due
+--   date to the publication; it is zero before it and empty without one. cash_until_due adds up what is open of the
+--   invoices listed, with a due date up to and including this one, in that currency: the cash needed by then.
 -- order: currency; due_date (none last); invoice_number
 -- cannot say: why a total is unusual; a tenant may have shipped more. Only a file of payments can say what was paid.
 -- units: total money, usual_total money, difference money, difference_percent %, open_amount money, cash_until_due
@@ -41,20 +41,24 @@
 --   D | 250.0000 | 100.0000 | 150.0000 | 150.00 | true | 250.0000 | 470.0000
 with numbered as (
     select
-        *,
+        invoice_id,
+        currency_code,
+        total,
+        coalesce(partner_id, '') as partner,
         coalesce(tenant_id, partner_tenant_id, tenant, '') as party,
+        invoice_level,
         row_number() over (
             partition by coalesce(partner_id, ''), coalesce(tenant_id, partner_tenant_id, tenant, ''), invoice_level, currency_code
             order by invoice_date, invoice_number, invoice_id
         ) as place
-    from invoices_owed
+    from invoice_totals
     where total is not null
 ),
 usual as (
     select n.invoice_id, n.currency_code, case when count(*) >= $min_invoices then median_of(b.total) end as usual_total
     from numbered as n
     join numbered as b
-        on b.partner_id is not distinct from n.partner_id and b.party = n.party and b.invoice_level = n.invoice_level
+        on b.partner = n.partner and b.party = n.party and b.invoice_level = n.invoice_level
         and b.currency_code = n.currency_code and b.place < n.place and b.place >= n.place - $usual_of
     group by n.invoice_id, n.currency_code
 )
@@ -81,6 +85,7 @@ select
     n.state,
     n.invoice_level,
     n.invoice_id
-from numbered as n
+from invoices_owed as n
 left join usual as u on u.invoice_id = n.invoice_id and u.currency_code = n.currency_code
+where n.total is not null
 order by n.currency_code, n.invoice_due_date nulls last, n.invoice_number, n.invoice_id

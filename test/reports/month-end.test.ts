@@ -173,6 +173,24 @@ describe('the invoice register', () => {
   });
 });
 
+describe('what is usual in the invoice register', () => {
+  test('is so of all earlier invoices, also when only one month is listed', async () => {
+    const invoice = (number: string, day: string, cost: string) =>
+      anInvoice([aShipment({ cost })], { number, date: day, due: '' });
+    const result = await askReport(
+      'register',
+      [
+        invoice('A', '2026-01-05', '100'),
+        invoice('B', '2026-01-12', '110'),
+        invoice('C', '2026-01-19', '90'),
+        invoice('D', '2026-02-02', '150'),
+      ],
+      { filters: { from: '2026-02-01', to: '2026-03-01', by: 'invoice-date' } },
+    );
+    expect(cells(result, 'invoice_number', 'usual_total', 'is_unusual')).toEqual([['D', '100.0000', true]]);
+  });
+});
+
 describe('a budget', () => {
   test('is compared in its own currency, at the rate of the month before one for all', async () => {
     const invoices = [

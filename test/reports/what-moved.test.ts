@@ -70,6 +70,22 @@ describe('bridge', () => {
     ]);
   });
 
+  test('compares a second period that is given alone with the month before it, not with the month before the last', async () => {
+    const on = (shipDate: string, cost: string) => aShipment({ shipDate, cost });
+    const result = await askReport(
+      'bridge',
+      [anInvoice([on('2026-01-10', '10'), on('2026-02-10', '12'), on('2026-05-10', '99')])],
+      { parameters: { second_from: '2026-02-01', second_to: '2026-03-01' } },
+    );
+    expect(cells(result, 'step', 'amount', 'period_from', 'period_to')).toEqual([
+      ['first period', '10.0000', '2026-01-01', '2026-02-01'],
+      ['volume', '0.0000', null, null],
+      ['price', '2.0000', null, null],
+      ['mix', '0.0000', null, null],
+      ['second period', '12.0000', '2026-02-01', '2026-03-01'],
+    ]);
+  });
+
   test('takes the periods it is given, and says that a new start cannot be compared', async () => {
     const result = await askReport('bridge', [anInvoice(many(2, { ...february, cost: '10.3333' }))], {
       parameters: {
