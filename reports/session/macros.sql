@@ -42,6 +42,9 @@ create or replace temp macro percent_of(part, whole) as
 -- What a group was credited: its negative lines, which its billing cost contains.
 create or replace temp macro credits_of(cost) as coalesce(sum(cost) filter (where cost < 0), 0);
 
+-- The part of what was charged that was credited again, in percent, of a cost that contains its credits.
+create or replace temp macro credited_percent(cost, credits) as percent_of(-credits, cost - credits);
+
 -- Pounds of a group: each unit is summed, then kilograms are brought to pounds and rounded once. Null when no
 -- shipment of the group has a weight.
 create or replace temp macro sum_lb(weight, unit) as

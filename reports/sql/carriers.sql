@@ -5,21 +5,29 @@
 --   credits shows these apart. shipments counts lines, packages the distinct tracking numbers of a carrier.
 --   cost_per_shipment is billing_cost divided by packages, cost_per_lb billing_cost divided by the pounds before they
 --   are rounded; both are rounded once, half away from zero, to four decimals. Kilograms are summed, then multiplied
---   by 2.2046226218. Carriers are as the files write them.
+--   by 2.2046226218. Carriers are as the files write them. share_of_cost is of all carriers in that currency.
+--   concentration, the same in each row of a currency, is the sum of the squares of these shares, rounded to a whole number (the
+--   Herfindahl-Hirschman index): 10,000 is one carrier, 5,000 two of a size, 2,500 four; it is empty where a carrier's cost
+--   is below zero. credited_percent is what was credited in percent of what was charged (lines of zero and above).
 -- order: currency; highest billing_cost first; carrier
--- cannot say: surcharges, dimensional weight, destination and margin: they are not in an invoice file.
--- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, credits money
+-- cannot say: surcharges, dimensional weight, destination and margin: they are not in an invoice file; nor whether a credit is
+--   a return, a refund or a correction.
+-- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, credits money,
+--   share_of_cost %, credited_percent %
 -- detail: credits
 -- chart: bar key=carrier value=billing_cost
 -- leads: shipments by carrier, currency_code; totals
 -- example: UPS carried the packages A for 8 and B for 12, of which it credited 2: 18 for three lines and two packages, 9 each. The
---   lines weigh 1 lb and twice 1 kg, 5.4092 lb (2 x 2.2046226218 is 4.4092452436); 18 by 5.4092452436 is 3.3276.
+--   lines weigh 1 lb and twice 1 kg, 5.4092 lb (2 x 2.2046226218 is 4.4092452436); 18 by 5.4092452436 is 3.3276. With FedEx's 6 that is
+--   75 of 100 %, so the concentration is 75 x 75 + 25 x 25 = 6250. Of 20 charged 2 were credited, 10 %.
 --   lines: carrier | tracking_number | billable_weight | billable_weight_unit | billing_cost
 --   ups | A | 1 | LB | 8
 --   ups | B | 1 | KG | 12
 --   ups | B | 1 | KG | -2
---   rows: carrier | shipments | packages | billing_cost | cost_per_shipment | billable_weight_lb | cost_per_lb | credits
---   ups | 3 | 2 | 18.0000 | 9.0000 | 5.4092 | 3.3276 | -2.0000
+--   fedex | C | 1 | LB | 6
+--   rows: carrier | shipments | packages | billing_cost | cost_per_shipment | cost_per_lb | credits | share_of_cost | concentration | credited_percent
+--   ups | 3 | 2 | 18.0000 | 9.0000 | 3.3276 | -2.0000 | 75.00 | 6250 | 10.00
+--   fedex | 1 | 1 | 6.0000 | 6.0000 | 6.0000 | 0.0000 | 25.00 | 6250 | 0.00
 with totals as (
     select
         carrier,
@@ -32,6 +40,15 @@ with totals as (
         sum(credits) as credits
     from invoiced_months
     group by all
+),
+shared as (
+    select
+        *,
+        percent_of(billing_cost, sum(billing_cost) over currency) as share_of_cost,
+        -- No share is more than the whole then.
+        if(min(billing_cost) over currency >= 0, share_of_cost, null)::decimal(7, 2) as own_share
+    from totals
+    window currency as (partition by currency_code)
 )
 select
     t.carrier,
@@ -43,8 +60,11 @@ select
     t.billable_weight_lb,
     t.cost_per_lb,
     packages_of(t.shipments, r.repeats) as packages,
-    t.credits
-from totals as t
+    t.credits,
+    t.share_of_cost,
+    cast(round(sum(t.own_share * t.own_share) over (partition by t.currency_code)) as bigint) as concentration,
+    credited_percent(t.billing_cost, t.credits) as credited_percent
+from shared as t
 left join repeats_by(carrier, null, null, null) as r
     on r.a = t.carrier and r.currency_code = t.currency_code
 order by t.currency_code, t.billing_cost desc, t.carrier

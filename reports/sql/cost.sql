@@ -12,13 +12,14 @@
 --   the leading zeros a spreadsheet takes away, if the code with them is an origin too. A weight break goes from above its
 --   first weight up to and including its second, by pounds before rounding. What a line does not state (service, zone,
 --   origin, weight) has a row of its own. A package with lines in two rows counts in both.
+--   credited_percent is credits, as a positive amount, in percent of what was charged (lines of zero and above).
 -- order: currency; the columns of by from left to right (weights and numbers by size, then others by name, then none)
 -- cannot say: surcharges, dimensional weight, destination and margin; they are not in an invoice file. Zones of two
 --   carriers or services are not the same measure, and an expensive zone may only be a heavy one ("what-if" compares like with
 --   like).
 -- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, share_of_cost %,
---   share_of_shipments %, credits money
--- detail: credits
+--   share_of_shipments %, credits money, credited_percent %
+-- detail: credits, credited_percent
 -- chart: heatmap key=carrier y=tenant value=billing_cost combine=sum
 --   heatmap key=zone y=carrier value=cost_per_shipment
 --   line key=month value=billing_cost combine=sum
@@ -114,7 +115,8 @@ select
     percent_of(s.billing_cost, sum(s.billing_cost) over whole) as share_of_cost,
     percent_of(s.shipments, sum(s.shipments) over whole) as share_of_shipments,
     s.credits,
-    coalesce(f.origin, origin_of(s.of_origin)) as usual_origin
+    coalesce(f.origin, origin_of(s.of_origin)) as usual_origin,
+    credited_percent(s.billing_cost, s.credits) as credited_percent
 from shared as s
 left join places as f
     on regexp_full_match(origin_of(s.of_origin), '[0-9]{3,4}') and f.origin = lpad(origin_of(s.of_origin), 5, '0')

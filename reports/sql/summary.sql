@@ -7,12 +7,13 @@
 --   before, and the week 52 weeks before). Both are empty where that period has no lines within the filters; the
 --   percentages also where it had an amount of zero or less. cost_per_shipment is billing_cost divided by packages,
 --   the distinct tracking numbers of a carrier; shipments counts lines, and a package with lines in two months counts
---   in both. Percentages and averages are rounded once, half away from zero.
+--   in both. credited_percent is credits, as a positive amount, in percent of charges. Percentages and averages are rounded once, half
+--   away from zero.
 -- order: currency; month
 -- cannot say: whether a month is complete. Carriers bill late; the report "accrual" estimates what is missing.
 -- units: charges money, credits money, billing_cost money, cost_per_shipment money, billable_weight_lb lb,
 --   cost_per_lb money/lb, change_on_month money, change_on_month_percent %, change_on_year money,
---   change_on_year_percent %
+--   change_on_year_percent %, credited_percent %
 -- chart: line key=month value=billing_cost
 -- leads: shipments by month, currency_code; totals
 -- example: January cost 20 less a credit of 2, February 27: 9 more, or half as much again.
@@ -20,9 +21,9 @@
 --   2026-01-10 | 20
 --   2026-01-11 | -2
 --   2026-02-10 | 27
---   rows: month | shipments | charges | credits | billing_cost | change_on_month | change_on_month_percent
---   2026-01 | 2 | 20.0000 | -2.0000 | 18.0000 | |
---   2026-02 | 1 | 27.0000 | 0.0000 | 27.0000 | 9.0000 | 50.00
+--   rows: month | shipments | charges | credits | billing_cost | change_on_month | change_on_month_percent | credited_percent
+--   2026-01 | 2 | 20.0000 | -2.0000 | 18.0000 | | | 10.00
+--   2026-02 | 1 | 27.0000 | 0.0000 | 27.0000 | 9.0000 | 50.00 | 0.00
 with months as (
     select
         start,
@@ -56,7 +57,8 @@ select
     m.billing_cost - p.billing_cost as change_on_month,
     change_percent(m.billing_cost, p.billing_cost) as change_on_month_percent,
     m.billing_cost - y.billing_cost as change_on_year,
-    change_percent(m.billing_cost, y.billing_cost) as change_on_year_percent
+    change_percent(m.billing_cost, y.billing_cost) as change_on_year_percent,
+    credited_percent(m.billing_cost, m.credits) as credited_percent
 from months as m
 left join repeats_by(period_start(report_date, $grain), null, null, null) as r
     on r.a = m.start and r.currency_code = m.currency_code

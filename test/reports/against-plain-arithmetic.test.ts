@@ -89,6 +89,27 @@ function sorted(list: readonly Record<string, unknown>[]): string[] {
   return list.map((row) => JSON.stringify(Object.fromEntries(Object.entries(row).sort()))).sort();
 }
 
+function creditedOf(group: readonly Row[]): string | null {
+  const credited = -cost(group.filter((row) => row.cost.startsWith('-')));
+  return percent(credited, cost(group) + credited);
+}
+
+/** The squares of the carriers' shares, which are rounded to two decimals; nobody's cost is below zero here. */
+function concentrationOf(currency: unknown): number {
+  const inCurrency = rows.filter((row) => row.currency === currency);
+  const squares = grouped(inCurrency, (row) => [row.carrier]).map(([, group]) => {
+    const share = BigInt((percent(cost(group), cost(inCurrency)) ?? '').replace('.', ''));
+    expect(share).toBeGreaterThanOrEqual(0n);
+    return share * share;
+  });
+  return Number(
+    roundedQuotient(
+      squares.reduce((sum, square) => sum + square, 0n),
+      10_000n,
+    ),
+  );
+}
+
 const whole = (row: Row): bigint => cost(rows.filter((each) => each.currency === row.currency));
 
 describe('the three first reports', () => {
@@ -100,7 +121,13 @@ describe('the three first reports', () => {
       [key]: value,
       currency_code: currency,
       ...costColumns(group),
-      ...(name === 'tenants' ? { tenant_id: `tenant-${String(value)}` } : {}),
+      ...(name === 'tenants'
+        ? { tenant_id: `tenant-${String(value)}` }
+        : {
+            share_of_cost: percent(cost(group), whole(group[0] as Row)),
+            concentration: concentrationOf(currency),
+            credited_percent: creditedOf(group),
+          }),
     }));
     expect(sorted(await answer(name))).toEqual(sorted(expected));
   });
@@ -189,6 +216,7 @@ describe('cost', () => {
         ...costColumns(group),
         share_of_cost: percent(cost(group), cost(whole)),
         share_of_shipments: percent(BigInt(group.length), BigInt(whole.length)),
+        credited_percent: creditedOf(group),
       };
     });
     const found = await answer('cost', { by });
@@ -235,6 +263,7 @@ describe('summary', () => {
         change_on_month_percent: change === null || !before ? null : percent(change, cost(before)),
         change_on_year: null,
         change_on_year_percent: null,
+        credited_percent: creditedOf(group),
       };
     });
     expect(sorted(await answer('summary'))).toEqual(sorted(expected));
