@@ -1,7 +1,8 @@
-/** Writes what is made from the code: docs/reference and the dashboard; a test fails while they are not what this would write. */
+/** Writes what is made from the code: docs/reference, the dashboard and the sources of dbt; tests fail while they are not what this would write. */
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { dbtSources } from './reference/dbt-sources.js';
 import { grafanaDashboard } from './reference/grafana-dashboard.js';
 import { referencePages } from './reference/pages.js';
 
@@ -9,7 +10,11 @@ const root = join(import.meta.dirname, '..');
 const pages = Object.entries(await referencePages()).map(
   ([name, text]) => [`docs/reference/${name}`, text] as const,
 );
-for (const [path, text] of [...pages, ['deploy/grafana/billsync.json', grafanaDashboard()] as const]) {
+const others = [
+  ['deploy/grafana/billsync.json', grafanaDashboard()],
+  ['docs/examples/dbt/models/sources.yml', await dbtSources()],
+] as const;
+for (const [path, text] of [...pages, ...others]) {
   await mkdir(dirname(join(root, path)), { recursive: true });
   await writeFile(join(root, path), text);
 }

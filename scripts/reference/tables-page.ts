@@ -1,26 +1,9 @@
 /** docs/reference/tables.md: the views of `reports.duckdb`, with types as DuckDB has them and a meaning for each column. */
 
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
-import { Database } from '../../warehouse/duckdb/database.js';
-import { migrate } from '../../warehouse/duckdb/migrate.js';
 import { views as viewsOfFile } from '../../warehouse/duckdb/sql.js';
 import { columnMeaning } from '../../warehouse/duckdb/view-comments.js';
 import { code, page, table } from './markdown.js';
-
-/** In the order in which a reader needs them. */
-const VIEWS = [
-  ...['shipments', 'tenant_shipments', 'invoices', 'invoice_amounts', 'tenants', 'partners', 'carriers'],
-  ...['events', 'files', 'discrepancies', 'publication', 'shipment_versions', 'level_cross_check'],
-];
-
-interface Column {
-  readonly view: string;
-  readonly name: string;
-  readonly type: string;
-}
+import { readColumns, VIEWS } from './view-columns.js';
 
 /** @throws Error a column has no meaning, or a view is new and stands nowhere */
 export async function tablesPage(): Promise<string> {
@@ -48,29 +31,4 @@ export async function tablesPage(): Promise<string> {
       'The macro `shipments_as_known_on(instant)` has the columns of `shipments`.',
     ...sections,
   );
-}
-
-async function readColumns(): Promise<readonly Column[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'billsync-reference-'));
-  const path = join(folder, 'empty.duckdb');
-  try {
-    const database = await Database.open({
-      path,
-      folders: [folder],
-      temporaryFolder: folder,
-      memoryLimit: null,
-    });
-    await migrate(database, new Date(0));
-    database.close();
-    const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
-    const connection = await instance.connect();
-    const reader = await connection.runAndReadAll(
-      await readFile(new URL('./view-columns.sql', import.meta.url), 'utf8'),
-    );
-    connection.closeSync();
-    instance.closeSync();
-    return reader.getRowObjectsJson() as unknown as readonly Column[];
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 }

@@ -5,6 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COMMON_LOG_FIELDS, LOG_FIELDS } from '../../ops/log-fields.js';
+import { dbtSources } from '../../scripts/reference/dbt-sources.js';
 import { referencePages } from '../../scripts/reference/pages.js';
 
 const folder = join(import.meta.dirname, '..', '..', 'docs', 'reference');
@@ -27,6 +28,11 @@ function namesAt(text: string, from: number): string[] {
 describe('docs/reference', () => {
   test.each(Object.keys(pages))('%s is what `npm run reference` writes today', async (name) => {
     expect(await readFile(join(folder, name), 'utf8')).toBe(pages[name]);
+  });
+
+  test('the sources of dbt are what `npm run reference` writes today', async () => {
+    const sources = join(folder, '..', 'examples', 'dbt', 'models', 'sources.yml');
+    expect(await readFile(sources, 'utf8')).toBe(await dbtSources());
   });
 
   test('names every field that our code logs, and no other', async () => {

@@ -31,9 +31,12 @@ export async function commentsOf(session: Session): Promise<string> {
   ].join('\n');
 }
 
-/** Markdown without its marks. */
 function quoted(text: string | null): string {
   if (text === null) return 'null';
-  const plain = text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '');
-  return `'${plain.replaceAll("'", "''")}'`;
+  return `'${withoutMarks(text).replaceAll("'", "''")}'`;
+}
+
+/** Markdown as plain text. */
+export function withoutMarks(text: string): string {
+  return text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '');
 }

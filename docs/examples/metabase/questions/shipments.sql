@@ -1,0 +1,13 @@
+-- The lines behind a number. Table; make it the place where a click on a bar of the others goes, with what the bar stands for.
+select
+    ship_date, tenant, carrier, service_level, zone, origin, tracking_number, billable_weight, billable_weight_unit,
+    currency_code, billing_cost, invoice_number, row_number
+from tenant_shipments
+where true
+    [[and tracking_number = {{tracking_number}}]]
+    [[and carrier = {{carrier}}]]
+    [[and tenant = {{tenant}}]]
+    [[and ship_date >= {{from}}]]
+    [[and ship_date <= {{until}}]]
+order by billing_cost desc, tracking_number, row_number
+limit 2000

@@ -1,0 +1,66 @@
+/**
+ * docs/examples/dbt/models/sources.yml: the views of `reports.duckdb` as sources of dbt, with the meaning and the type of each
+ * column, and tests of what the file promises.
+ */
+
+import { stringify } from 'yaml';
+import { CSV_COLUMNS } from '../../contract/columns.js';
+import { EVENT_TYPES, FILE_SOURCES, INVOICE_STATES } from '../../contract/names.js';
+import { views as viewsOfFile } from '../../warehouse/duckdb/sql.js';
+import { columnMeaning, withoutMarks } from '../../warehouse/duckdb/view-comments.js';
+import { readColumns, VIEWS } from './view-columns.js';
+
+const ofAnInvoice = {
+  relationships: { arguments: { to: "source('billsync', 'invoices')", field: 'invoice_id' } },
+};
+const oneOf = (values: readonly string[]) => ({ accepted_values: { arguments: { values } } });
+
+/** By view and column, as dbt writes them. */
+const TESTS: Readonly<Record<string, readonly unknown[]>> = {
+  ...Object.fromEntries(
+    CSV_COLUMNS.filter(({ isRequired }) => isRequired).map(({ name }) => [`shipments.${name}`, ['not_null']]),
+  ),
+  'shipments.invoice_id': ['not_null', ofAnInvoice],
+  'shipments.invoice_level': ['not_null', oneOf(['tenant', 'partner', 'unknown'])],
+  'shipments.billable_weight_unit': [oneOf(['LB', 'KG'])],
+  'invoices.invoice_id': ['not_null', 'unique'],
+  'invoices.state': ['not_null', oneOf(INVOICE_STATES)],
+  'invoices.proof': [oneOf(['hash', 'header', 'unproved'])],
+  'invoices.file_source': [oneOf(FILE_SOURCES)],
+  'invoice_amounts.invoice_id': ['not_null', ofAnInvoice],
+  'invoice_amounts.billing_cost': ['not_null'],
+  'events.event_type': [oneOf(EVENT_TYPES)],
+  'publication.sequence': ['not_null', 'unique'],
+};
+
+/** How old a publication may be before `dbt source freshness` warns; it says nothing of how old the newest invoice is. */
+const FRESHNESS = {
+  loaded_at_field: 'published_at',
+  config: { freshness: { warn_after: { count: 1, period: 'day' } } },
+};
+
+/** @throws Error a test is of a column that no view has */
+export async function dbtSources(): Promise<string> {
+  const columns = await readColumns();
+  const known = new Set(columns.map(({ view, name }) => `${view}.${name}`));
+  const stray = Object.keys(TESTS).filter((name) => !known.has(name));
+  if (stray.length > 0)
+    throw new Error(`scripts/reference/dbt-sources.ts tests ${stray.join(', ')}, which no view has.`);
+  const { heads } = viewsOfFile();
+  const tables = VIEWS.map((view) => ({
+    name: view,
+    description: withoutMarks(heads.get(view) ?? ''),
+    ...(view === 'publication' ? FRESHNESS : {}),
+    columns: columns
+      .filter((column) => column.view === view)
+      .map(({ name, type }) => ({
+        name,
+        description: withoutMarks(columnMeaning(view, name) ?? ''),
+        data_type: type,
+        ...(TESTS[`${view}.${name}`] === undefined ? {} : { data_tests: TESTS[`${view}.${name}`] }),
+      })),
+  }));
+  const description = 'What billsync publishes: reports.duckdb, attached under this name and only read.';
+  const sources = [{ name: 'billsync', description, database: 'billsync', schema: 'main', tables }];
+  return `# Made by \`npm run reference\`; edit the code instead.\n${stringify({ sources }, { lineWidth: 0, aliasDuplicateObjects: false })}`;
+}

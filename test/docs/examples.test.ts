@@ -1,0 +1,110 @@
+/** docs/examples: what dbt and Metabase would send to DuckDB answers what the reports answer. */
+
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
+import { seededInvoices } from '../support/reports/seeded-invoices.js';
+import { dbtModelSql } from '../support/tools/dbt-project.js';
+
+const examples = join(import.meta.dirname, '..', '..', 'docs', 'examples');
+const dbt = join(examples, 'dbt');
+const questions = join(examples, 'metabase', 'questions');
+const names = (await readdir(questions)).sort();
+
+let fixture: ReportsFixture;
+let connection: DuckDBConnection;
+beforeAll(async () => {
+  fixture = await reportsFixture(seededInvoices(5, 30), { publishedAt: '2026-07-01T00:00:00Z' });
+  connection = await (await DuckDBInstance.create()).connect();
+  await connection.run(`attach '${fixture.path}' as billsync (read_only)`);
+});
+afterAll(async () => {
+  connection.closeSync();
+  await fixture.remove();
+});
+
+async function ask(text: string): Promise<readonly Record<string, unknown>[]> {
+  return (await connection.runAndReadAll(text)).getRowObjectsJson();
+}
+const key = (row: Record<string, unknown>, columns: readonly string[]) =>
+  columns.map((column) => String(row[column])).join(' | ');
+
+describe('dbt', () => {
+  beforeAll(async () => {
+    for (const model of ['stg_billsync__shipments', 'spend_by_month', 'spend_as_known_on']) {
+      for (const statement of await dbtModelSql(dbt, model)) await connection.run(statement);
+    }
+  });
+
+  test('spend_by_month is what the report cost answers', async () => {
+    const { rows } = await fixture.ask('cost', {}, { by: 'month+tenant+carrier' });
+    const columns = [
+      'ship_month',
+      'tenant',
+      'carrier',
+      'currency_code',
+      'shipments',
+      'billing_cost',
+      'credits',
+    ];
+    const expected = rows.map((row) => key({ ...row, ship_month: `${String(row.month)}-01` }, columns));
+    const found = (await ask('select * from spend_by_month')).map((row) => key(row, columns));
+    expect(expected.length).toBeGreaterThan(20);
+    expect(found.sort()).toEqual(expected.sort());
+  });
+
+  test('spend_as_known_on is asked of the attached file', async () => {
+    const found = await ask('select sum(shipments)::integer as shipments from spend_as_known_on');
+    await connection.run('use billsync');
+    const whole = `select count(*)::integer as shipments from shipments_as_known_on('2026-04-01T00:00:00Z') where invoice_level <> 'partner'`;
+    expect(found).toEqual(await ask(whole));
+    await connection.run('use memory');
+  });
+
+  test.each(['spend_adds_up', 'no_line_twice'])('%s finds nothing', async (name) => {
+    for (const statement of await dbtModelSql(dbt, name, 'tests')) await connection.run(statement);
+    expect(await ask(`from ${name}`)).toEqual([]);
+  });
+});
+
+describe('Metabase', () => {
+  const read = (name: string) => readFile(join(questions, name), 'utf8');
+  const bare = (text: string) => text.replaceAll(/\[\[.*?\]\]/g, '');
+  beforeAll(() => connection.run('use billsync'));
+
+  test('carriers are what the report answers', async () => {
+    const columns = ['carrier', 'currency_code', 'shipments', 'billing_cost'];
+    const { rows } = await fixture.ask('carriers');
+    const found = (await ask(bare(await read('carriers.sql')))).map((row) => key(row, columns));
+    expect(found).toEqual(rows.map((row) => key(row, columns)));
+  });
+
+  test('months are what the report answers', async () => {
+    const { rows } = await fixture.ask('summary');
+    const found = (await ask(bare(await read('spend-by-month.sql')))).map((row) =>
+      key({ ...row, month: String(row.ship_month).slice(0, 7) }, ['month', 'currency_code', 'billing_cost']),
+    );
+    expect(found.sort()).toEqual(
+      rows.map((row) => key(row, ['month', 'currency_code', 'billing_cost'])).sort(),
+    );
+  });
+
+  test.each(names)('%s answers with every filter set', async (name) => {
+    const values: Readonly<Record<string, string>> = {
+      ...{
+        carrier: 'ups',
+        tenant: 'nobody',
+        tracking_number: 'none',
+        from: '2026-03-01',
+        until: '2026-03-31',
+      },
+    };
+    const text = (await read(name)).replaceAll(/\[\[(.*?)\]\]/g, '$1');
+    const filled = text.replaceAll(/\{\{(\w+)\}\}/g, (_, variable: string) => `'${values[variable] ?? ''}'`);
+    expect(filled).not.toContain("''");
+    const isFiltered = filled !== text;
+    expect((await ask(filled)).length).toBe(isFiltered || name === 'invoices-to-look-at.sql' ? 0 : 1);
+  });
+});
