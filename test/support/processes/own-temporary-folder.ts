@@ -4,14 +4,13 @@
  */
 
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { folderPrefix } from './left-folders.js';
+import { folderPrefix, rootOfFolders } from './where-folders-lie.js';
 
 const before = process.env.TMPDIR;
 // The process that runs the files is a child of the one that runs the whole.
-const folder = mkdtempSync(join(tmpdir(), folderPrefix(process.ppid)));
+const folder = mkdtempSync(join(rootOfFolders(), folderPrefix(process.ppid)));
 // A PostgreSQL that root starts runs under another user, which has to get through to its own folder.
 chmodSync(folder, 0o711);
 process.env.TMPDIR = folder;
