@@ -64,7 +64,7 @@ export function headNotes(about: {
   readonly comparesLevels: boolean;
   readonly filters: AppliedFilters;
   /** true: the report shows states of invoices, which are published as they are now only. */
-  readonly readsInvoices: boolean;
+  readonly readsStates: boolean;
   /** Invoices of another level that pass the filters, where the report lists invoices. */
   readonly invoicesLeftOut: number;
   /** true: as many rows as the report's limit, so there may be more. */
@@ -100,7 +100,7 @@ export function headNotes(about: {
       `Counted with the tenants: ${amount(unknown)} whose level is unknown (imported without details).`,
     );
   }
-  if (about.readsInvoices && about.invoicesLeftOut > 0) {
+  if (about.invoicesLeftOut > 0) {
     const other = level === 'tenant' ? 'partner' : 'tenant';
     notes.push(
       `Not listed: ${plural(about.invoicesLeftOut, 'invoice')} at ${other} level; the level ${other} or all lists them.`,
@@ -118,7 +118,7 @@ export function headNotes(about: {
   }
   if (about.filters.asKnownOn !== null) {
     notes.push(
-      about.readsInvoices
+      about.readsStates
         ? `Shipments are as they were known on ${about.filters.asKnownOn}; states of invoices are those of the publication.`
         : `Answered as it was known on ${about.filters.asKnownOn}.`,
     );

@@ -14,7 +14,7 @@ import { summedColumns } from './render/table-order.js';
 import { checkFilters, letAllPass, type ReportFilters } from './report-filters.js';
 import { headNotes, levelsOf, provedPercent, weighedIn } from './report-head.js';
 import type { ReportColumn, ReportResult, ReportRow } from './report-result.js';
-import { provideShared, readsInvoices } from './shared-views.js';
+import { provideShared, readsInvoices, readsStates } from './shared-views.js';
 import { askShipments, type ShipmentsAnswer, type ShipmentsAsked } from './shipments/ask-shipments.js';
 import type { ShipmentConditions } from './shipments/conditions.js';
 import { type ShipmentTotals, totalShipments } from './shipments/total-shipments.js';
@@ -120,7 +120,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
             chosen: filters.level !== null,
             comparesLevels,
             filters,
-            readsInvoices: listsInvoices,
+            readsStates: readsStates(report.sql),
             invoicesLeftOut: listsInvoices ? await invoicesLeftOut(file) : 0,
           }),
         ],

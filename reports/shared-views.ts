@@ -54,6 +54,11 @@ export function readsInvoices(sql: string): boolean {
   return SHARED_BY_REPORTS['selected-invoices'].test(sql);
 }
 
+/** Whether a report shows states of invoices, which are published as they are now only. */
+export function readsStates(sql: string): boolean {
+  return readsInvoices(sql) || /\bknown_invoices\b/.test(sql);
+}
+
 async function provide(
   file: PublishedFile,
   shared: Shared,

@@ -5,6 +5,7 @@ import type { ReportDefinition } from '../catalogue.js';
 import { ReportFilterError } from '../errors.js';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.js';
 import type { Period } from './periods.js';
+import { byPartnerAndCurrency } from './row-order.js';
 
 /** Columns that say when, which no two periods share. */
 const TIMES = ['month', 'week', 'ship_month', 'carrier_invoice_date'];
@@ -104,8 +105,8 @@ export function percentOf(part: bigint, whole: bigint): string | null {
 }
 
 function byDifference(one: ReportRow, other: ReportRow): number {
-  const currency = String(one.currency_code) < String(other.currency_code) ? -1 : 1;
-  if (one.currency_code !== other.currency_code) return currency;
+  const first = byPartnerAndCurrency(one, other);
+  if (first !== 0) return first;
   const size = ({ difference }: ReportRow): bigint => toTenThousandths(String(difference).replace('-', ''));
   return size(other) > size(one) ? 1 : size(other) < size(one) ? -1 : 0;
 }

@@ -5,6 +5,7 @@ import type { ReportDefinition } from '../catalogue.js';
 import { ReportFilterError } from '../errors.js';
 import { groupBy } from '../group-by.js';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.js';
+import { byPartnerAndCurrency, bySize, byText } from './row-order.js';
 
 export interface Pivoted {
   readonly result: ReportResult;
@@ -14,6 +15,8 @@ export interface Pivoted {
 
 const VALUE = 'billing_cost';
 const MOST_ACROSS = 60;
+/** Columns whose values are numbers, at least in part. */
+const BY_SIZE: readonly string[] = ['zone', 'carrier_zone', 'weight_break'];
 
 /** By which columns a report of costs may be put across. */
 export function acrossOf(
@@ -38,7 +41,9 @@ export function pivoted(report: ReportDefinition, result: ReportResult, across: 
   }
   const names = [...possible.filter((name) => name !== across), 'currency_code', 'partner_id'];
   const keys = result.columns.filter(({ name }) => names.includes(name));
-  const values = [...new Set(result.rows.map((row) => row[across] ?? null))].sort(byText);
+  const values = [...new Set(result.rows.map((row) => row[across] ?? null))].sort(
+    BY_SIZE.includes(across) ? bySize : byText,
+  );
   if (values.length > MOST_ACROSS)
     throw new ReportFilterError(
       'pivot',
@@ -100,14 +105,8 @@ function columnOf(value: ReportCell, { columns }: ReportResult): ReportColumn {
 }
 
 function byTotal(one: ReportRow, other: ReportRow): number {
-  if (one.currency_code !== other.currency_code)
-    return byText(one.currency_code ?? null, other.currency_code ?? null);
+  const first = byPartnerAndCurrency(one, other);
+  if (first !== 0) return first;
   const [left, right] = [one, other].map((row) => toTenThousandths(String(row[TOTAL])));
   return left === right ? 0 : (left ?? 0n) > (right ?? 0n) ? -1 : 1;
-}
-
-/** Whole numbers by size, then others by name, then none. */
-function byText(one: ReportCell, other: ReportCell): number {
-  if (one === null || other === null) return Number(one === null) - Number(other === null);
-  return String(one).localeCompare(String(other), 'en', { numeric: true });
 }

@@ -79,13 +79,14 @@ create or replace temp macro lb_of(weight, unit) as
             end
     end;
 
--- "Zone 5", "ZONE-05", " 05 " and "5" are one zone for the eye: 5. Anything that is not a number stays, upper case. No
+-- "Zone 5", "ZONE-05", " 05 " and "5" are one zone for the eye: 5. Anything that is not a number stays, upper case and
+-- without the word zone, if anything is left then. No
 -- CASE, only functions of one text: DuckDB then works on the few spellings of a block and not on every row.
 create or replace temp macro normal_zone(zone) as
     upper(
         regexp_replace(
             regexp_replace(trim(zone), '^(?:zone)?[\s_#:.-]*0*([1-9][0-9]*|0)$', '\1', 'i'),
-            '^zone[\s_#:.-]+', '', 'i'
+            '^zone[\s_#:.-]+([^\s_#:.-].*)$', '\1', 'is'
         )
     );
 

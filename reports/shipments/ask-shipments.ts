@@ -117,7 +117,7 @@ function headOf(of: {
         : []),
       ...headNotes({
         ...{ counts: totals.counts, level, filters, chosen: filters.level !== null },
-        ...{ comparesLevels: false, readsInvoices: false, invoicesLeftOut: 0, isCut: false },
+        ...{ comparesLevels: false, readsStates: false, invoicesLeftOut: 0, isCut: false },
       }),
     ],
   };

@@ -5,10 +5,11 @@
 -- means: the lines are added up by the carrier's invoice date (the column Carrier Invoice Date of the file) and
 --   compared with what the carrier's statement says (--statements FILE; carriers in upper or lower case; several
 --   lines of one date are added). A carrier has one spelling in all rows: that of its lines, or else that of the
---   statement; of several the first in the order of text. difference is billing_cost less stated_amount. state is
---   "agrees", "differs", "not stated" (the file has no such line) or "not billed" (the carrier states it and we have
---   no line; its difference is below zero). Lines without a carrier invoice date have a row of their own. packages
---   counts distinct tracking numbers.
+--   statement; of several the first in the order of text. A statement knows no ship dates, tenants, zones or levels:
+--   filters by these leave out lines of ours and nothing that is stated, so ask for whole statements without them.
+--   difference is billing_cost less stated_amount. state is "agrees", "differs", "not stated" (the file has no such
+--   line) or "not billed" (the carrier states it and we have no line; its difference is below zero). Lines without a
+--   carrier invoice date have a row of their own. packages counts distinct tracking numbers.
 -- order: currency; carrier; carrier_invoice_date (none last)
 -- cannot say: which of a carrier's invoices a line is from if it wrote several on one day; their numbers are not in
 --   an invoice file. Any markup between the carrier and you is part of every difference.
@@ -41,7 +42,6 @@ with billed as (
     from selected_shipments
     group by name, carrier_invoice_date, currency_code
 ),
--- A carrier is called as our lines call it, however many ways there are.
 -- Few numbers stand on several lines; only of these lines the numbers are compared.
 repeated as (
     select
@@ -53,17 +53,33 @@ repeated as (
     where tracking_number in (select tracking_number from repeated_lines)
     group by all
 ),
-names as (
-    select name, min(carrier) as carrier from billed group by all
-),
 stated as (
     select
         lower(carrier) as name, min(carrier) as carrier, carrier_invoice_date, currency_code, sum(amount) as amount
     from statements
+    -- The filters have the carriers as our lines write them.
+    where (
+        getvariable('carriers') is null
+        or list_contains(list_transform(cast(getvariable('carriers') as varchar[]), lambda c: lower(c)), lower(carrier))
+    )
+    and (
+        getvariable('currencies') is null
+        or list_contains(cast(getvariable('currencies') as varchar[]), currency_code)
+    )
     group by name, carrier_invoice_date, currency_code
+),
+-- A carrier is called as our lines call it, however many ways there are; or else as the statement does.
+names as (
+    select name, coalesce(min(carrier) filter (where is_ours), min(carrier)) as carrier
+    from (
+        select name, carrier, true as is_ours from billed
+        union all
+        select name, carrier, false from stated
+    )
+    group by all
 )
 select
-    coalesce(n.carrier, s.carrier) as carrier,
+    n.carrier,
     coalesce(b.carrier_invoice_date, s.carrier_invoice_date) as carrier_invoice_date,
     coalesce(b.currency_code, s.currency_code) as currency_code,
     coalesce(b.invoices, 0) as invoices,
@@ -84,5 +100,5 @@ full join stated as s
     on s.name = b.name and s.carrier_invoice_date = b.carrier_invoice_date and s.currency_code = b.currency_code
 left join repeated as r
     on r.name = b.name and r.carrier_invoice_date is not distinct from b.carrier_invoice_date and r.currency_code = b.currency_code
-left join names as n on n.name = coalesce(b.name, s.name)
-order by currency_code, carrier, carrier_invoice_date nulls last
+join names as n on n.name = coalesce(b.name, s.name)
+order by currency_code, n.carrier, carrier_invoice_date nulls last

@@ -6,7 +6,7 @@
 --   cost_per_shipment is billing_cost divided by packages, cost_per_lb billing_cost divided by the pounds before they
 --   are rounded; both are rounded once, half away from zero, to four decimals. Kilograms are summed, then multiplied
 --   by 2.2046226218. Carriers are as the files write them. share_of_cost is of all carriers in that currency.
---   concentration, the same in each row of a currency, is the sum of the squares of these shares, rounded to a whole number (the
+--   concentration, the same in each row of a currency, is the sum of the squares of these shares before rounding, rounded to a whole number (the
 --   Herfindahl-Hirschman index): 10,000 is one carrier, 5,000 two of a size, 2,500 four; it is empty where a carrier's cost
 --   is below zero. credited_percent is what was credited in percent of what was charged (lines of zero and above).
 -- order: currency; highest billing_cost first; carrier
@@ -45,8 +45,14 @@ shared as (
     select
         *,
         percent_of(billing_cost, sum(billing_cost) over currency) as share_of_cost,
-        -- No share is more than the whole then.
-        if(min(billing_cost) over currency >= 0, share_of_cost, null)::decimal(7, 2) as own_share
+        -- Of shares that are not rounded: 10,000 times the squares of the costs by the square of their sum.
+        case
+            when min(billing_cost) over currency >= 0 and sum(billing_cost) over currency > 0
+                then rounded_quotient(
+                    10000 * sum(ten_thousandths(billing_cost) * ten_thousandths(billing_cost)) over currency,
+                    ten_thousandths(sum(billing_cost) over currency) * ten_thousandths(sum(billing_cost) over currency)
+                )
+        end as concentration
     from totals
     window currency as (partition by currency_code)
 )
@@ -62,7 +68,7 @@ select
     packages_of(t.shipments, r.repeats) as packages,
     t.credits,
     t.share_of_cost,
-    cast(round(sum(t.own_share * t.own_share) over (partition by t.currency_code)) as bigint) as concentration,
+    cast(t.concentration as bigint) as concentration,
     credited_percent(t.billing_cost, t.credits) as credited_percent
 from shared as t
 left join repeats_by(carrier, null, null, null) as r

@@ -126,4 +126,4 @@ left join carriers as c
 left join shared as p
     on p.carrier = c.carrier and p.currency_code = c.currency_code and p.start = c.start
     and p.part is not distinct from s.part
-order by s.currency_code, s.start, s.carrier, s.weight_break, try_cast(s.part as integer) nulls last, s.part
+order by s.currency_code, s.start, s.carrier, s.weight_break, zone_number(s.part) nulls last, s.part

@@ -8,7 +8,9 @@
 --   invoice of that number and currency. If several invoices have the number (and tenant), a payment is divided:
 --   each, in order of due date, invoice date and id, takes as much as it states, and the last takes the rest. not_due
 --   is due on the day of the publication or later, the other columns so many days past due; no_due_date has no due
---   date. Invoices with nothing open are not counted; what was paid too much counts below zero.
+--   date. Invoices with nothing open are not counted; what was paid too much counts below zero. --from and --to
+--   choose the invoices whose billing period has a day among those asked for, with --by invoice-date those that are
+--   dated so; --carrier and --zone those with a line that counts and passes all filters.
 -- order: currency; highest open_amount first; tenant; invoice_level
 -- cannot say: what was paid, unless a file of payments says so; without one every invoice is open. A
 --   payment that matches no invoice is in no figure.

@@ -48,4 +48,4 @@ select
     shipments,
     verdict
 from price_moves($min_shipments, $min_cells, by_zone := $by = 'zone')
-order by currency_code, start, carrier, service_level, try_cast(of_zone as integer) nulls last, of_zone
+order by currency_code, start, carrier, service_level, zone_number(of_zone) nulls last, of_zone

@@ -14,7 +14,8 @@
 --   invoices) no longer counts, and accepted_because gives the reason (of several for one rule the last in the order
 --   of text; of several rules each reason once, in that order, with "; " between). verdict is "contradicted" for a
 --   grade of money, count or currency, else "proved" or "unproved"; "voided, not counted" and "not loaded" come
---   before these.
+--   before these. --from and --to choose the invoices whose billing period has a day among those asked for, with --by
+--   invoice-date those that are dated so; --carrier and --zone those with a line that counts and passes all filters.
 -- order: grade, the gravest first and none last; currency; greatest difference first, whatever its sign, none counting as
 --   zero; invoice_date; invoice_number
 -- cannot say: whether the billing service billed correctly; it proves that we have what was sent.

@@ -43,4 +43,4 @@ select
 from cell_prices(null, service_level)
 group by carrier, service_level, zone, rated, currency_code
 having sum(shipments) >= $min_shipments
-order by currency_code, carrier, service_level, try_cast(zone as integer) nulls last, zone, rated
+order by currency_code, carrier, service_level, zone_number(zone) nulls last, zone, rated

@@ -8,7 +8,8 @@
 --   shared_percent and shared_cost_percent are their share of the voided invoice, by number and by what they cost on
 --   it. shared_before is what they cost on the voided invoice, shared_after on the replacement, difference the second
 --   less the first. Several invoices may replace one. missing_numbers and missing_cost are what no replacement has.
---   The date filters choose the voided invoice's lines; replacements are looked for at any date.
+--   The filters choose the voided invoices' lines, of which all figures are; replacements are looked for among all
+--   lines of the same level, whatever their date, tenant, carrier or zone.
 -- order: currency; voided_at; invoice_number; replacements before what is missing, the most shared numbers first
 -- cannot say: why an invoice was voided; nor anything about voided invoices whose file was never loaded.
 -- units: billing_cost money, shared_percent %, shared_cost_percent %, shared_before money, shared_after money,

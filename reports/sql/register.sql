@@ -12,7 +12,9 @@
 --   four decimals; difference is total less usual_total, and difference_percent that in percent of usual_total.
 --   open_amount is total less what was paid (--payments FILE, as in "payables"). days_past_due counts from the due
 --   date to the publication; it is zero before it and empty without one. cash_until_due adds up what is open of the
---   invoices listed, with a due date up to and including this one, in that currency: the cash needed by then.
+--   invoices listed, with a due date up to and including this one, in that currency: the cash needed by then. --from
+--   and --to choose the invoices whose billing period has a day among those asked for, with --by invoice-date those
+--   that are dated so; --carrier and --zone those with a line that counts and passes all filters.
 -- order: currency; due_date (none last); invoice_number
 -- cannot say: why a total is unusual; a tenant may have shipped more. Only a file of payments can say what was paid.
 -- units: total money, usual_total money, difference money, difference_percent %, open_amount money, cash_until_due

@@ -7,7 +7,9 @@
 --   state_since up to the publication, and age sorts them: "today", "1 to 6 days", "7 to 29 days", "30 days and
 --   more"; days_past_due those from the due date to the day of the publication, zero before it and empty without one.
 --   A draft waits for approval at the service, a finalized invoice for its file, and needs_attention for a person:
---   reason says why.
+--   reason says why. --from and --to choose the invoices whose billing period has a day among those asked for, with
+--   --by invoice-date those that are dated so; --carrier and --zone those with a line that counts and passes all
+--   filters.
 -- order: longest days_in_state first; state; invoice_number
 -- cannot say: whether a draft was forgotten or is being discussed; nor anything about payment (see "payables").
 -- units: stated_total money, days_in_state days, days_past_due days

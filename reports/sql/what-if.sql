@@ -133,7 +133,7 @@ order by
     p.other_carrier,
     p.of_service,
     p.other_service,
-    try_cast(p.of_zone as integer) nulls last,
+    zone_number(p.of_zone) nulls last,
     p.of_zone,
-    try_cast(p.other_zone as integer) nulls last,
+    zone_number(p.other_zone) nulls last,
     p.other_zone

@@ -53,4 +53,4 @@ select
 from totals as t
 left join repeats_by(carrier_zone, null, null, null) as r
     on r.a is not distinct from t.carrier_zone and r.currency_code = t.currency_code
-order by t.currency_code, try_cast(normal_zone(t.carrier_zone) as integer) nulls last, zone nulls last, t.carrier_zone
+order by t.currency_code, zone_number(normal_zone(t.carrier_zone)) nulls last, zone nulls last, t.carrier_zone

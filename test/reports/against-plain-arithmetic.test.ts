@@ -94,20 +94,14 @@ function creditedOf(group: readonly Row[]): string | null {
   return percent(credited, cost(group) + credited);
 }
 
-/** The squares of the carriers' shares, which are rounded to two decimals; nobody's cost is below zero here. */
+/** The squares of the carriers' shares, which are rounded once, together; nobody's cost is below zero here. */
 function concentrationOf(currency: unknown): number {
   const inCurrency = rows.filter((row) => row.currency === currency);
-  const squares = grouped(inCurrency, (row) => [row.carrier]).map(([, group]) => {
-    const share = BigInt((percent(cost(group), cost(inCurrency)) ?? '').replace('.', ''));
-    expect(share).toBeGreaterThanOrEqual(0n);
-    return share * share;
-  });
-  return Number(
-    roundedQuotient(
-      squares.reduce((sum, square) => sum + square, 0n),
-      10_000n,
-    ),
-  );
+  const costs = grouped(inCurrency, (row) => [row.carrier]).map(([, group]) => cost(group));
+  const whole = cost(inCurrency);
+  expect(costs.every((each) => each >= 0n)).toBe(true);
+  const squares = costs.reduce((sum, each) => sum + each * each, 0n);
+  return Number(roundedQuotient(squares * 10_000n, whole * whole));
 }
 
 const whole = (row: Row): bigint => cost(rows.filter((each) => each.currency === row.currency));

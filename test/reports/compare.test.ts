@@ -2,10 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findReport } from '../../reports/catalogue.js';
+import { compareResults } from '../../reports/compare/compare-results.js';
 import { comparedWith } from '../../reports/compare/periods.js';
 import { pivoted } from '../../reports/compare/pivot.js';
 import { runCompared } from '../../reports/compare/run-compared.js';
 import { ReportFilterError } from '../../reports/errors.js';
+import type { ReportColumn, ReportRow } from '../../reports/report-result.js';
 import { runReport } from '../../reports/run-report.js';
 import { cells } from '../support/reports/ask-report.js';
 import {
@@ -119,6 +121,55 @@ describe('a report put side by side', () => {
     expect(cells(found, '[total]', '[tenant]', '__proto__', 'total')).toEqual([
       ['1.0000', '1.0000', '1.0000', '3.0000'],
     ]);
+  });
+});
+
+describe('the order of what is made of reports', () => {
+  test.each([
+    ['carrier', ['ups', 'UPS', null, '9', '10'], ['10', '9', 'UPS', 'ups', '(none)']],
+    ['zone', ['17.5', 'EU', null, '102', '9'], ['9', '17.5', '102', 'EU', '(none)']],
+    [
+      'weight_break',
+      ['over 150 lb', '10 to 20 lb', '0 to 1 lb', '2 to 3 lb', '0 lb'],
+      ['0 lb', '0 to 1 lb', '2 to 3 lb', '10 to 20 lb', 'over 150 lb'],
+    ],
+  ])('columns of %s stand as its rows would', async (across, values, expected) => {
+    const report = await findReport('cost');
+    const parameters = {
+      by: across === 'carrier' ? 'carrier+month' : `month+${across.replace('_break', '')}`,
+    };
+    const result = await runReport({ databasePath: fixture.path, name: 'cost', parameters });
+    const rows = values.map((value) => ({ ...result.rows[0], month: '2026-10', [across]: value }));
+    const { columns } = pivoted(report, { ...result, rows }, across).result;
+    expect(columns.map(({ name }) => name).filter((name) => expected.includes(name))).toEqual(expected);
+  });
+
+  test('keeps the rows of a partner together', async () => {
+    const report = await findReport('cost');
+    const result = await runReport({
+      databasePath: fixture.path,
+      name: 'cost',
+      parameters: { by: 'tenant+carrier' },
+    });
+    const column = { ...result.columns[0], name: 'partner_id' } as ReportColumn;
+    const made = [
+      ['b', '1.0000'],
+      ['a', '2.0000'],
+      [null, '9.0000'],
+      ['a', '3.0000'],
+    ].map(([partner_id, billing_cost], at) => ({
+      ...result.rows[0],
+      carrier: 'ups',
+      tenant: `T${at}`,
+      partner_id,
+      billing_cost,
+    })) as ReportRow[];
+    const answer = { ...result, columns: [...result.columns, column], rows: made };
+    const expected = ['a', 'a', 'b', null];
+    expect(pivoted(report, answer, 'carrier').result.rows.map((row) => row.partner_id)).toEqual(expected);
+    const period = { from: '2026-09-01', to: '2026-10-01' };
+    const compared = compareResults(report, { now: answer, before: { ...answer, rows: [] }, with: period });
+    expect(compared.rows.map((row) => row.partner_id)).toEqual(expected);
   });
 });
 

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ReportFilters } from '../../reports/report-filters.js';
 import { askReport, cells } from '../support/reports/ask-report.js';
 import { anInvoice, aShipment, type FixtureShipment } from '../support/reports/reports-fixture.js';
 
@@ -46,6 +47,39 @@ describe('a carrier’s statement', () => {
       ['2026-03-20', '0.0000', '0.0000', '-4.0000', 'not billed'],
       [null, '3.0000', '0.0000', null, 'not stated'],
     ]);
+  });
+
+  test('have one spelling of a carrier in all rows, and are only of the carriers and currencies asked for', async () => {
+    const invoices = [
+      anInvoice([aShipment({ carrier: 'UPS', carrierInvoiceDate: '2026-03-06', cost: '10' })]),
+    ];
+    const statements = await file(
+      'statements-of-three',
+      'carrier,carrier_invoice_date,currency_code,amount',
+      'ups,2026-03-13,USD,4',
+      'ontrac,2026-03-13,USD,5',
+      'OnTrac,2026-03-20,USD,6',
+      'ups,2026-03-13,EUR,7',
+    );
+    const ask = async (filters: ReportFilters) =>
+      cells(
+        await askReport('carrier-statements', invoices, { tables: { statements }, filters }),
+        'carrier',
+        'currency_code',
+        'stated_amount',
+      );
+    const ours = [
+      ['UPS', 'USD', null],
+      ['UPS', 'USD', '4.0000'],
+    ];
+    expect(await ask({})).toEqual([
+      ['UPS', 'EUR', '7.0000'],
+      ['OnTrac', 'USD', '5.0000'],
+      ['OnTrac', 'USD', '6.0000'],
+      ...ours,
+    ]);
+    expect(await ask({ carriers: ['ups'] })).toEqual([['UPS', 'EUR', '7.0000'], ...ours]);
+    expect(await ask({ carriers: ['ups'], currencies: ['usd'] })).toEqual(ours);
   });
 });
 

@@ -57,6 +57,17 @@ describe('zones', () => {
     expect(await computed(`zone_number(${zone})`)).toBe(expected);
   });
 
+  test.each([
+    ['Zone - 5', '5'],
+    ['zone#A', 'A'],
+    ['ZoneA', 'ZONEA'],
+    ['Zone -', 'ZONE -'],
+    ['zone', 'ZONE'],
+    ['-17.5', '-17.5'],
+  ])('%s is zone %s', async (zone, expected) => {
+    expect(await computed(`normal_zone('${zone}')`)).toBe(expected);
+  });
+
   test('a mean takes numbers as they are', async () => {
     const mean = 'mean_of(sum(zone_number(zone)), count(zone_number(zone)))';
     expect(await computed(`${mean} from (values ('17'), ('17.5'), ('HAWAII')) as z (zone)`)).toBe('17.25');

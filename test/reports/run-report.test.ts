@@ -177,6 +177,12 @@ describe('runReport', () => {
     },
   );
 
+  test('says of gaps that invoices are known as they are now, whatever instant is asked for', async () => {
+    const filters = { asKnownOn: '2026-03-01' };
+    const { head } = await runReport({ databasePath: fixture.path, name: 'gaps', filters });
+    expect(head.notes.join(' ')).toContain('states of invoices are those of the publication');
+  });
+
   test('stops a report at its limit and says so', async () => {
     const asked = runReport({ databasePath: fixture.path, name: 'outliers', timeLimitMs: 1 });
     await expect(asked).rejects.toThrow(ReportInterruptedError);

@@ -7,6 +7,28 @@ import { anInvoice, aShipment, type FixtureShipment } from '../support/reports/r
 const many = (count: number, stated: Partial<FixtureShipment>): FixtureShipment[] =>
   Array.from({ length: count }, () => aShipment(stated));
 
+describe('zones', () => {
+  test.each([
+    ['zones', 'zone', {}],
+    ['cost', 'zone', { by: 'zone' }],
+    ['mix', 'part', {}],
+    ['rate-card', 'zone', {}],
+  ] as const)(
+    'of %s are in order of size where they are numbers, others by name',
+    async (name, column, parameters) => {
+      const invoices = [
+        anInvoice(
+          ['EU', '10', '1e3', '9.5', '102'].map((zone) =>
+            aShipment({ zone, service: 'Ground', weight: '2' }),
+          ),
+        ),
+      ];
+      const result = await askReport(name, invoices, { parameters });
+      expect(cells(result, column).flat()).toEqual(['9.5', '10', '102', '1E3', 'EU']);
+    },
+  );
+});
+
 describe('packages', () => {
   const line = (tracking: string, cost: string, more: Partial<FixtureShipment> = {}): FixtureShipment =>
     aShipment({ tracking, cost, weight: '2', zone: '5', service: 'Ground', origin: '02139', ...more });

@@ -10,7 +10,7 @@ select
     end as pounds,
     upper(regexp_replace(
         regexp_replace(trim(s.carrier_zone), '^(?:zone)?[\s_#:.-]*0*([1-9][0-9]*|0)$', '\1', 'i'),
-        '^zone[\s_#:.-]+', '', 'i'
+        '^zone[\s_#:.-]+([^\s_#:.-].*)$', '\1', 'is'
     )) as zone,
     strftime(s.ship_date, '%Y-%m') as ship_month,
     strftime(s.invoice_generation_date, '%Y-%m') as invoice_month,
