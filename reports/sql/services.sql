@@ -12,15 +12,19 @@
 --   like_for_like_shipments counts those whose zone and rated weight (the billed weight, rounded up to a whole pound
 --   or to the carrier's own step, --weights FILE) the carrier's ground also has, and premium_like_for_like is their
 --   cost less what as many lines at ground's mean for the same zone and rated weight would cost, rounded once; both
---   are empty where no line can be compared. Credits and lines of zero count in the other columns; credits shows
---   their sum.
+--   are empty where no line can be compared. Credits and lines of zero count in the other columns. credits is the sum of
+--   the lines below zero and credit_lines their number, as returns and refunds have them; credited_percent is the sum in
+--   percent of what was charged (lines of zero and above), credit_lines_percent the number in percent of shipments.
 -- order: currency; carrier; highest billing_cost first; service_level
--- cannot say: whether ground would have been fast enough; promised dates are not in an invoice file.
+-- cannot say: whether ground would have been fast enough; promised dates are not in an invoice file; nor whether a credit is
+--   a return, a refund or a correction, or a return that was charged and not credited.
 -- units: share_of_shipments %, billing_cost money, cost_per_shipment money, ground_cost_per_shipment money,
---   premium_per_shipment money, premium_percent %, premium_like_for_like money, credits money
--- detail: credits
+--   premium_per_shipment money, premium_percent %, premium_like_for_like money, credits money,
+--   credited_percent %, credit_lines_percent %
+-- detail: credits, credit_lines
 -- chart: bar key=carrier+service_level value=billing_cost
--- leads: shipments by carrier, service_level, currency_code; shipments, billing_cost, packages, cost_per_shipment, credits
+-- leads: shipments by carrier, service_level, currency_code; shipments, billing_cost, packages, cost_per_shipment
+--   shipments by carrier, service_level, currency_code, lines=credits; credit_lines=shipments, credits=billing_cost
 -- example: Ground costs 8 in zone 5 and 12 in zone 8, a mean of 10. A 2-day parcel into zone 5 costs 20 and one into zone
 --   2 costs 16: a mean of 18, which is 8 or 80 % more; like for like only zone 5 can be compared, 20 less 8.
 --   lines: service_level | carrier_zone | billing_cost
@@ -40,6 +44,7 @@ with read as (
         rated,
         billing_cost > 0 as is_charge,
         count(*) as shipments,
+        count(*) filter (where billing_cost < 0) as credit_lines,
         sum(billing_cost) as billing_cost
     from selected_shipments
     group by all
@@ -56,7 +61,8 @@ services as (
         n.is_ground,
         cast(sum(r.shipments) as bigint) as shipments,
         sum(r.billing_cost) as billing_cost,
-        coalesce(sum(r.billing_cost) filter (where not r.is_charge), 0) as credits
+        coalesce(sum(r.billing_cost) filter (where not r.is_charge), 0) as credits,
+        cast(sum(r.credit_lines) as bigint) as credit_lines
     from read as r
     join names as n on n.service_level is not distinct from r.service_level
     group by all
@@ -153,7 +159,10 @@ select
     s.packages,
     c.shipments as like_for_like_shipments,
     c.premium as premium_like_for_like,
-    s.credits
+    s.credits,
+    s.credit_lines,
+    credited_percent(s.billing_cost, s.credits) as credited_percent,
+    percent_of(s.credit_lines, s.shipments) as credit_lines_percent
 from over_ground as s
 left join compared as c
     on c.carrier = s.carrier and c.currency_code = s.currency_code

@@ -135,6 +135,14 @@ describe('services', () => {
       ['2Day', '18.0000', '8.0000', '80.00', 1, '12.0000'],
     ]);
   });
+
+  test('has what was credited again, by cost and by lines', async () => {
+    const costs = ['10', '10', '0', '-4', '-1'].map((cost) => aShipment({ service: 'Ground', cost }));
+    const result = await askReport('services', [anInvoice(costs)]);
+    const columns = ['credits', 'credit_lines', 'credited_percent', 'credit_lines_percent'];
+    // 5 of 20 charged, 2 of 5 lines; a line of zero is no credit.
+    expect(cells(result, ...columns)).toEqual([['-5.0000', 2, '25.00', '40.00']]);
+  });
 });
 
 describe('a mean zone', () => {

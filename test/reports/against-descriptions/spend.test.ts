@@ -56,6 +56,7 @@ test('services', () =>
         const [n, groundPackages] = [BigInt(packagesOf(group)), BigInt(packagesOf(ground))];
         const excess = costOf(group) * groundPackages - costOf(ground) * n;
         const isOther = !isGround(service as string | null);
+        const credits = group.filter((line) => T(line.cost) < 0n);
         const like = (line: Line) => JSON.stringify([plainZone(line.zone), ratedPounds(line)]);
         const groundCells = new Map(
           grouped(ground.filter(hasCell), (line) => [like(line)]).map(([[key], cell]) => [key, cell]),
@@ -80,6 +81,9 @@ test('services', () =>
               : null,
           like_for_like_shipments: compared.length === 0 ? null : compared.length,
           premium_like_for_like: compared.length === 0 ? null : D(roundedQuotient(premium, 10n ** 20n)),
+          ...{ credits: D(costOf(credits)), credit_lines: credits.length },
+          credited_percent: percent(-costOf(credits), costOf(group) - costOf(credits)),
+          credit_lines_percent: percent(BigInt(credits.length), BigInt(group.length)),
         };
       },
     ),
