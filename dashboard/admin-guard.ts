@@ -50,17 +50,19 @@ export function createAdminGuard(
     const isOpen = OPEN_PATHS.has(request.url);
     // With a password even an open path tells more, so guesses at it count as well.
     if (isOpen && (authorization === undefined || admin.basicAuth === null)) return undefined;
+    const sender = addressKey(request.socket.remoteAddress);
     if (admin.basicAuth === null) {
       // A page of another site can make a browser ask loopback under a name of its own; it cannot choose the Host.
       if (isLoopbackName(request.hostname)) {
         // Nobody needs a password to look, so what is shown here is an operator's, or a guess.
-        if (authorization === undefined || operatorOf(authorization, admin) !== null) return undefined;
-        if (await logins.failed(addressKey(request.socket.remoteAddress))) return undefined;
+        if (authorization === undefined) return undefined;
+        const isOperator = operatorOf(authorization, admin) !== null;
+        if (isOperator) logins.succeeded(sender);
+        if (isOperator || (await logins.failed(sender))) return undefined;
         return reply.code(429).header('retry-after', '60').send();
       }
       return reply.code(421).type('text/plain').send('This address is not served under that name.\n');
     }
-    const sender = addressKey(request.socket.remoteAddress);
     if (isAllowed(authorization, admin.basicAuth) || operatorOf(authorization, admin) !== null) {
       logins.succeeded(sender);
       return undefined;

@@ -181,6 +181,28 @@ test('an alert is acknowledged and kept quiet on its page, by name, and both are
   expect(unknown.status).toBe(409);
 });
 
+test('the right password of an operator ends what wrong ones raised, also where nobody needs one to look', async () => {
+  const raised = new Set<string>();
+  const alerts = {
+    raise: ({ key }: { readonly key: string }) => void raised.add(key),
+    resolve: (key: string) => void raised.delete(key),
+    close: async () => {},
+  };
+  const watched = await dashboardOver(join(dataDir, 'reports.duckdb'), { admin: { operators }, alerts });
+  const as = (password: string) => {
+    const authorization = `Basic ${Buffer.from(`ann:${password}`).toString('base64')}`;
+    return fetch(`${watched.url}/health`, { headers: { authorization } });
+  };
+  try {
+    for (let times = 0; times < 2; times += 1) await as('a guess');
+    expect([...raised]).toEqual(['dashboard/wrong-credentials']);
+    await as('ann-may-act');
+    expect([...raised]).toEqual([]);
+  } finally {
+    await watched.close();
+  }
+});
+
 describe('nothing is done', () => {
   test('without a password of an operator, and no page of it exists where none is set', async () => {
     const id = await aRefusal();
