@@ -2,41 +2,68 @@
 
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { openAlerts } from '../../ops/open-alerts.js';
+import { type OpenAlert, openAlerts } from '../../ops/open-alerts.js';
 import { anchorOf } from '../../ops/runbook/runbook.js';
 import { ask, type PageContext, sendFramed } from '../page-context.js';
 import type { Ask } from '../published-questions.js';
 
 /** Names behind ids are looked up for the newest; the others show their id. */
 const MOST_NAMED = 200;
-const ABOUT_INVOICE = /^[a-z-]+\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+const ID = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
+const ABOUT_INVOICE = new RegExp(`^[a-z-]+/(${ID.source})$`);
 
 /** Adds `/alerts`; it is read anew for whoever looks. */
 export function registerAlerts(app: FastifyInstance, context: PageContext): void {
   app.get('/alerts', async (_request, reply) => {
     const open = await openAlerts(join(dirname(context.publishedPath), 'run'));
-    const ids = open.map(({ key }) => ABOUT_INVOICE.exec(key)?.[1] ?? null);
-    const wanted = [...new Set(ids)].filter((id) => id !== null).slice(0, MOST_NAMED);
-    const names = await ask(context, (asking) => namesOf(asking, wanted)).catch(() => new Map());
-    const alerts = open.map((alert, index) => {
-      const invoiceId = ids[index] ?? null;
+    const wanted = [...new Set(open.flatMap(idsIn))].slice(0, MOST_NAMED);
+    const names = await ask(context, (asking) => namesOf(asking, wanted)).catch(() => NO_NAMES);
+    const alerts = open.map((alert) => {
+      const invoiceId = ownIdOf(alert);
+      const about = { invoiceId, invoice: names.get(invoiceId ?? '') ?? null };
       const runbook = alert.name === null ? null : anchorOf(alert.name);
-      return { ...alert, runbook, invoiceId, invoice: names.get(invoiceId) ?? null };
+      return { ...alert, runbook, ...about, invoices: invoicesOf(alert, names) };
     });
     const page = { view: 'alerts', title: 'Alerts', section: '/alerts', values: { alerts } } as const;
     return sendFramed(context, reply, { ...page, figures: { alerts } });
   });
 }
 
-async function namesOf(
-  asking: Ask,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string | null, { readonly number: string; readonly tenant: string }>> {
-  const names = new Map<string | null, { readonly number: string; readonly tenant: string }>();
+interface NamedInvoice {
+  readonly invoiceId: string;
+  readonly number: string;
+  readonly tenant: string;
+}
+type Names = ReadonlyMap<string, NamedInvoice>;
+const NO_NAMES: Names = new Map();
+
+function ownIdOf({ key }: OpenAlert): string | null {
+  return ABOUT_INVOICE.exec(key)?.[1] ?? null;
+}
+
+/** Of the invoice that it is about, and of others that it names, as one that is about many does. */
+function idsIn(alert: OpenAlert): readonly string[] {
+  const own = ownIdOf(alert);
+  return [...new Set([...(own === null ? [] : [own]), ...(alert.detail.match(ID) ?? [])])];
+}
+
+/** An id in its words may be that of an event, so one that nobody knows is shown only if it is the alert's own. */
+function invoicesOf(alert: OpenAlert, names: Names): readonly NamedInvoice[] {
+  const own = ownIdOf(alert);
+  return idsIn(alert).flatMap((invoiceId) => {
+    const named = names.get(invoiceId);
+    if (named !== undefined) return [named];
+    return invoiceId === own ? [{ invoiceId, number: invoiceId, tenant: '' }] : [];
+  });
+}
+
+async function namesOf(asking: Ask, ids: readonly string[]): Promise<Names> {
+  const names = new Map<string, NamedInvoice>();
   for (const id of ids) {
     const [row] = await asking('invoice', { invoice: id });
     if (row !== undefined) {
-      names.set(id, { number: String(row.invoice_number ?? id), tenant: String(row.tenant_name ?? '') });
+      const number = String(row.invoice_number ?? id);
+      names.set(id, { invoiceId: id, number, tenant: String(row.tenant_name ?? '') });
     }
   }
   return names;

@@ -75,8 +75,13 @@ describe('what is not well', () => {
     });
     alerts.raise({ key: `totals/${parked.id}`, title: 'Its totals differ', detail: 'Ask the service.' });
     alerts.raise({ key: 'disk/full', title: 'The disk is nearly full', detail: 'Make room.' });
+    const others = `${parked.id} (loadInvoice: no room); event 00000000-0000-4000-8000-00000000000f.`;
+    alerts.raise({ key: 'retries', title: 'Work keeps failing', detail: others });
     await alerts.close();
     const page = await (await get('/alerts')).text();
+    // One that is about many links to each invoice that it names, and to nothing that is none.
+    expect(page.split(`<a href="/invoices/${parked.id}">INV-STUCK</a>`)).toHaveLength(3);
+    expect(page).not.toContain('/invoices/00000000-0000-4000-8000-00000000000f');
     expect(page).toMatch(/2026-03-01 08:00.*Its totals differ.*Ask the service\./);
     expect(page).toContain(`<a href="/invoices/${parked.id}">INV-STUCK</a>, ${parked.tenant}`);
     expect(page).toContain('<a href="/runbook#disk-full">What to do</a>');
