@@ -42,7 +42,7 @@ import { watchDisk } from './watch-disk.js';
 import { watchOthers } from './watch-others.js';
 import { watchRetries } from './watch-retries.js';
 import { schedulesWatch } from './watch-schedules.js';
-import { watchedService } from './watch-service.js';
+import { keepToken, watchedService } from './watch-service.js';
 import { upkeepWatches } from './watch-upkeep.js';
 import { watchedWarehouse } from './watched-warehouse.js';
 import { writeScheduled } from './write-scheduled.js';
@@ -162,6 +162,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     closers.push(async () => watching.close());
     const service = watchedService(createBillingService({ settings, archive, log, metrics }), { health });
     closers.push(() => service.close());
+    const token = keepToken(service, { alerts });
+    closers.push(async () => token.close());
 
     const queues = options.queues ?? taskQueues(settings.environment);
     const ofWarehouse = createWarehouseActivities({

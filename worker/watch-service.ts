@@ -1,7 +1,9 @@
 /** Says in health how the billing service is to us: when it last answered, until when our token is good, what went wrong since. */
 
+import { alertingRefusal } from '../activities/credentials-alert.js';
 import type { BillingService } from '../billing/billing-service.js';
 import { CredentialsRefusedError } from '../billing/errors.js';
+import type { Alerts } from '../ops/alerts.js';
 import type { Health } from '../ops/health.js';
 
 /** Calls of the service itself; a download asks its storage. */
@@ -15,18 +17,56 @@ const TROUBLE: ReadonlySet<string> = new Set([
 ]);
 
 const COMPONENT = 'billing service';
+/** More than what rounding to seconds moves the end of one token. */
+const TOKEN_IS_NEW_MS = 5_000;
+const KEPT_EVERY_MS = 60_000;
+
+/**
+ * Has a good token at hand also while there is nothing to ask: that our credentials are refused, or the service cannot be reached, shows
+ * within the life of a token and not only at the next invoice. Ping is not asked (spec 4.2: optional).
+ */
+export function keepToken(
+  service: Pick<BillingService, 'fetchToken'>,
+  { alerts, everyMs = KEPT_EVERY_MS }: { readonly alerts: Alerts; readonly everyMs?: number },
+): { close(): void } {
+  const closing = new AbortController();
+  // The first one, or the first after a refusal, is had with what was set since.
+  let isProof = true;
+  const keep = async (): Promise<void> => {
+    const ask = () => service.fetchToken({ signal: closing.signal });
+    const { secondsLeft } = await alertingRefusal(alerts, ask, { provesThem: false });
+    // A key proves nothing until it is shown.
+    if (isProof && secondsLeft !== null) alerts.resolve('credentials');
+    isProof = false;
+  };
+  const again = (): void => {
+    // What it answers is noted by the watch and, if our credentials are refused, told.
+    keep().catch((error: unknown) => {
+      isProof ||= error instanceof CredentialsRefusedError;
+    });
+  };
+  const timer = setInterval(again, everyMs).unref();
+  again();
+  return {
+    close() {
+      clearInterval(timer);
+      closing.abort();
+    },
+  };
+}
 
 /** @returns the same service, each call of which is noted in health before its answer or error goes on */
 export function watchedService(
   service: BillingService,
   { health, now = () => new Date() }: { readonly health: Health; readonly now?: () => Date },
 ): BillingService {
-  const seen = { answered: null as string | null, tokenUntil: null as string | null };
+  const seen = { answered: null as string | null, tokenUntil: null as Date | null };
+  let troubled: Call | null = null;
   const tell = (trouble: string | null): void => {
     const facts = [
       trouble,
       seen.answered === null ? 'it has not answered yet' : `last good answer ${seen.answered}`,
-      seen.tokenUntil === null ? null : `token good until ${seen.tokenUntil}`,
+      seen.tokenUntil === null ? null : `token good until ${minute(seen.tokenUntil)}`,
     ];
     const detail = facts.filter((fact) => fact !== null).join('; ');
     health.set(COMPONENT, { isHealthy: trouble === null, detail, isOutside: true });
@@ -36,21 +76,24 @@ export function watchedService(
     const at = now();
     if (call === 'fetchToken') {
       const { secondsLeft } = answer as Awaited<ReturnType<BillingService['fetchToken']>>;
-      seen.tokenUntil = secondsLeft === null ? null : minute(new Date(at.getTime() + secondsLeft * 1_000));
-      // One that is still at hand was not asked for just now.
-      if (seen.answered !== null || isUnwell()) return;
+      const until = secondsLeft === null ? null : new Date(at.getTime() + secondsLeft * 1_000);
+      // One that is still at hand was not asked for just now; and a new one says nothing of other calls that fail.
+      const isNew = until !== null && until.getTime() - (seen.tokenUntil?.getTime() ?? 0) > TOKEN_IS_NEW_MS;
+      seen.tokenUntil = until;
+      if (!isNew || (isUnwell() && troubled !== 'fetchToken')) return;
     }
     seen.answered = `${minute(at)} (${NAMES[call]})`;
     tell(null);
   }
 
-  function failed(error: unknown): void {
+  function failed(call: Call, error: unknown): void {
     const { code, message } = error as { code?: unknown; message?: unknown };
     if (typeof code !== 'string' || !TROUBLE.has(code)) {
       answeredAnyway(code);
       return;
     }
     if (error instanceof CredentialsRefusedError) seen.tokenUntil = null;
+    troubled = call;
     tell(`last error ${minute(now())}: ${String(message)}`);
   }
 
@@ -78,7 +121,7 @@ export function watchedService(
           answered(call, answer);
           return answer;
         } catch (error) {
-          failed(error);
+          failed(call, error);
           throw error;
         }
       };

@@ -3,19 +3,37 @@
 import { expect, test } from 'vitest';
 import type { BillingService } from '../../billing/billing-service.js';
 import { CredentialsRefusedError, NotExportedError, UnreachableError } from '../../billing/errors.js';
+import type { Alert } from '../../ops/alerts.js';
 import { createHealth } from '../../ops/health.js';
-import { watchedService } from '../../worker/watch-service.js';
+import { keepToken, watchedService } from '../../worker/watch-service.js';
+import { eventually } from '../support/eventually.js';
 
 function aService() {
   let at = Date.parse('2026-03-01T08:00:00Z');
   const now = () => new Date(at);
   const health = createHealth(now);
   let answer: () => Promise<unknown> = async () => ({});
-  const calls = { fetchToken: async () => ({ secondsLeft: 600 }), regenerateUrl: () => answer() };
+  let isRefused = false;
+  const fetchToken = async () => {
+    if (isRefused)
+      throw new CredentialsRefusedError('the client secret', 401, { code: null, description: null });
+    return { secondsLeft: 600 };
+  };
+  const calls = { fetchToken, regenerateUrl: () => answer() };
+  const open = new Set<string>();
   const service = watchedService(calls as unknown as BillingService, { health, now });
   const component = () => health.report().components['billing service'];
   return {
     ...{ service, health, component },
+    refuse(isSo: boolean) {
+      isRefused = isSo;
+    },
+    alerts: {
+      open,
+      raise: ({ key }: Alert) => void open.add(key),
+      resolve: (key: string) => void open.delete(key),
+      close: async () => {},
+    },
     pass: (minutes: number) => {
       at += minutes * 60_000;
     },
@@ -60,4 +78,32 @@ test('says what went wrong since when, is no reason to be unready, and recovers 
   willAnswer();
   await service.regenerateUrl('x');
   expect(health.report().isWell).toBe(true);
+});
+
+test('a token is kept at hand, so that refused credentials and their cure show without an invoice', async () => {
+  const { service, component, refuse, alerts, pass } = aService();
+  refuse(true);
+  const kept = keepToken(service, { alerts, everyMs: 5 });
+  try {
+    await eventually(() => alerts.open.has('credentials'));
+    expect(component()).toMatchObject({ isHealthy: false });
+    pass(60);
+    refuse(false);
+    await eventually(() => alerts.open.size === 0);
+    expect(component()?.detail).toBe(
+      'last good answer 2026-03-01 09:00 UTC (token); token good until 2026-03-01 09:10 UTC',
+    );
+  } finally {
+    kept.close();
+  }
+});
+
+test('a new token does not heal what another call failed at', async () => {
+  const { service, component, pass, willFail } = aService();
+  await service.fetchToken();
+  willFail(new UnreachableError('api.example', 'ECONNREFUSED', null));
+  await expect(service.regenerateUrl('x')).rejects.toThrow();
+  pass(60);
+  await service.fetchToken();
+  expect(component()).toMatchObject({ isHealthy: false });
 });
