@@ -87,7 +87,7 @@ export function downloadCsv({ service, alerts, log, loadInvoice }: BillingDepend
         workflowRunId: activityInfo().workflowExecution?.runId ?? null,
       });
     } catch (error) {
-      log.debug({ invoiceId, sha256, err: error }, 'a file that was brought is loaded by itself');
+      log.debug({ invoiceId, sha256, err: error }, 'a file that was downloaded is loaded separately');
       return null;
     }
   }

@@ -20,7 +20,7 @@ export async function alertingFullDisk<T>(
       raise({
         key: ALERT_KEY,
         title: 'The disk has too little space for a file of an invoice',
-        detail: `${error.message} Free some space; loading then continues by itself.`,
+        detail: `${error.message} Free some space; loading then continues automatically.`,
       });
     }
     throw error;

@@ -3,7 +3,7 @@
 import type { ErrorBody } from '../contract/api.js';
 import { BillsyncError, EXIT, type ExitCode } from '../contract/errors.js';
 
-const TRIED_AGAIN = 'try again later; the worker does so by itself';
+const TRIED_AGAIN = 'try again later; the worker retries automatically';
 const WHICH_IS_RIGHT =
   'nothing of it was loaded; ask the billing service which file is right, then `billsync invoices retry`';
 
@@ -43,7 +43,7 @@ export class DeadlineExceededError extends BillingError {
   readonly code = 'deadline-exceeded';
   override readonly exitCode = EXIT.unreachable;
   override readonly hint =
-    'try again later, as the worker does by itself; `billsync doctor` says which address answers';
+    'try again later, as the worker does automatically; `billsync doctor` says which address answers';
 
   constructor(host: string, what: string) {
     super(`${host} ${what}.`);
@@ -153,7 +153,7 @@ export class UnexpectedAnswerError extends BillingError {
 export class NotCsvError extends BillingError {
   readonly code = 'not-csv';
   override readonly hint =
-    'the worker asks for another URL by itself; if that brings no CSV either, tell the billing service';
+    'the worker asks for another URL automatically; if that brings no CSV either, tell the billing service';
 
   constructor(endpoint: string, problem: string) {
     super(`${endpoint} sent no CSV: ${problem}.`);

@@ -1,5 +1,5 @@
 /**
- * Reads what a delivery says in whatever spelling: undefined when it says nothing that can be relied on. At the door
+ * Reads what a delivery says in whatever spelling: undefined when it says nothing that can be relied on. At the endpoint
  * that is no reason to refuse (ADR 24): the service is asked for what is missing.
  */
 

@@ -16,19 +16,19 @@ document.addEventListener('click', (event) => {
 // The address of a page that is gone back to is there already.
 window.addEventListener('popstate', () => show(location.href, null));
 
-/** The newest wish counts, however late an older one is answered. */
-let wishes = 0;
+/** The newest request counts, however late an older one is answered. */
+let requests = 0;
 
 /** @param place of the link that was followed, which has the focus again when the page was changed; null: none was */
 async function show(address, place) {
-  wishes += 1;
-  const own = wishes;
+  requests += 1;
+  const own = requests;
   const main = document.querySelector('main');
   main.setAttribute('aria-busy', 'true');
   try {
     const answer = await fetch(address, { headers: { accept: 'text/html' } });
     const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html').querySelector('main');
-    if (own !== wishes) return;
+    if (own !== requests) return;
     if (!answer.ok || fresh === null) throw new Error(`The page was answered with ${answer.status}.`);
     const across = document.querySelector('.scroll.rows')?.scrollLeft ?? 0;
     main.replaceWith(document.adoptNode(fresh));
@@ -38,7 +38,7 @@ async function show(address, place) {
     if (place !== null) returnTo(place, rows);
   } catch {
     // The browser tells what is wrong better than a page that stays as it was.
-    if (own === wishes) location.assign(address);
+    if (own === requests) location.assign(address);
   }
 }
 

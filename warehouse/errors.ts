@@ -115,7 +115,7 @@ export class PublicationError extends WarehouseError {
   readonly code = 'publication-failed';
   override readonly exitCode = EXIT.checkFailed;
   override readonly hint =
-    '`billsync verify` says whether the warehouse is whole; the worker publishes again by itself';
+    '`billsync verify` says whether the warehouse is whole; the worker publishes again automatically';
 
   constructor(problem: string, cause?: unknown) {
     super(`The copy for readers was not published: ${problem}. Readers keep the previous one.`, { cause });
@@ -130,7 +130,7 @@ export class NoDiskSpaceError extends WarehouseError {
   constructor(folder: string, bytes: { readonly freeBytes: number; readonly needBytes: number }) {
     const mib = (count: number): string => (count / 1024 ** 2).toFixed(0);
     super(
-      `The disk of ${folder} has ${mib(bytes.freeBytes)} MiB free, ${mib(bytes.needBytes)} MiB are needed. Free some space; loading then continues by itself.`,
+      `The disk of ${folder} has ${mib(bytes.freeBytes)} MiB free, ${mib(bytes.needBytes)} MiB are needed. Free some space; loading then continues automatically.`,
     );
   }
 }

@@ -57,7 +57,7 @@ export function watchRetries({
     alerts.raise({
       key: 'retries',
       title: `Work on ${late.length === 1 ? 'an invoice' : 'invoices'} keeps failing`,
-      detail: `Since ${new Date(oldest.sinceMs).toISOString()}: ${list.join('; ')}.${more} Each is tried again by itself.`,
+      detail: `Since ${new Date(oldest.sinceMs).toISOString()}: ${list.join('; ')}.${more} Each is retried automatically.`,
     });
   }
 

@@ -14,7 +14,7 @@ export async function surveySlice(
     return await surveyInvoices({ invoiceIds, standings, atOnce });
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    log.warn('the service could not be asked about a slice of a backfill; each invoice finds out by itself');
+    log.warn('the service could not be asked about a slice of a backfill; each invoice asks separately');
     return invoiceIds.map(() => 'work');
   }
 }

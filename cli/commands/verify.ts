@@ -23,7 +23,7 @@ export function verifyCommand(): Command {
     .option('--full', 'read every file, including those checked before (this is the default)')
     .addOption(new Option('--quick', 'only what no earlier run has checked').conflicts('full'))
     .addOption(
-      new Option('--archive <folder>', 'a copy of the archive by itself, such as a backup').conflicts([
+      new Option('--archive <folder>', 'a separate copy of the archive, such as a backup').conflicts([
         'full',
         'quick',
       ]),

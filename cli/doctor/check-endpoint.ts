@@ -25,13 +25,13 @@ export async function checkEndpoint(settings: Settings): Promise<Finding> {
   if (certificate !== null && Date.parse(certificate.validTo) < Date.now()) {
     throw new CliError(EXIT.checkFailed, 'the certificate has expired: the service delivers nothing', {
       subject: `it was valid until ${new Date(certificate.validTo).toISOString()}: ${tlsCert}`,
-      hint: 'renew it; a running endpoint reloads the files by itself',
+      hint: 'renew it; a running endpoint reloads the files automatically',
     });
   }
   if (certificate !== null && Date.parse(certificate.validTo) - Date.now() < SOON_MS) {
     return note(
       `${state}, certificate ends ${new Date(certificate.validTo).toISOString()}`,
-      'renew it: the service delivers only to a valid one; the endpoint reloads the files by itself',
+      'renew it: the service delivers only to a valid one; the endpoint reloads the files automatically',
     );
   }
   if (tls && certificate === null) {

@@ -37,21 +37,21 @@ check() {
   fi
 }
 ask() {
-  door=https://billing-hooks.example.com:$TLS
+  endpoint=https://billing-hooks.example.com:$TLS
   id=$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')
   body="{\"eventId\":\"00000000-0000-4000-8000-0000$(echo "$id" | cut -c1-8)\",\"eventType\":\"unheard_of\",\"data\":{}}"
-  check 'health' 200 "$door/healthz"
-  check 'another path' 404 "$door/admin"
-  check 'no credentials' 401 --json "$body" "$door/webhooks/billing"
+  check 'health' 200 "$endpoint/healthz"
+  check 'another path' 404 "$endpoint/admin"
+  check 'no credentials' 401 --json "$body" "$endpoint/webhooks/billing"
   check 'a wrong password, with an invented sender' 401 --user service:wrong --header 'X-Forwarded-For: 203.0.113.7' \
-    --json "$body" "$door/webhooks/billing"
-  check 'a delivery of a kind that nobody knows' 202 --user service:secret --json "$body" "$door/webhooks/billing/tenant"
+    --json "$body" "$endpoint/webhooks/billing"
+  check 'a delivery of a kind that nobody knows' 202 --user service:secret --json "$body" "$endpoint/webhooks/billing/tenant"
   head -c 1048577 /dev/zero | tr '\0' ' ' > "$work/large"
   check 'a body beyond 1 MiB' 413 --user service:secret --header 'Expect:' --header 'Content-Type: application/json' \
-    --data-binary "@$work/large" "$door/webhooks/billing"
+    --data-binary "@$work/large" "$endpoint/webhooks/billing"
   check 'the same in chunks' 413 --user service:secret --header 'Expect:' --header 'Transfer-Encoding: chunked' \
-    --header 'Content-Type: application/json' --data-binary "@$work/large" "$door/webhooks/billing"
-  check 'a header beyond 16 KiB' "$1" --user service:secret --header "X-Long: $(head -c 20000 "$work/large" | tr ' ' x)" "$door/healthz"
+    --header 'Content-Type: application/json' --data-binary "@$work/large" "$endpoint/webhooks/billing"
+  check 'a header beyond 16 KiB' "$1" --user service:secret --header "X-Long: $(head -c 20000 "$work/large" | tr ' ' x)" "$endpoint/healthz"
   if grep -q 203.0.113.7 "$work/log"; then
     echo '  FAILED  the invented sender was believed'
     failed=1

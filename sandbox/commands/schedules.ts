@@ -82,14 +82,18 @@ function editCommand(): Command {
 
 function withSettings(command: Command): Command {
   return command
-    .option('--every <seconds>', 'run by itself so often; without it only when asked to', decimalNumber)
+    .option(
+      '--every <seconds>',
+      'run automatically, this often; without it only when asked to',
+      decimalNumber,
+    )
     .addOption(new Option('--level <level>', 'what it generates').choices(['tenant', 'partner']))
     .option('--tenant <tenant>', 'tenant; may be repeated (all)', collect)
     .option('--auto-approve', 'take its invoices to APPROVED at once')
     .option('--override <tenant=true|false>', 'auto-approve of one tenant; may be repeated', collect)
     .option('--shipments <number>', 'rows of each invoice', wholeNumber)
-    .option('--enabled', 'run by itself')
-    .option('--no-enabled', 'do not run by itself');
+    .option('--enabled', 'run automatically')
+    .option('--no-enabled', 'do not run automatically');
 }
 
 function bodyOf(options: ScheduleOptions): Record<string, unknown> {

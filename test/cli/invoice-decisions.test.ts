@@ -10,7 +10,7 @@ import { aCsv, anEvent, aWarehouse, loadCsv, type TestWarehouse } from '../wareh
 const VOIDED_BY_SERVICE = '22222222-2222-4222-8222-222222222222';
 const AWAY = '33333333-3333-4333-8333-333333333333';
 const NUMBER = 'INV-1';
-const REASON = 'the service does not answer. It is tried again by itself.';
+const REASON = 'the service does not answer. It is retried automatically.';
 
 let t: TestWarehouse;
 let env: Record<string, string>;

@@ -95,7 +95,7 @@ describe('the manifests', () => {
         for (const probe of [container.startupProbe, container.livenessProbe, container.readinessProbe]) {
           const { path, port } = probe.httpGet;
           // The endpoint's own port knows /healthz, the admin port the two others.
-          expect(path).toMatch(port === 'door' ? /^\/healthz$/ : /^\/(livez|readyz)$/);
+          expect(path).toMatch(port === 'https' ? /^\/healthz$/ : /^\/(livez|readyz)$/);
           expect(ports).toHaveProperty(port);
         }
       }

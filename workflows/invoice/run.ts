@@ -23,7 +23,7 @@ import { DEFAULT_PACE, nthBackoff, type Pace } from '../pace.js';
 import { environmentKey, invoiceStateKey } from '../search-attribute-keys.js';
 
 /** Ends a reason that people read, where nothing is asked of them. */
-export const TRIED_AGAIN = 'It is tried again by itself.';
+export const TRIED_AGAIN = 'It is retried automatically.';
 
 export class InvoiceRun {
   readonly input: InvoiceInput;
