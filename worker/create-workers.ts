@@ -12,6 +12,7 @@ import type { InvoiceSinks } from '../workflows/messages.js';
 import { beatWhileRunning } from './beat-while-running.js';
 import { refuseUnencrypted } from './refuse-unencrypted.js';
 import type { WorkflowBundle } from './workflow-bundle.js';
+import { useOwnWorkflowThread } from './workflow-threads.js';
 
 export interface QueueNames {
   readonly billing: string;
@@ -39,6 +40,7 @@ const SHUTDOWN_GRACE = '20 s';
 const SHUTDOWN_FORCE = '40 s';
 
 export async function createWorkers(parts: WorkerParts): Promise<readonly [Worker, Worker]> {
+  useOwnWorkflowThread();
   const tracing = activeTracing();
   const activity = [refuseUnencrypted, beatWhileRunning, ...(parts.watch === undefined ? [] : [parts.watch])];
   const interceptors =

@@ -43,7 +43,6 @@ export async function buildWorkflowBundle(codePath: string, isTraced = false): P
   const { code } = await bundleWorkflowCode({
     workflowsPath: firstExisting(join(ROOT, 'workflows', 'index')),
     failureConverterPath: FAILURE_CONVERTER_PATH,
-    preloadModules: [firstExisting(join(ROOT, 'workflows', 'promises-without-stacks'))],
     workflowInterceptorModules: [
       firstExisting(join(ROOT, 'workflows', 'refuse-unencrypted')),
       ...(isTraced ? [require.resolve(tracing)] : []),

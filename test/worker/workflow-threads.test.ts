@@ -1,0 +1,66 @@
+/** The thread that runs workflow code: nothing there is timed or traced call by call, and one that does not come back is ended. */
+
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { Worker } from 'node:worker_threads';
+import { DefaultLogger } from '@temporalio/worker';
+import { beforeAll, expect, test } from 'vitest';
+import { endWhenStuck, useOwnWorkflowThread } from '../../worker/workflow-threads.js';
+
+const require = createRequire(import.meta.url);
+
+beforeAll(() => useOwnWorkflowThread());
+
+/** As the SDK begins one for a worker. @param preload workflow code that is run at once */
+async function begin(preload: string): Promise<void> {
+  const { ThreadedVMWorkflowCreator } = require('@temporalio/worker/lib/workflow/threaded-vm');
+  const creator = await ThreadedVMWorkflowCreator.create({
+    workflowBundle: {
+      code: `/* globalThis.__webpack_module_cache__ */
+        var looks = 0;
+        Object.defineProperty(globalThis, '__TEMPORAL_ACTIVATOR__', { get: () => { looks += 1; }, configurable: true });
+        var __TEMPORAL__ = { api: { destroy() {} }, preloadModules() { ${preload} } };`,
+      sourceMap: { version: 3, sources: [], names: [], mappings: '' },
+      filename: 'bundle.js',
+    },
+    ...{ threadPoolSize: 1, isolateExecutionTimeoutMs: 1, reuseV8Context: true },
+    ...{ registeredActivityNames: new Set(), logger: new DefaultLogger('ERROR') },
+  });
+  await creator.destroy();
+}
+
+test('a call into workflow code is not timed', async () => {
+  await begin('for (const until = Date.now() + 50; Date.now() < until; ) {}');
+});
+
+test('a promise of workflow code is not looked at', async () => {
+  await begin("Promise.resolve().then(() => 1); if (looks > 0) throw new Error('looked at');");
+});
+
+test('a thread that does not come back is ended, and what waits for it fails', async () => {
+  const stuck = await aThread('for (;;) {}');
+  endWhenStuck(stuck, 20);
+  stuck.postMessage({ requestId: 1n });
+  const [code] = await once(stuck, 'exit');
+  expect(code).toBe(1);
+});
+
+test('a thread that answers goes on, however long it is asked one thing after the other', async () => {
+  const thread = await aThread('setTimeout(() => parentPort.postMessage({ requestId }), 40)');
+  endWhenStuck(thread, 100);
+  for (let requestId = 0n; requestId < 20n; requestId += 1n) {
+    thread.postMessage({ requestId });
+    await once(thread, 'message');
+  }
+  expect(await thread.terminate()).toBe(1);
+}, 20_000);
+
+/** @param answer what it does when it is asked for `requestId` */
+async function aThread(answer: string): Promise<Worker> {
+  const thread = new Worker(
+    `const { parentPort } = require('node:worker_threads'); parentPort.on('message', ({ requestId }) => { ${answer} });`,
+    { eval: true },
+  );
+  await once(thread, 'online');
+  return thread;
+}
