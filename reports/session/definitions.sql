@@ -1,7 +1,7 @@
 -- What the trade's words mean, for every report that uses them. Said in the docs of the reports; change both.
 
--- A postal code as it is usually written: no blanks at its ends, single ones within, capital letters.
-create or replace temp macro origin_of(origin) as upper(regexp_replace(trim(origin), '\s+', ' ', 'g'));
+-- A postal code as it is usually written: no blanks of any kind at its ends, single spaces within, capital letters.
+create or replace temp macro origin_of(origin) as upper(trim(regexp_replace(origin, '[\s\p{Z}]+', ' ', 'g')));
 
 -- Whether a name has a word, in upper or lower case: "Ground" in "UPS Ground®" and not in "Playground Express".
 create or replace temp macro has_word(name, word) as

@@ -9,7 +9,7 @@
 --   of the latest month that has ended (debit expense, credit liability) and its reversal on the day after, with
 --   debit and credit exchanged. Amounts are rounded to two decimals, half away from zero, so that each entry
 --   balances; what rounds to zero is not booked. Months without an estimate and expected credits are not booked
---   either. description says the same in words.
+--   either. description is the entry in words: "accrual of freight shipped in 2026-09 and not billed: Acme, ups".
 -- order: currency; ship_month; tenant; carrier; accrual before reversal, debit before credit in the accrual and after
 --   it in the reversal
 -- cannot say: which accounts your books keep freight in; name them with --param.

@@ -2,7 +2,7 @@
 -- purpose: Audit, 5
 -- grain: carrier, tracking number, tenant, currency
 -- source: disputes
--- params: $limit integer = 100000: list at most this many rows, largest amounts first
+-- params: $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
 -- means: lists each tracking number for which a tenant has more than one line, has a credit, or that is in dispute.
 --   The first charge is the line above zero of the earliest invoice date (of several, the first by invoice id and
 --   line). adjusted is the sum of the other lines above zero, credited that of the lines below zero. changed names

@@ -6,17 +6,18 @@
 -- means: billing_cost sums the lines of finalized invoices that are not voided, credits (lines below zero) included;
 --   credits shows these apart. shipments counts lines, packages the distinct tracking numbers of a carrier.
 --   cost_per_shipment is billing_cost divided by packages, cost_per_lb billing_cost divided by the pounds before they
---   are rounded. share_of_cost and share_of_shipments are of all lines in that currency with the same value of the
---   first name in by; with only one in by, of all lines in that currency. The columns stand in the order month, week,
---   tenant, carrier, service_level, zone, origin, weight_break, whatever the order in by. month and week are those of
---   the reported date, zones are in one spelling, origins as they are written; usual_origin is the spelling of the
---   place: without blanks at the ends, in capital letters and with the leading zeros a spreadsheet takes away, if the
---   code with them is an origin too. A weight break goes from above its first weight up to and including its second,
---   by pounds before rounding: "0 lb", "0 to 1 lb", then up to 2, 3, 5, 10, 20, 30, 50, 70 and 150, and "over 150
---   lb". What a line does not state (service, zone, origin, weight) has a row of its own. A package with lines in two
---   rows counts in both. credited_percent is credits, as a positive amount, in percent of what was charged (lines of
---   zero and above).
--- order: currency; the columns of by from left to right (weights and numbers by size, then others by name, then none)
+--   are rounded. The columns stand in the order month, week, tenant, carrier, service_level, zone, origin,
+--   weight_break, whatever the order in by. share_of_cost and share_of_shipments are of all lines with the same first
+--   column and currency; with only one in by, of all lines in that currency. month and week are those of the reported
+--   date, zones are in one spelling, origins as they are written; usual_origin is the spelling of the place: without
+--   blanks at the ends, with single spaces within, in capital letters, and three or four digits with zeros before
+--   them, five digits in all, if an origin is written so too (a spreadsheet takes leading zeros away). A weight break
+--   goes from above its first weight up to and including its second, by pounds before rounding: "0 lb", "0 to 1 lb",
+--   then up to 2, 3, 5, 10, 20, 30, 50, 70 and 150, "over 150 lb" and "no weight". What a line does not state
+--   (service, zone, origin, weight) has a row of its own. A package with lines in two rows counts in both.
+--   credited_percent is credits, as a positive amount, in percent of what was charged (lines of zero and above).
+-- order: currency; the columns from left to right (weights and zones that are numbers by size, then others by name,
+--   then none)
 -- cannot say: surcharges, dimensional weight, destination and margin; they are not in an invoice file. Zones of two
 --   carriers or services are not the same measure, and an expensive zone may only be a heavy one ("what-if" compares like with
 --   like).
@@ -118,7 +119,7 @@ select
     percent_of(s.billing_cost, sum(s.billing_cost) over whole) as share_of_cost,
     percent_of(s.shipments, sum(s.shipments) over whole) as share_of_shipments,
     s.credits,
-    coalesce(f.origin, origin_of(s.of_origin)) as usual_origin,
+    coalesce(f.origin, nullif(origin_of(s.of_origin), '')) as usual_origin,
     credited_percent(s.billing_cost, s.credits) as credited_percent
 from shared as s
 left join places as f

@@ -3,14 +3,14 @@
 -- grain: check, currency
 -- means: each check counts the lines it finds, and a line may be found by several; a check that finds none has no
 --   row. Where a value that a check compares is missing, it finds nothing. "… is missing": origin, billable weight,
---   billable weight unit (of a weight), carrier zone, carrier invoice date, service level. Values: "billable weight
---   is zero"; "cost is zero"; "cost is a credit" (below zero). Dates: "shipped after it was invoiced"; "carrier
---   billed before it was shipped"; "carrier billed after it was invoiced"; "ship date is outside the billing period"
---   of the invoice's header; "currency differs from the invoice's header". Spelling: "carrier zone has an unusual
---   spelling", it is not in its one form ("Zone 5" for 5); "tracking number went through a spreadsheet", like
---   1.23E+11; "text has blanks at its ends", of a tracking number, carrier or tenant; "origin has an unusual
---   spelling", which has no blanks at its ends, single blanks within and capital letters; "origin has lost its
---   leading zero", it has three or four digits and is also an origin with zeros before it, up to five digits.
+--   weight unit (of a weight), carrier zone, carrier invoice date, service level. Values: "billable weight is zero";
+--   "cost is zero"; "cost is a credit" (below zero). Dates: "shipped after it was invoiced"; "carrier billed before
+--   it was shipped"; "carrier billed after it was invoiced"; "ship date is outside the billing period" of the
+--   invoice's header; "currency differs from the invoice's header". Spelling: "carrier zone has an unusual spelling",
+--   it is not in its one form ("Zone 5" for 5); "tracking number went through a spreadsheet", like 1.23E+11; "text
+--   has blanks at its ends", spaces at those of a tracking number, carrier or tenant; "origin has an unusual
+--   spelling", which has no blanks at its ends, single spaces within and capital letters; "origin has lost its
+--   leading zero", it has three or four digits and is also an origin with zeros before it, five digits in all.
 --   share_of_shipments is of all lines in that currency. example is the tracking number of the first line found, by
 --   invoice id and then by its number in the file.
 -- order: currency; most lines first; problem

@@ -4,15 +4,16 @@
 -- params: $times decimal = 2: a line is listed if it was billed at least so many times the usual weight
 --   $min_lb integer = 3: and at least so many pounds more
 --   $min_shipments integer = 20: how many lines there must be to know what is usual
---   $limit integer = 100000: list at most this many rows, largest amounts first
--- means: carriers bill a light parcel by its size where that makes a greater weight, and the file has the billed weight alone. So a
---   line's billed_lb, its weight rounded up to a whole pound, is held against all lines that the tenant ships with the
---   same carrier and service from the same origin (without blanks at its ends, in
---   capital letters): usual_lb is the least weight that at
---   least nine of ten of them do not exceed, like_shipments how many they are, the line itself included. usual_cost is the median
---   (the mean of the two middle ones) that lines of the same carrier, service, zone, month and currency cost at usual_lb, whoever
---   ships them; difference is billing_cost less usual_cost. Both are empty where nothing was billed so. Only lines above zero with a
---   service, an origin and a weight above zero are compared.
+--   $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
+-- means: carriers bill a light parcel by its size where that makes a greater weight, and the file has the billed
+--   weight alone. So a line's billed_lb, its weight rounded up to a whole pound, is held against all lines that the
+--   tenant ships with the same carrier and service from the same origin (without blanks at its ends, single spaces
+--   within, in capital letters): usual_lb is the least weight that at least nine of ten of them do not exceed,
+--   like_shipments how many they are, the line itself included. usual_cost is the median (the mean of the two middle
+--   ones, rounded to four decimals) that lines above zero of the same carrier, service, zone, month of the reported
+--   date and currency cost at usual_lb, whoever ships them and from where; difference is billing_cost less
+--   usual_cost. Both are empty where nothing was billed so. Only lines above zero with a service, an origin and a
+--   weight above zero are held against one another, in all months and currencies.
 -- order: currency; greatest difference first (none last); greatest billed_lb less usual_lb first; tracking_number
 -- cannot say: whether the parcel is heavy, large or wrongly measured: sizes and real weights are not in an invoice file, so ask
 --   for them. Where more than a tenth of a tenant's lines are billed so, that is usual here; "mix" by weight shows whether weights
@@ -64,7 +65,7 @@ usual as materialized (
         cast(any_value(n) as bigint) as n,
         min(lb) filter (where up_to * 10 >= n * 9) as usual_lb
     from ranked
-    where n >= $min_shipments
+    where n >= $min_shipments and place <> ''
     group by all
     having max(lb) >= min(lb) filter (where up_to * 10 >= n * 9) * $times
     and max(lb) - min(lb) filter (where up_to * 10 >= n * 9) >= $min_lb

@@ -1,7 +1,7 @@
 -- title: Which shipments were charged more than once?
 -- purpose: Audit, 4
 -- grain: carrier, tracking number, currency
--- params: $limit integer = 100000: list at most this many rows, largest amounts first
+-- params: $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
 -- means: all lines of a carrier's tracking number in one currency (as the files write both, within the filters) are
 --   read together, within and across invoices and tenants; lines of zero are left out. charged is the sum of the lines
 --   above zero, credited that of the credits. Each credit cancels one charge of exactly its amount. Of the charges

@@ -15,8 +15,9 @@
 --   a prefix and a counter, and some counters are missing; here the days are the invoice dates of the two neighbours.
 --   A prefix is counted for each tenant if that leaves no more numbers missing or if tenants share numbers, else for
 --   the whole partner; at least min_invoices of them are needed, and at least four of five steps must be by one. A
---   voided invoice keeps its period and its number. Dates choose gaps that overlap the days asked for, --tenant and
---   --partner whose gaps they are; level, carrier, zone and currency choose nothing here.
+--   voided invoice keeps its period and its number. finding is the gap in a sentence. Dates choose gaps that overlap
+--   the days asked for, --tenant and --partner whose gaps they are; level, carrier, zone and currency choose nothing
+--   here.
 -- order: tenant; invoice_level; expected_from; kind; after_invoice
 -- cannot say: that an invoice exists. A tenant may have shipped nothing, or a number may never have been given out.
 -- units: usual_step days

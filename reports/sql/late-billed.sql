@@ -2,7 +2,7 @@
 -- purpose: Audit, 6
 -- grain: line
 -- params: $days integer = 60: list lines invoiced more than this many days after shipping
---   $limit integer = 100000: list at most this many rows, largest amounts first
+--   $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
 -- means: lists each line whose invoice is dated more than $days days after its ship date. days_to_invoice counts
 --   these days, days_late those beyond the limit, and carrier_days the days from shipping to the carrier's own
 --   invoice. first_billed_on is the earliest invoice date of the same carrier and tracking number within the filters:

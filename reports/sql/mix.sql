@@ -4,15 +4,16 @@
 -- formerly: zone-mix
 -- params: $by zone|service|weight = zone: what a part is: a zone in one spelling, a service level or a weight break
 --   $grain month|week = month: weeks begin on Monday and are named as in ISO 8601, 2026-W10
--- means: shipments counts lines, packages the distinct tracking numbers; cost_per_shipment is billing_cost divided
---   by packages. share_of_shipments is of the carrier's lines in that month and currency. shift is how many percentage
+-- means: shipments counts lines, packages the distinct tracking numbers; cost_per_shipment is billing_cost divided by
+--   packages. share_of_shipments is of the carrier's lines in that month and currency. shift is how many percentage
 --   points the share changed from the month before (with grain=week: the week before); it is worked out from shares
---   that are not rounded, a part the month before did not have counts as zero there, and it is empty where the carrier
---   had no lines at all. A part that has no lines in a month has no row. With by=service, average_zone is the mean
---   zone of the row's lines that have one, where the service's zones are a scale: all zones given, in all periods, are
---   numbers no more than 20 apart. With by=weight, a break goes from above its first weight up to and including its
---   second, by pounds before rounding; the breaks end at 0, 1, 2, 3, 5, 10, 20, 30, 50, 70 and 150 lb. The column zone
---   repeats part with by=zone, in this version only.
+--   that are not rounded, a part the month before did not have counts as zero there, and it is empty where the
+--   carrier had no lines at all. A part that has no lines in a month has no row. With by=service, average_zone is the
+--   mean zone of the row's lines that have one, where the service's zones are a scale: all zones given, in all
+--   periods, are numbers no more than 20 apart. With by=weight, a break goes from above its first weight up to and
+--   including its second, by pounds before rounding; they are called as in "cost": "0 lb", "0 to 1 lb", then up to 2,
+--   3, 5, 10, 20, 30, 50, 70 and 150, "over 150 lb" and "no weight". The column zone repeats part with by=zone, in
+--   this version only.
 -- order: currency; month; carrier; part (weights and numbers by size, then others by name, then none)
 -- cannot say: distance. Zones of two carriers or services are not the same measure, so there is no mean across them.
 -- units: billing_cost money, cost_per_shipment money, share_of_shipments %, shift points, credits money

@@ -6,7 +6,7 @@
 --   $min_shipments integer = 8: how many lines there must be to compare with
 --   $min_amount decimal = 1: smaller differences, in the currency of the row, are left out
 --   $min_percent decimal = 10: differences of fewer percent of the median are left out; they are the size of a price change
---   $limit integer = 100000: list at most this many rows, largest amounts first
+--   $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
 -- means: a line is compared with all lines of its carrier, service, zone, rated weight and currency from the same
 --   period between two general price changes (as "price-changes" finds them with its usual parameters; a month with a
 --   general change begins a new period; period_from is its first day, empty for the first). The rated weight is the

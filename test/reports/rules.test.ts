@@ -46,6 +46,14 @@ describe('pounds', () => {
   });
 });
 
+test.each([
+  [' k1a  0b1 ', 'K1A 0B1'],
+  ['\u00a0ab1\u00a02cd\t', 'AB1 2CD'],
+  ['\u2003', ''],
+])('the origin %j is %j', async (origin, expected) => {
+  expect(await computed(`origin_of('${origin}')`)).toBe(expected);
+});
+
 describe('zones', () => {
   test.each([
     ["'5'", '5.0000'],
