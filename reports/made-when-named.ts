@@ -1,6 +1,7 @@
 /**
- * What a session makes before the first statement that names it: the macros that all reports share, one by one, and what only
- * some statements read. To make all of it would cost every session ten milliseconds, and a report reads a third.
+ * What a session makes before the first statement that names it: the macros that all reports share, one by one, the views of its
+ * filters, and what only some statements read. To make all of it would cost every session twenty milliseconds, and a report reads
+ * a third.
  */
 
 import { statementText } from './statement-text.js';
@@ -22,30 +23,53 @@ const MADE = /^create or replace temp (macro|table|view) (\w+)/;
 
 let reading: Promise<readonly Made[]> | undefined;
 
-/** For one connection. @returns the statements to run before `sql`, null when it names nothing that is not there yet */
-export type MadeFor = (sql: string) => Promise<string | null>;
+/** Of one connection. */
+export interface MadeWhenNamed {
+  /** @returns the statements to run before `sql`, null when it names nothing that is not there yet */
+  missingFor(sql: string): Promise<string | null>;
+  /**
+   * @param text of a statement that makes a view or a macro, which may name what was there or kept before
+   * @returns false: it is to be run, since it makes nothing of the kind or takes the place of what others may name by now
+   */
+  keep(text: string): Promise<boolean>;
+}
 
-export function madeWhenNamed(): MadeFor {
+export function madeWhenNamed(): MadeWhenNamed {
   const isMade = new Set<string>();
-  return async (sql) => {
-    const all = await readAll();
-    let asked = sql;
-    // From the last to the first, since each may name those before it.
-    const found = all
-      .filter(({ name }) => !isMade.has(name))
-      .toReversed()
-      .filter(({ text, isNamed }) => {
-        const names = isNamed.test(asked);
-        if (names) asked += text;
-        return names;
-      });
-    for (const { name } of found) isMade.add(name);
-    return found.length === 0
-      ? null
-      : found
-          .toReversed()
-          .map(({ text }) => text)
-          .join('\n');
+  let all: readonly Made[] | undefined;
+  const known = async (): Promise<readonly Made[]> => {
+    all ??= await readAll();
+    return all;
+  };
+  return {
+    async missingFor(sql) {
+      let asked = sql;
+      // From the last to the first, since each may name those before it.
+      const found = (await known())
+        .filter(({ name }) => !isMade.has(name))
+        .toReversed()
+        .filter(({ text, isNamed }) => {
+          const names = isNamed.test(asked);
+          if (names) asked += text;
+          return names;
+        });
+      for (const { name } of found) isMade.add(name);
+      return found.length === 0
+        ? null
+        : found
+            .toReversed()
+            .map(({ text }) => text)
+            .join('\n');
+    },
+    async keep(text) {
+      const [made, ...others] = statementsOf(text);
+      if (made === undefined || others.length > 0 || !['view', 'macro'].includes(made.kind)) return false;
+      const before = await known();
+      const place = before.findIndex(({ name }) => name === made.name);
+      if (before[place]?.text === made.text) return true;
+      all = place < 0 ? [...before, made] : before.with(place, made);
+      return !isMade.has(made.name);
+    },
   };
 }
 
@@ -68,17 +92,18 @@ function readAll(): Promise<readonly Made[]> {
 
 async function readFiles(): Promise<readonly Made[]> {
   const texts = await Promise.all(FILES.map((name) => statementText(new URL(`${name}.sql`, SESSION_FOLDER))));
-  return texts
-    .flatMap((text) =>
-      text
-        .replace(/^\s*--.*$/gm, '')
-        .trim()
-        .split(/;\s*(?:\n|$)/),
-    )
-    .filter((text) => text !== '')
-    .map((text) => {
-      const [, kind = '', name = ''] = MADE.exec(text.trim()) ?? [];
+  return texts.flatMap(statementsOf);
+}
+
+function statementsOf(text: string): readonly Made[] {
+  return text
+    .replace(/^\s*--.*$/gm, '')
+    .trim()
+    .split(/;\s*(?:\n|$)/)
+    .filter((statement) => statement !== '')
+    .map((statement) => {
+      const [, kind = '', name = ''] = MADE.exec(statement.trim()) ?? [];
       const isNamed = new RegExp(`\\b${name}${kind === 'macro' ? '\\(' : '\\b'}`);
-      return { kind, name, text: `${text.trim()};`, isNamed };
+      return { kind, name, text: `${statement.trim()};`, isNamed };
     });
 }

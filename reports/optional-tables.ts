@@ -52,7 +52,7 @@ export async function provideTables(
   }
   const missing: string[] = [];
   for (const name of report.sources) {
-    await file.apply(name);
+    await file.provide(name);
     const path = tables[name] ?? (await lyingBeside(file.path, name));
     if (path !== undefined) await appendCsv(file, name, path);
     else if (WITHOUT[name] !== undefined)
@@ -65,13 +65,13 @@ export async function provideTables(
 /** Has the reports' lines say as what weight their carrier rates them; without a file they are rated in whole pounds. */
 async function rateWeights(file: PublishedFile, isGiven: boolean): Promise<void> {
   if (!isGiven) {
-    await file.apply('no-rated-weights');
+    await file.provide('no-rated-weights');
     return;
   }
   // Starts from the lines as they were before an earlier file was applied.
-  await file.apply('selected-shipments');
+  await file.provide('selected-shipments');
   for (const statement of ['rated-weights', 'selected-shipments-rated', 'rated-as-given'] as const)
-    await file.apply(statement);
+    await file.provide(statement);
 }
 
 async function lyingBeside(published: string, name: ExtraTable): Promise<string | undefined> {

@@ -50,18 +50,18 @@ export async function prepareSession(
   const known = await knownPartners(file, filters.partners);
   const partners = matchPartners(filters.partners, known);
   await setVariable(file, 'partners', partners.values);
-  await file.apply(filters.asKnownOn === null ? 'base-current' : 'base-as-known-on');
+  await file.provide(filters.asKnownOn === null ? 'base-current' : 'base-as-known-on');
   const [tenants] = await file.fact('tenants-are-plain');
   const arePlain = tenants?.are_plain === true;
-  await file.apply(arePlain ? 'no-tenant-labels' : 'tenant-labels');
+  await file.provide(arePlain ? 'no-tenant-labels' : 'tenant-labels');
   const matches = [...partners.matches, ...(await matchOthers(file, filters))];
-  await file.apply(arePlain ? 'base-plain' : 'base-labelled');
-  await file.apply('filtered-shipments');
+  await file.provide(arePlain ? 'base-plain' : 'base-labelled');
+  await file.provide('filtered-shipments');
   const row = (await file.fact('publication'))[0] ?? {};
   const publication = Number(row.sequence ?? 0);
   const areNoted = filters.asKnownOn === null && (await monthsAreNoted(file));
   const readsNoted = areNoted && takesWholeMonths(filters);
-  await file.apply(readsNoted ? 'weighed-noted' : 'weighed');
+  await file.provide(readsNoted ? 'weighed-noted' : 'weighed');
   let counting: Promise<readonly LevelCount[]> | undefined;
   const count = (): Promise<readonly LevelCount[]> => {
     counting ??=
@@ -77,7 +77,7 @@ export async function prepareSession(
       : await count();
   const level = filters.level ?? chooseLevel(all);
   await setVariable(file, 'levels', levelsOf(level));
-  await file.apply('selected-shipments');
+  await file.provide('selected-shipments');
   return {
     ...{ level, count, all, publication, matches, readsNoted },
     asOf: instant(row.published_at),
@@ -95,7 +95,7 @@ function takesWholeMonths({ from, to, zones }: AppliedFilters): boolean {
 async function monthsAreNoted(file: PublishedFile): Promise<boolean> {
   try {
     const [row] = await file.fact('months-are-noted');
-    if (row?.are_noted === true) await file.apply('base-months');
+    if (row?.are_noted === true) await file.provide('base-months');
     return row?.are_noted === true;
   } catch (error) {
     // Published before anything was noted.

@@ -18,6 +18,8 @@ export interface PublishedFile {
   query(sql: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
   /** Runs a statement from `reports/session/`. */
   apply(statement: SessionStatement): Promise<DuckDBResultReader>;
+  /** Gives the session the table, view or macro of a statement from `reports/session/`; the last two are made when they are named. */
+  provide(statement: SessionStatement): Promise<void>;
   /** Rows of a statement that asks nothing of a session, read once for all sessions of this file that share it. */
   fact(statement: SessionStatement): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** For statements that are run on the connection itself; all others find the macros that they name. */
@@ -113,10 +115,10 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   const { connection, facts, close } = await connectTo(path).catch((error: unknown) => {
     throw asDamage(error, path);
   });
-  const missingFor = madeWhenNamed();
+  const made = madeWhenNamed();
   let making: Promise<unknown> = Promise.resolve();
   const makeNamed = async (sql: string): Promise<void> => {
-    const missing = await missingFor(sql);
+    const missing = await made.missingFor(sql);
     if (missing !== null) making = making.then(() => connection.run(missing));
     await making;
   };
@@ -136,6 +138,10 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
     await seeInternal(connection);
     const isWhole = !elsewhere.has(path);
     const apply: PublishedFile['apply'] = async (name) => query(await sessionText(name));
+    const provide: PublishedFile['provide'] = async (name) => {
+      const text = await sessionText(name);
+      if (!(await made.keep(text))) await query(text);
+    };
     const fact: PublishedFile['fact'] = (name) => {
       const read = (): ReturnType<PublishedFile['fact']> => {
         const rows = apply(name).then((reader) => reader.getRowObjectsJson());
@@ -146,7 +152,7 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
       return facts?.get(name)?.catch(read) ?? read();
     };
     const makeEveryMacro = async (): Promise<void> => makeNamed(await everyMacro());
-    return { path, isWhole, query, apply, fact, makeEveryMacro, connection, close };
+    return { path, isWhole, query, apply, provide, fact, makeEveryMacro, connection, close };
   } catch (error) {
     close();
     throw error;

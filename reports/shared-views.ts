@@ -65,21 +65,21 @@ async function provide(
   asked: Asked & { readonly sql: string },
 ): Promise<void> {
   if (shared === 'repeated-lines') {
-    if (!(await readsNotedRepeats(file, asked))) await file.apply(shared);
-    else for (const noted of ['asked-repeats', 'repeated-lines-noted'] as const) await file.apply(noted);
+    if (!(await readsNotedRepeats(file, asked))) await file.provide(shared);
+    else for (const noted of ['asked-repeats', 'repeated-lines-noted'] as const) await file.provide(noted);
   } else if (shared === 'followed-prices' && SHARED_BY_REPORTS['monthly-prices'].test(asked.sql))
-    await file.apply('followed-prices-kept');
+    await file.provide('followed-prices-kept');
   else if (shared === 'billed-by') await findBilled(file, asked);
-  else if (asked.readsNoted && isNoted(shared)) await file.apply(NOTED[shared]);
-  else await file.apply(shared);
+  else if (asked.readsNoted && isNoted(shared)) await file.provide(NOTED[shared]);
+  else await file.provide(shared);
 }
 
 /** Publications note months, tenants and carriers; by anything else rows are read. */
 async function findBilled(file: PublishedFile, { readsNoted, by = '' }: Asked): Promise<void> {
   if (readsNoted && by.split('+').every((word) => ['month', 'tenant', 'carrier'].includes(word))) {
-    await file.apply('invoiced-months-noted');
-    await file.apply('billed-by-noted');
-  } else await file.apply('billed-by');
+    await file.provide('invoiced-months-noted');
+    await file.provide('billed-by-noted');
+  } else await file.provide('billed-by');
 }
 
 function isNoted(shared: Shared): shared is keyof typeof NOTED {

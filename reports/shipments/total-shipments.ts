@@ -30,7 +30,7 @@ export async function totalShipments(
   const areNoted = await readsNotedRepeats(file, prepared);
   const asked = isWhole && prepared.readsNoted ? 'asked-noted' : 'asked-read';
   const repeats = !areNoted ? 'repeats-read' : asksOnlyNoted(sql) ? 'repeats-noted' : 'repeats-among-noted';
-  if (repeats === 'repeats-noted') await file.apply('asked-repeats');
+  if (repeats === 'repeats-noted') await file.provide('asked-repeats');
   const filled = {
     asked: await filledText(asked, { conditions: sql }),
     repeats: await filledText(repeats, { conditions: sql }),

@@ -127,7 +127,7 @@ test('every macro is there for the statement that names it, with those that it n
   for (const name of names) {
     // In a session of its own, in which nothing was made before; one that is there already is not made again.
     const connection = await instance.connect();
-    const missingFor = madeWhenNamed();
+    const { missingFor } = madeWhenNamed();
     await connection.run((await missingFor(`select ${name}(1)`)) ?? '');
     const made = await connection.runAndReadAll(
       'select count(*) from duckdb_functions() where function_name = $name',
@@ -138,6 +138,26 @@ test('every macro is there for the statement that names it, with those that it n
     connection.closeSync();
   }
   instance.closeSync();
+});
+
+test('a view is kept until a statement names it, and replaced at once from then on', async () => {
+  const { keep, missingFor } = madeWhenNamed();
+  expect(await keep('create or replace temp view one as\nselect month_of(day) from days')).toBe(true);
+  expect(await keep('create or replace temp view two as\nselect * from one')).toBe(true);
+  expect(await missingFor('select 1')).toBeNull();
+  const made = await missingFor('select * from two');
+  expect([...(made ?? '').matchAll(/^create or replace temp \w+ (\w+)/gm)].map(([, name]) => name)).toEqual([
+    'month_of',
+    'one',
+    'two',
+  ]);
+  expect(await keep('create or replace temp view one as\nselect month_of(day) from days')).toBe(true);
+  // What others name by now is replaced at once.
+  expect(await keep('create or replace temp view one as\nselect 1')).toBe(false);
+  expect(await missingFor('select * from one')).toBeNull();
+  // What reads rows or is filled is run at once.
+  expect(await keep('create or replace temp table costs (cost integer)')).toBe(false);
+  expect(await keep('select 1')).toBe(false);
 });
 
 const sessionText = (name: string): Promise<string> =>
