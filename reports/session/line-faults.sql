@@ -3,16 +3,18 @@ create or replace temp view line_faults as
 with
 -- Spellings are worked out once for each origin, and lines are only looked up among those that are odd, which are few. "2139" has
 -- lost a zero when "02139" is an origin as well.
+known as materialized (
+    select distinct origin from selected_shipments where origin is not null
+),
 origins as (
     select *
     from (
         select
             o.origin,
             origin_of(o.origin) as spelling,
-            regexp_full_match(o.origin, '[0-9]{3,4}')
-            and exists (select 1 from (select distinct origin from selected_shipments) as a where a.origin = lpad(o.origin, 5, '0'))
-                as is_short
-        from (select distinct origin from selected_shipments where origin is not null) as o
+            regexp_full_match(o.origin, '[0-9]{3,4}') and a.origin is not null as is_short
+        from known as o
+        left join known as a on a.origin = lpad(o.origin, 5, '0')
     )
     where is_short or spelling <> origin
 )
@@ -46,8 +48,8 @@ select
         0
     )
     + if(
-        starts_with(s.tracking_number, ' ') or ends_with(s.tracking_number, ' ')
-        or s.carrier <> trim(s.carrier, ' ') or s.tenant <> trim(s.tenant, ' '),
+        (contains(s.tracking_number, ' ') and s.tracking_number <> trim(s.tracking_number, ' '))
+        or starts_with(s.carrier, ' ') or ends_with(s.carrier, ' ') or starts_with(s.tenant, ' ') or ends_with(s.tenant, ' '),
         65536,
         0
     )

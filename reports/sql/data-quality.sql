@@ -32,7 +32,7 @@ with
 checks as (
     select unnest(fault_names()) as problem, unnest(range(len(fault_names()))) as bit
 ),
--- Lines of an invoice with the same faults become one row before anything is multiplied by the number of checks.
+-- Lines of an invoice with the same faults become one row.
 grouped as (
     select
         invoice_id,
@@ -45,31 +45,55 @@ grouped as (
     from line_faults
     group by invoice_id, currency_code, faults
 ),
+-- The same of all invoices, before anything is multiplied by the number of checks.
+alike as (
+    select
+        currency_code,
+        faults,
+        sum(shipments) as shipments,
+        sum(billing_cost) as billing_cost,
+        min({invoice_id: invoice_id, row_number: first_row}) as first_line,
+        arg_min(example, {invoice_id: invoice_id, row_number: first_row}) as example
+    from grouped
+    group by currency_code, faults
+),
 totals as (
-    select currency_code, sum(shipments) as shipments from grouped group by all
+    select currency_code, sum(shipments) as shipments from alike group by currency_code
 ),
 found as (
     select
-        c.problem,
-        g.currency_code,
-        cast(sum(g.shipments) as bigint) as shipments,
-        percent_of(sum(g.shipments), any_value(t.shipments)) as share_of_shipments,
-        count(distinct g.invoice_id) as invoices,
-        sum(g.billing_cost) as billing_cost,
-        arg_min(g.example, {invoice_id: g.invoice_id, row_number: g.first_row}) as example
-    from grouped as g
-    join checks as c on g.faults & (1 << c.bit) <> 0
-    join totals as t on t.currency_code = g.currency_code
-    group by c.problem, g.currency_code
+        c.bit,
+        a.currency_code,
+        cast(sum(a.shipments) as bigint) as shipments,
+        percent_of(sum(a.shipments), any_value(t.shipments)) as share_of_shipments,
+        sum(a.billing_cost) as billing_cost,
+        arg_min(a.example, a.first_line) as example
+    from alike as a
+    join checks as c on a.faults & (1 << c.bit) <> 0
+    join totals as t on t.currency_code = a.currency_code
+    group by c.bit, a.currency_code
+),
+-- How many invoices have a fault: what is wrong with any line of an invoice is one number.
+invoices_with as (
+    select c.bit, i.currency_code, sum(i.invoices)::bigint as invoices
+    from (
+        select currency_code, faults, count(*) as invoices
+        from (select currency_code, bit_or(faults) as faults from grouped group by invoice_id, currency_code)
+        group by currency_code, faults
+    ) as i
+    join checks as c on i.faults & (1 << c.bit) <> 0
+    group by c.bit, i.currency_code
 )
 select
-    problem,
-    currency_code,
-    shipments,
-    share_of_shipments,
-    invoices,
-    billing_cost,
-    example.number as example,
-    example.invoice as example_invoice
-from found
-order by currency_code, shipments desc, problem
+    c.problem,
+    f.currency_code,
+    f.shipments,
+    f.share_of_shipments,
+    i.invoices,
+    f.billing_cost,
+    f.example.number as example,
+    f.example.invoice as example_invoice
+from found as f
+join invoices_with as i on i.bit = f.bit and i.currency_code = f.currency_code
+join checks as c on c.bit = f.bit
+order by f.currency_code, f.shipments desc, c.problem

@@ -38,7 +38,10 @@
 --   A | -1.5000 | 0 | money | contradicted |
 --   B | 0.0000 | -1 | | proved | one line was merged by the carrier
 --   C | 0.0000 | 0 | | proved |
-with rules as (
+with billed as materialized (
+    select * from invoice_currencies
+),
+rules as (
     select
         i.invoice_id,
         r.rule,
@@ -50,7 +53,7 @@ with rules as (
             else 5
         end as place,
         max(a.reason) as reason
-    from selected_invoices as i
+    from billed as i
     cross join unnest(string_split(i.discrepancy_rules, ', ')) as r (rule)
     left join accepted as a on a.rule = r.rule and (a.invoice_number is null or a.invoice_number = i.invoice_number)
     group by all
@@ -96,7 +99,7 @@ select
     i.invoice_id,
     i.file_sha256,
     i.loaded_at
-from invoice_currencies as i
+from billed as i
 left join graded as g on g.invoice_id = i.invoice_id
 order by
     coalesce(g.place, 9),
