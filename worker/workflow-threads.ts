@@ -1,6 +1,6 @@
 /**
  * Has the SDK run workflow code in our form of its thread (`workflow-thread.cjs`, which says why), and looks after it: a
- * thread that does not come back is ended. Its worker fails then, and is begun again as after any other failure.
+ * thread that does not come back is ended. Its worker fails then, and is begun again as after any other failure, in the SDK's own thread.
  */
 
 import { createRequire } from 'node:module';
@@ -18,24 +18,38 @@ const LOOKS = 6;
 
 let isInPlace = false;
 
-/** To be called before the first worker is made; once is enough. The SDK has no setting for the thread it starts. */
-export function useOwnWorkflowThread(): void {
-  if (isInPlace) return;
+/**
+ * To be called before the first worker is made; once is enough. The SDK has no setting for the thread it starts. After a thread
+ * that did not come back, the next are the SDK's own: the workflow that held it up is begun again too, and there only its own
+ * task fails.
+ * @returns puts the SDK's own back
+ */
+export function useOwnWorkflowThread(everyMs = LOOK_EVERY_MS): () => void {
+  if (isInPlace) return () => undefined;
   isInPlace = true;
-  threads.Worker = new Proxy(threads.Worker, {
+  let wasStuck = false;
+  const theirs = threads.Worker;
+  threads.Worker = new Proxy(theirs, {
     construct(target, [file, ...rest], newTarget) {
-      if (file !== THEIRS) return Reflect.construct(target, [file, ...rest], newTarget) as Worker;
+      if (file !== THEIRS || wasStuck) return Reflect.construct(target, [file, ...rest], newTarget) as Worker;
       const thread = Reflect.construct(target, [OURS, ...rest], newTarget) as Worker;
-      endWhenStuck(thread);
+      endWhenStuck(thread, everyMs, () => {
+        wasStuck = true;
+      });
       return thread;
     },
   });
+  return () => {
+    threads.Worker = theirs;
+    isInPlace = false;
+  };
 }
 
 /** The SDK numbers what it asks of the thread, and the answer has that number. Looks are counted: a process that was stopped is not late. */
 export function endWhenStuck(
   thread: Pick<Worker, 'postMessage' | 'on' | 'terminate'>,
-  everyMs = LOOK_EVERY_MS,
+  everyMs: number,
+  onStuck: () => void,
 ): void {
   const asked = new Set<unknown>();
   const post = thread.postMessage.bind(thread);
@@ -50,7 +64,9 @@ export function endWhenStuck(
     const [first] = asked;
     looks = first !== undefined && first === oldest ? looks + 1 : 0;
     oldest = first;
-    if (looks >= LOOKS) void thread.terminate();
+    if (looks < LOOKS) return;
+    onStuck();
+    void thread.terminate();
   }, everyMs).unref();
   thread.on('exit', () => clearInterval(looking));
 }

@@ -4,12 +4,16 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { DefaultLogger } from '@temporalio/worker';
-import { beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { endWhenStuck, useOwnWorkflowThread } from '../../worker/workflow-threads.js';
 
 const require = createRequire(import.meta.url);
 
-beforeAll(() => useOwnWorkflowThread());
+let putBack: () => void;
+beforeEach(() => {
+  putBack = useOwnWorkflowThread();
+});
+afterEach(() => putBack());
 
 /** As the SDK begins one for a worker. @param preload workflow code that is run at once */
 async function begin(preload: string): Promise<void> {
@@ -39,15 +43,24 @@ test('a promise of workflow code is not looked at', async () => {
 
 test('a thread that does not come back is ended, and what waits for it fails', async () => {
   const stuck = await aThread('for (;;) {}');
-  endWhenStuck(stuck, 20);
+  const onStuck = vi.fn();
+  endWhenStuck(stuck, 20, onStuck);
   stuck.postMessage({ requestId: 1n });
   const [code] = await once(stuck, 'exit');
   expect(code).toBe(1);
+  expect(onStuck).toHaveBeenCalled();
+});
+
+test('after such a thread the SDK times each call itself, so that only the task that does not end fails', async () => {
+  putBack();
+  putBack = useOwnWorkflowThread(100);
+  await expect(begin('for (;;) {}')).rejects.toThrow('exited');
+  await expect(begin('for (;;) {}')).rejects.toThrow('timed out');
 });
 
 test('a thread that answers goes on, however long it is asked one thing after the other', async () => {
   const thread = await aThread('setTimeout(() => parentPort.postMessage({ requestId }), 40)');
-  endWhenStuck(thread, 100);
+  endWhenStuck(thread, 100, () => expect.fail('it answers'));
   for (let requestId = 0n; requestId < 20n; requestId += 1n) {
     thread.postMessage({ requestId });
     await once(thread, 'message');
