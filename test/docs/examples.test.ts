@@ -1,4 +1,4 @@
-/** docs/examples: what dbt and Metabase would send to DuckDB answers what the reports answer. */
+/** docs/examples: what dbt, Evidence and Metabase would send to DuckDB answers what the reports answer. */
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -66,6 +66,42 @@ describe('dbt', () => {
   test.each(['spend_adds_up', 'no_line_twice'])('%s finds nothing', async (name) => {
     for (const statement of await dbtModelSql(dbt, name, 'tests')) await connection.run(statement);
     expect(await ask(`from ${name}`)).toEqual([]);
+  });
+});
+
+describe('Evidence', () => {
+  const site = join(examples, 'evidence');
+  const sources = ['spend', 'carriers', 'invoices'];
+  beforeAll(async () => {
+    await connection.run(`attach ':memory:' as site`);
+    await connection.run('create schema site.billsync');
+    for (const name of sources) {
+      const text = await readFile(join(site, 'sources', 'billsync', `${name}.sql`), 'utf8');
+      const published = text.replace(
+        /read_parquet\('sources\/billsync\/published\/(\w+)\/.*?'(, union_by_name = true)?\)/,
+        'billsync.main.$1',
+      );
+      await connection.run(`create table site.billsync.${name} as ${published}`);
+    }
+  });
+
+  test('the page shows what the report carriers answers in its currency', async () => {
+    const page = await readFile(join(site, 'pages', 'index.md'), 'utf8');
+    const queries = [...page.matchAll(/^```sql (\w+)\n([\s\S]*?)^```/gm)];
+    const columns = ['carrier', 'shipments', 'billing_cost'];
+    const answers = new Map<string, readonly string[]>();
+    for (const [, name = '', text = ''] of queries) {
+      const asked = text
+        .replaceAll('billsync.', 'site.billsync.')
+        .replaceAll(/\$\{inputs\.\w+\.value\}/g, 'USD');
+      answers.set(
+        name,
+        (await ask(asked)).map((row) => key(row, columns)),
+      );
+    }
+    expect([...answers.keys()]).toEqual(['currencies', 'spend', 'carriers', 'invoices']);
+    const { rows } = await fixture.ask('carriers', { currencies: ['USD'] });
+    expect(answers.get('carriers')).toEqual(rows.map((row) => key(row, columns)));
   });
 });
 

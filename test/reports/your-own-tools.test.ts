@@ -121,6 +121,12 @@ describe('Evidence', () => {
     expect(shown.sort()).toEqual(expected.sort());
   });
 
+  test('has the same source in the example of a site', async () => {
+    const source = new URL('../../docs/examples/evidence/sources/billsync/', import.meta.url);
+    expect(await readFile(new URL('spend.sql', source), 'utf8')).toBe(examples('sql')[0]);
+    expect(await readFile(new URL('connection.yaml', source), 'utf8')).toBe(connection);
+  });
+
   test('still cannot open the published file itself, as the page says', async () => {
     const direct = connection.replace(/(?<=filename: ).*/, '../../reports.duckdb');
     const asking = runEvidenceSource(fixture.folder, { connection: direct, query: 'select 1' });

@@ -1,0 +1,11 @@
+select
+    date_trunc('month', ship_date) as month,
+    tenant,
+    carrier,
+    currency_code,
+    count(*) as shipments,
+    sum(billing_cost) as billing_cost
+from read_parquet('sources/billsync/published/shipments/**/*.parquet')
+where invoice_level <> 'partner'
+group by all
+order by all
