@@ -13,6 +13,14 @@ export function addressOfPage({ url, query }: Pick<FastifyRequest, 'url' | 'quer
   return withQuery(url.split('?')[0] ?? '', query as Query, { format: null });
 }
 
+/**
+ * How a page is asked of the cache for this reader: figures alone cannot say that they are of a former publication, so a
+ * program waits for those of the present one.
+ */
+export function patienceFor(request: Pick<FastifyRequest, 'query'>): { readonly isPresent: boolean } {
+  return { isPresent: asksForFigures(request) };
+}
+
 /** The figures of a page, as JSON. */
 export function sendFigures(reply: FastifyReply, figures: unknown): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(`${JSON.stringify(figures)}\n`);

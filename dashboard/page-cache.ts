@@ -10,8 +10,15 @@ import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface PageCache {
-  /** The page of this address; `make` runs once for all who ask meanwhile, and again for each file that follows. */
-  page<T>(address: string, make: () => Promise<T>): Promise<Shown<T>>;
+  /**
+   * The page of this address; `make` runs once for all who ask meanwhile, and again for each file that follows.
+   * @param options.isPresent true: the page of the present file, however long it takes, since who asks could not be told
+   */
+  page<T>(
+    address: string,
+    make: () => Promise<T>,
+    options?: { readonly isPresent?: boolean },
+  ): Promise<Shown<T>>;
   /** The same, of the file that is published now and of no former one, once for each: for what pages are made of. */
   present<T>(name: string, make: () => Promise<T>): Promise<T>;
   /** As `present`, for what is large: only the few that were asked for last are kept. */
@@ -94,7 +101,7 @@ export function createPageCache(
     return promise;
   }
 
-  async function shown<T>(address: string, make: () => Promise<T>): Promise<Shown<T>> {
+  async function shown<T>(address: string, make: () => Promise<T>, isPresent: boolean): Promise<Shown<T>> {
     const stamp = await stampOf(publishedPath);
     const page = pages.get(address) ?? { ...UNASKED, make };
     page.make = make;
@@ -106,16 +113,16 @@ export function createPageCache(
     const { kept } = page;
     if (kept?.stamp === stamp) return { value: kept.value as T, isFormer: false };
     const made = making(page, stamp).then((value) => ({ value: value as T, isFormer: false }));
-    if (kept === null || Date.now() - kept.madeAt > SHOWN_AS_FORMER_MS) return made;
+    if (isPresent || kept === null || Date.now() - kept.madeAt > SHOWN_AS_FORMER_MS) return made;
     const patience = new AbortController();
     const former = sleep(patienceMs, { value: kept.value as T, isFormer: true }, patience);
     return Promise.race([made, former]).finally(() => patience.abort());
   }
 
   return {
-    page<T>(address: string, make: () => Promise<T>): Promise<Shown<T>> {
+    page<T>(address: string, make: () => Promise<T>, { isPresent = false } = {}): Promise<Shown<T>> {
       lastReadAt = performance.now();
-      return shown(address, make).finally(() => {
+      return shown(address, make, isPresent).finally(() => {
         lastReadAt = performance.now();
       });
     },

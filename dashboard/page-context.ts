@@ -14,7 +14,7 @@ import {
   type ReportSession,
   type SessionRequest,
 } from '../reports/report-session.js';
-import { addressOfPage, asksForFigures, sendFigures } from './figures.js';
+import { addressOfPage, asksForFigures, patienceFor, sendFigures } from './figures.js';
 import type { GuestPages } from './guest-pages.js';
 import type { PageCache, Shown } from './page-cache.js';
 import { type Ask, askPublished } from './published-questions.js';
@@ -118,7 +118,12 @@ export async function sendPublished(
   reply: FastifyReply,
   make: () => Promise<PublishedPage>,
 ): Promise<FastifyReply> {
-  return sendShown(context, reply, await context.cache.page(addressOfPage(reply.request), make));
+  const { request } = reply;
+  return sendShown(
+    context,
+    reply,
+    await context.cache.page(addressOfPage(request), make, patienceFor(request)),
+  );
 }
 
 /** A page, or its figures if those were asked for. @param lead HTML that stands above what the page shows */

@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Settings } from '../../config/settings.js';
 import type { Metrics } from '../../ops/metrics.js';
-import { ask, frame, type PageContext, sendPage } from '../page-context.js';
+import { ask, type PageContext, sendFramed } from '../page-context.js';
 import { registerProbes } from '../probes.js';
 
 /** Serves `/health` for people, and `/livez`, `/readyz` and `/metrics` for machines. */
@@ -16,9 +16,7 @@ export function registerHealth(
   app.get('/health', async (_request, reply) => {
     const [publication] = await ask(context, (asking) => asking('publication')).catch(() => []);
     const values = { report: context.health.report(), publication: publication ?? null };
-    return sendPage(
-      reply,
-      await frame(context, { view: 'health', title: 'Health', section: '/health', values }),
-    );
+    const page = { view: 'health', title: 'Health', section: '/health', values, figures: values } as const;
+    return sendFramed(context, reply, page);
   });
 }

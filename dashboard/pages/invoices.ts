@@ -6,7 +6,7 @@ import { INVOICE_STATES, invoiceWorkflowId } from '../../contract/names.js';
 import { cellLabel, columnLabel } from '../../reports/render/labels.js';
 import type { ReportColumn, ReportRow } from '../../reports/report-result.js';
 import { all, one, pageNumber, type Query, withQuery } from '../address.js';
-import { addressOfPage } from '../figures.js';
+import { addressOfPage, patienceFor } from '../figures.js';
 import {
   ask,
   asOfNow,
@@ -38,9 +38,8 @@ export function registerInvoices(app: FastifyInstance, context: PageContext): vo
     sendPublished(context, reply, () => listPage(context, request.query as Query)),
   );
   app.get<{ Params: { id: string } }>('/invoices/:id', async (request, reply) => {
-    const { value, isFormer } = await context.cache.page(addressOfPage(request), () =>
-      invoicePage(context, request.params.id),
-    );
+    const make = () => invoicePage(context, request.params.id);
+    const { value, isFormer } = await context.cache.page(addressOfPage(request), make, patienceFor(request));
     if (value !== null) return sendShown(context, reply, { value, isFormer });
     const message = `No invoice ${request.params.id} was ever heard of, or it is not published yet.`;
     return sendFramed(context, reply.code(404), {

@@ -1,11 +1,11 @@
 /** The first page: what is spent and what moved, where invoices stand, and what needs a person. */
 
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { drawCharts } from '../../reports/render/chart-svg.js';
 import { checkFilters } from '../../reports/report-filters.js';
 import { filtersOf, one, periodOf, type Query, withQuery } from '../address.js';
 import { presetsOf } from '../days.js';
-import { addressOfPage } from '../figures.js';
+import { addressOfPage, patienceFor } from '../figures.js';
 import type { Shown } from '../page-cache.js';
 import { ask, asOfHead, type PageContext, type PublishedPage, withReports } from '../page-context.js';
 import { type SavedViews, saveAddress } from '../saved-views/saved-views.js';
@@ -25,16 +25,19 @@ export function registerOverview(app: FastifyInstance, context: PageContext, sav
     checkFilters(filtersOf(query));
     return sendWhenKnown(context, reply, {
       ...{ title: 'Overview', section: '/', period: periodOf(query) },
-      page: overview(context, { address: addressOfPage(request), query, saved }),
+      page: overview(context, request, saved),
     });
   });
 }
 
 async function overview(
   context: PageContext,
-  { address, query, saved }: { readonly address: string; readonly query: Query; readonly saved: SavedViews },
+  request: FastifyRequest,
+  saved: SavedViews,
 ): Promise<Shown<PublishedPage>> {
-  const { value, isFormer } = await context.cache.page(address, () => publishedPart(context, query));
+  const query = request.query as Query;
+  const make = () => publishedPart(context, query);
+  const { value, isFormer } = await context.cache.page(addressOfPage(request), make, patienceFor(request));
   const quarantined = context.quarantine === null ? null : (await context.quarantine.list()).length;
   const { asOf, figures, ...published } = value;
   const views = await savedOf(context, saved);

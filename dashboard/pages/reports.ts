@@ -12,7 +12,7 @@ import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report
 import { checkFilters } from '../../reports/report-filters.js';
 import type { ReportResult } from '../../reports/report-result.js';
 import { all, filtersOf, one, periodOf, type Query, withQuery } from '../address.js';
-import { addressOfPage } from '../figures.js';
+import { addressOfPage, patienceFor } from '../figures.js';
 import { filterFields } from '../filter-form.js';
 import type { RowChoice } from '../guest-pages.js';
 import {
@@ -70,7 +70,11 @@ export async function registerReports(app: FastifyInstance, context: PageContext
       // Its columns are known with its rows, and so is what stands across.
       statusComesWithFigures: one(query, 'sort') !== undefined || one(query, 'pivot') !== undefined,
       lead: reportForm(context, report, query),
-      page: context.cache.page(addressOfPage(request), () => reportPage(context, report, query)),
+      page: context.cache.page(
+        addressOfPage(request),
+        () => reportPage(context, report, query),
+        patienceFor(request),
+      ),
     });
   });
   app.get<Named>('/reports/:name/download', (request, reply) =>

@@ -86,8 +86,10 @@ describe('a page', () => {
     await publish('two');
     expect(await cache.page('/', pages.make)).toEqual({ value: 'page 1', isFormer: true });
     expect(await cache.page('/', pages.make)).toEqual({ value: 'page 1', isFormer: true });
+    const present = cache.page('/', pages.make, { isPresent: true });
     expect(pages.made()).toBe(2);
     pages.letGo();
+    expect(await present).toEqual({ value: 'page 2', isFormer: false });
     await expect.poll(() => cache.page('/', pages.make)).toEqual({ value: 'page 2', isFormer: false });
   });
 
@@ -199,6 +201,9 @@ describe('a dashboard', () => {
     // Whoever comes before the new page is ready sees the former one, and that it is.
     const first = await page();
     if (first.includes('Before')) expect(first).toContain('A newer publication is being read');
+    // A program could not be told, so it waits.
+    const figures = await fetch(`${running.url}/reports/tenants?format=json`);
+    expect(await figures.json()).toMatchObject({ rows: [{ tenant: 'After' }] });
     await expect.poll(page, { timeout: 20_000 }).not.toContain('A newer publication is being read');
     expect(await page()).toContain('After');
     expect(await page()).not.toContain('Before');
