@@ -9,7 +9,7 @@ export function byText(one: ReportCell | undefined, other: ReportCell | undefine
   return String(left) < String(right) ? -1 : Number(String(left) > String(right));
 }
 
-/** What begins with a number by its size (`5`, `17.5`, `3 to 5 lb`), then others by their characters, none last. */
+/** What begins with a number by its size (`5`, `17.5`, `3 to 5 lb`, `over 150 lb`), then others by their characters, none last. */
 export function bySize(one: ReportCell | undefined, other: ReportCell | undefined): number {
   const [left, right] = [sizeOf(one), sizeOf(other)];
   if (left === right) return byText(one, other);
@@ -22,6 +22,6 @@ export function byPartnerAndCurrency(one: ReportRow, other: ReportRow): number {
 }
 
 function sizeOf(cell: ReportCell | undefined): number {
-  const number = /^\d+(\.\d+)?(?=$| lb$| to )/.exec(String(cell ?? ''))?.[0];
+  const number = /^(?:over )?(\d+(?:\.\d+)?)(?:$| lb$| to )/.exec(String(cell ?? ''))?.[1];
   return number === undefined ? Number.POSITIVE_INFINITY : Number(number);
 }

@@ -11,11 +11,13 @@
 --   per line. price compares like with like: for every carrier, service, zone and rated weight (the billed weight,
 --   rounded up to a whole pound or to the carrier's own step, --weights FILE) that both periods have, it is the
 --   second period's cost less its number of lines times the first period's mean. mix is the rest: lines that moved to
---   more or less expensive services, zones and weights, those that only one period has, and lines without a service, zone
---   or weight. Each step is rounded once, to four decimals, and they add up exactly. Where one of the periods has no
---   lines in a currency, all of the change is one step, "not comparable". With by, each carrier, tenant or zone has a
---   bridge of its own; their first and second periods add up to those of all, their volume and mix do not, since what
---   moves from one to another is volume of both. Periods are by the reported date.
+--   more or less expensive services, zones and weights, those that only one period has, and lines without a service,
+--   zone or weight. Each step is rounded once, to four decimals, and they add up exactly. shipments are the lines of
+--   a period, at volume and "not comparable" how many more the second period has; period_from and period_to (the day
+--   after its end) stand at the periods. Where one of the periods has no lines in a currency, all of the change is
+--   one step, "not comparable". With by, each carrier, tenant or zone has a bridge of its own; their first and second
+--   periods add up to those of all, their volume and mix do not, since what moves from one to another is volume of
+--   both. Periods are by the reported date.
 -- order: currency; with by, the greatest change first, whatever its sign; the steps as they add up
 -- cannot say: whether the mix was a choice; destinations and promised dates are not in an invoice file.
 -- units: amount money

@@ -3,15 +3,17 @@
 -- grain: month, tenant, carrier, currency of the budget
 -- source: budget, fx
 -- means: one row for each month, tenant, carrier and currency of the budget (--budget FILE; an empty tenant or
---   carrier stands for all of them; lines that agree in all of these, whatever their case, are added, and the spelling
---   shown is the first in the order of text). billing_cost is everything billed for them in the month of the reported
---   date: each currency is summed, converted to the budget's currency by --fx FILE and rounded once to four decimals,
---   and then they are added. The rate of the month itself counts before one without a month. shipments counts all of
---   these lines, unconverted those in a currency without a rate: they are in no amount. variance is billing_cost less
---   budget; used_percent is billing_cost in percent of budget, empty where the budget is not above zero.
+--   carrier stands for all of them; lines that agree in all of these, whatever their case, are added, and the
+--   spelling shown is the first in the order of text). billing_cost is everything billed for them in the month of the
+--   reported date: each currency is summed, converted to the budget's currency by --fx FILE and rounded once to four
+--   decimals, and then they are added. The rate of the month itself counts before one without a month. shipments
+--   counts all of these lines, unconverted those in a currency without a rate: they are in no amount. variance is
+--   billing_cost less budget; used_percent is billing_cost in percent of budget, empty where the budget is not above
+--   zero. Filters choose lines; of the budget they leave out the months without a day, the carriers and the tenants
+--   that were not asked for.
 -- order: currency; month; tenant (all first); carrier (all first)
--- cannot say: what was billed outside the budget: where the budget has no line there is no row. Nor which rate of
---   exchange your books take.
+-- cannot say: what was billed outside the budget: where the budget has no line there is no row, and a budget of all
+--   carriers, tenants or days is not made smaller by a filter. Nor which rate of exchange your books take.
 -- units: budget money, billing_cost money, variance money, used_percent %
 -- chart: bar key=month value=variance combine=sum
 -- leads: shipments by month, tenant?, carrier?
@@ -37,11 +39,31 @@ with billed as (
     from invoiced_months
     group by all
 ),
+asked_tenants as (
+    select coalesce(l.label, k.tenant, k.tenant_id) as label, k.tenant_id
+    from known_tenants as k
+    left join tenant_labels as l on l.tenant_key = tenant_key(k.tenant_id, k.tenant)
+    where is_asked_partner(k.partner_id) and is_asked_tenant(k.tenant_id, coalesce(l.label, k.tenant))
+),
 budgets as (
     select
         month, lower(tenant) as tenant_name, lower(carrier) as carrier_name, currency_code,
         min(tenant) as tenant, min(carrier) as carrier, sum(amount) as amount
     from budget
+    -- Who asks for some months, carriers or tenants is shown the budget of these and that of all.
+    where (
+        getvariable('date_from') is null
+        or last_day(cast(month || '-01' as date)) >= cast(getvariable('date_from') as date)
+    )
+    and (getvariable('date_to') is null or cast(month || '-01' as date) < cast(getvariable('date_to') as date))
+    and (
+        carrier is null or getvariable('carriers') is null
+        or list_contains(list_transform(cast(getvariable('carriers') as varchar[]), lambda c: lower(c)), lower(carrier))
+    )
+    and (
+        tenant is null or getvariable('tenants') is null
+        or lower(tenant) in (select lower(unnest([label, tenant_id])) from asked_tenants)
+    )
     group by month, tenant_name, carrier_name, currency_code
 ),
 -- What each line of the budget is for, by currency.

@@ -12,7 +12,7 @@
 --   spelling", which has no blanks at its ends, single spaces within and capital letters; "origin has lost its
 --   leading zero", it has three or four digits and is also an origin with zeros before it, five digits in all.
 --   share_of_shipments is of all lines in that currency. example is the tracking number of the first line found, by
---   invoice id and then by its number in the file.
+--   invoice id and then by its number in the file, and example_invoice the number of its invoice.
 -- order: currency; most lines first; problem
 -- cannot say: that a line is wrong. An empty cell is allowed where the file format allows it; nothing is repaired
 --   here.

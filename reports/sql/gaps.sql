@@ -3,15 +3,18 @@
 -- grain: gap
 -- params: $min_invoices integer = 3: with fewer, too few invoices to infer a billing interval
 -- means: nothing can list what was never announced, so the tenant's own pattern is used. expected_from is the first
---   day that nothing covers, expected_to the first day covered again. after_invoice and before_invoice are the
---   invoices on either side; of several for one period the latest before and the earliest after, by invoice date and
---   number. There are four kinds. voided: the days of a voided invoice's billing period that no other invoice of its
---   tenant, level and currency covers, but for a last day alone, on which the next period may begin; a draft covers
---   its days, since it is on its way. period: two billing periods start at least one and a half usual steps apart,
---   and days between them are not covered; the usual step is the median distance between the starts of a tenant's
---   billing periods (the lower of two middle ones), and missing is the distance in steps, rounded, less one, but at
---   least one. overdue: the next period has ended, and as many days as its invoice usually takes (the ninth decile,
---   never less than zero) and two more have passed; missing counts such periods. number: invoice numbers are read as
+--   day that nothing covers, expected_to the first day covered again. Where a tenant's periods end more often on the
+--   day on which the next begins than on the day before it, a period does not cover its last day. after_invoice and
+--   before_invoice are the invoices on either side; of several for one period the latest before and the earliest
+--   after, by invoice date and number. There are four kinds. voided: the days of a voided invoice's billing period
+--   that no other invoice of its tenant, level and currency covers, but for a last day alone, on which the next
+--   period may begin; a draft covers its days, since it is on its way. period: two billing periods start at least one
+--   and a half usual steps apart, and days between them are not covered; the usual step is the median distance
+--   between the starts of a tenant's billing periods (the lower of two middle ones), and missing is the distance in
+--   steps, rounded, less one, but at least one. overdue: the period after the last one, each beginning a usual step
+--   after the one before, has ended, and since its end as many days as an invoice usually takes (the ninth decile of
+--   the days from a period's end to its latest invoice, never less than zero) and two more have passed; missing
+--   counts such periods, and expected_to is that many steps after expected_from. number: invoice numbers are read as
 --   a prefix and a counter, and some counters are missing; here the days are the invoice dates of the two neighbours.
 --   A prefix is counted for each tenant if that leaves no more numbers missing or if tenants share numbers, else for
 --   the whole partner; at least min_invoices of them are needed, and at least four of five steps must be by one. A
@@ -125,22 +128,32 @@ period_gaps as (
     join cadences as c on c.invoice_level = s.invoice_level and c.party = s.party
     where c.usual_step > 0 and 2 * s.step >= 3 * c.usual_step and s.open_from < s.next_start
 ),
-overdue as (
+late as (
     select
-        'overdue' as kind,
         s.invoice_level,
         s.party,
-        s.open_from as expected_from,
-        s.open_from + cast(c.usual_step as integer) as expected_to,
+        s.open_from,
         (cast(p.published_at as date) - s.period_start - c.usual_delay - 2) // c.usual_step - 1 as missing,
-        s.invoice_number as after_invoice,
-        null as before_invoice,
+        s.invoice_number,
         c.usual_step
     from steps as s
     join cadences as c on c.invoice_level = s.invoice_level and c.party = s.party
     cross join (select max(published_at) as published_at from publication) as p
     where s.next_start is null and c.usual_step > 0
     and cast(p.published_at as date) >= s.period_start + cast(2 * c.usual_step + c.usual_delay + 2 as integer)
+),
+overdue as (
+    select
+        'overdue' as kind,
+        invoice_level,
+        party,
+        open_from as expected_from,
+        open_from + cast(missing * usual_step as integer) as expected_to,
+        missing,
+        invoice_number as after_invoice,
+        null as before_invoice,
+        usual_step
+    from late
 ),
 -- The days of each voided period that no living invoice covers.
 open_days as (

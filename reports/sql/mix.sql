@@ -9,11 +9,11 @@
 --   points the share changed from the month before (with grain=week: the week before); it is worked out from shares
 --   that are not rounded, a part the month before did not have counts as zero there, and it is empty where the
 --   carrier had no lines at all. A part that has no lines in a month has no row. With by=service, average_zone is the
---   mean zone of the row's lines that have one, where the service's zones are a scale: all zones given, in all
---   periods, are numbers no more than 20 apart. With by=weight, a break goes from above its first weight up to and
---   including its second, by pounds before rounding; they are called as in "cost": "0 lb", "0 to 1 lb", then up to 2,
---   3, 5, 10, 20, 30, 50, 70 and 150, "over 150 lb" and "no weight". The column zone repeats part with by=zone, in
---   this version only.
+--   mean zone of the row's lines that have one, where the service's zones are a scale: all zones given by lines that
+--   pass the other filters, whatever days are asked for, are numbers no more than 20 apart. With by=weight, a break
+--   goes from above its first weight up to and including its second, by pounds before rounding; they are called as in
+--   "cost": "0 lb", "0 to 1 lb", then up to 2, 3, 5, 10, 20, 30, 50, 70 and 150, "over 150 lb" and "no weight". The
+--   column zone repeats part with by=zone, in this version only.
 -- order: currency; month; carrier; part (weights and numbers by size, then others by name, then none)
 -- cannot say: distance. Zones of two carriers or services are not the same measure, so there is no mean across them.
 -- units: billing_cost money, cost_per_shipment money, share_of_shipments %, shift points, credits money

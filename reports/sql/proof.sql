@@ -5,17 +5,18 @@
 -- means: stated_total and stated_shipments are what the invoice's header says; billing_cost and shipments what its
 --   lines add up to. Both differences (loaded less stated) should be zero. If a file bills several currencies, each
 --   is a row with its lines and cost; stated_currency stands in all of them, the other stated values in the row of
---   the invoice's own currency, where shipments_difference counts the lines of all. Amounts in different currencies
---   have no difference. proof says how the file was proved: hash (its SHA-256 was announced and found), header (count
---   and sum agree) or unproved. differences names the rules on which header and lines disagree (each once, in the
---   order of text, with ", " between), grade the gravest of them: money (total-amount), count (shipment-count),
---   currency, dates (period: ship dates outside the billing period, as late charges have) or form (all others). A
---   rule you accept (--accepted FILE with invoice_number, rule and reason; an empty number accepts it for all
---   invoices) no longer counts, and accepted_because gives the reason (of several for one rule the last in the order
---   of text; of several rules each reason once, in that order, with "; " between). verdict is "contradicted" for a
---   grade of money, count or currency, else "proved" or "unproved"; "voided, not counted" and "not loaded" come
---   before these. --from and --to choose the invoices whose billing period has a day among those asked for, with --by
---   invoice-date those that are dated so; --carrier and --zone those with a line that counts and passes all filters.
+--   the invoice's own currency (the stated one if the file bills in it, else the one that most of its lines have),
+--   where shipments_difference counts the lines of all. Amounts in different currencies have no difference. proof
+--   says how the file was proved: hash (its SHA-256 was announced and found), header (count and sum agree) or
+--   unproved. differences names the rules on which header and lines disagree (each once, in the order of text, with
+--   ", " between), grade the gravest of them: money (total-amount), count (shipment-count), currency, dates (period:
+--   ship dates outside the billing period, as late charges have) or form (all others). A rule you accept (--accepted
+--   FILE with invoice_number, rule and reason; an empty number accepts it for all invoices) no longer counts, and
+--   accepted_because gives the reason (of several for one rule the last in the order of text; of several rules each
+--   reason once, in that order, with "; " between). verdict is "contradicted" for a grade of money, count or
+--   currency, else "proved" or "unproved"; "voided, not counted" and "not loaded" come before these. --from and --to
+--   choose the invoices whose billing period has a day among those asked for, with --by invoice-date those that are
+--   dated so; --carrier and --zone those with a line that counts and passes all filters.
 -- order: grade, the gravest first and none last; currency; greatest difference first, whatever its sign, none counting as
 --   zero; invoice_date; invoice_number
 -- cannot say: whether the billing service billed correctly; it proves that we have what was sent.

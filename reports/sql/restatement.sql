@@ -6,7 +6,7 @@
 -- means: both sides count the lines a report would have counted at that instant, with the same filters. An invoice is
 --   listed if its lines within the filters differ in any cell or in number. cause is "loaded" (it had no lines then),
 --   "voided" (it has none now) or "new file" (another version, which may differ in other cells than the cost).
---   difference is cost_second less cost_first.
+--   --as-known-on changes nothing here: the two instants are parameters. difference is cost_second less cost_first.
 -- order: currency; greatest difference first, whatever its sign; invoice_number
 -- cannot say: anything from before the first load. Names and levels of tenants are today's on both sides.
 -- units: cost_first money, cost_second money, difference money

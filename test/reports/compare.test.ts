@@ -130,8 +130,8 @@ describe('the order of what is made of reports', () => {
     ['zone', ['17.5', 'EU', null, '102', '9'], ['9', '17.5', '102', 'EU', '(none)']],
     [
       'weight_break',
-      ['over 150 lb', '10 to 20 lb', '0 to 1 lb', '2 to 3 lb', '0 lb'],
-      ['0 lb', '0 to 1 lb', '2 to 3 lb', '10 to 20 lb', 'over 150 lb'],
+      ['no weight', 'over 150 lb', '10 to 20 lb', '0 to 1 lb', '2 to 3 lb', '0 lb'],
+      ['0 lb', '0 to 1 lb', '2 to 3 lb', '10 to 20 lb', 'over 150 lb', 'no weight'],
     ],
   ])('columns of %s stand as its rows would', async (across, values, expected) => {
     const report = await findReport('cost');

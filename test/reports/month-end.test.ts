@@ -261,6 +261,31 @@ describe('a budget', () => {
   });
 });
 
+test('a budget is shown of the months, carriers and tenants asked for, and that of all of them', async () => {
+  const line = (shipDate: string, tenant: string, carrier: string) =>
+    anInvoice([aShipment({ shipDate, carrier, cost: '10' })], { tenant, tenantId: `id-of-${tenant}` });
+  const invoices = [line('2026-02-10', 'Acme', 'ups'), line('2026-03-10', 'Beta', 'fedex')];
+  const budget = await file(
+    'budget-of-many',
+    'month,tenant,carrier,currency_code,amount',
+    '2026-02,,,USD,1',
+    '2026-03,,,USD,2',
+    '2026-03,acme,,USD,3',
+    '2026-03,ID-OF-BETA,,USD,4',
+    '2026-03,,UPS,USD,5',
+    '2026-04,Beta,FedEx,USD,6',
+  );
+  const ask = async (filters: ReportFilters) =>
+    cells(await askReport('budget', invoices, { tables: { budget }, filters }), 'budget')
+      .flat()
+      .map(Number);
+  expect(await ask({})).toEqual([1, 2, 5, 4, 3, 6]);
+  expect(await ask({ from: '2026-02-28', to: '2026-03-02' })).toEqual([1, 2, 5, 4, 3]);
+  expect(await ask({ from: '2026-03-01' })).toEqual([2, 5, 4, 3, 6]);
+  expect(await ask({ carriers: ['fedex'] })).toEqual([1, 2, 4, 3, 6]);
+  expect(await ask({ tenants: ['beta'] })).toEqual([1, 2, 5, 4, 6]);
+});
+
 describe('weeks', () => {
   test('are those of ISO 8601, across a year’s end, and compare with 52 weeks before', async () => {
     // 30 December 2024 is in the first week of 2025, 29 December 2025 in the first of 2026, 52 weeks later.

@@ -176,11 +176,12 @@ describe('gaps', () => {
         'kind',
         'missing',
         'after_invoice',
+        'expected_to',
       );
     // The next period, 26 January to 1 February, ends when the step after it begins: 2 February, and 2 + 2 days of grace.
     expect(await on('2026-02-05T23:00:00Z')).toEqual([]);
-    expect(await on('2026-02-06T00:00:00Z')).toEqual([['overdue', 1, 'INV-3']]);
-    expect(await on('2026-02-13T00:00:00Z')).toEqual([['overdue', 2, 'INV-3']]);
+    expect(await on('2026-02-06T00:00:00Z')).toEqual([['overdue', 1, 'INV-3', '2026-02-02']]);
+    expect(await on('2026-02-13T00:00:00Z')).toEqual([['overdue', 2, 'INV-3', '2026-02-09']]);
   });
 
   test('finds numbers that were skipped in a tenant’s own series', async () => {

@@ -384,7 +384,8 @@ describe('gaps', () => {
         const late = Math.floor((TODAY - usualDelay - 2 - beat.start) / middle) - 1;
         if (late < 1) continue;
         found.push({
-          ...{ kind: 'overdue', ...said, expected_from: textOf(open), expected_to: textOf(open + middle) },
+          ...{ kind: 'overdue', ...said, expected_from: textOf(open) },
+          expected_to: textOf(open + late * middle),
           ...{ missing: late, after_invoice: beat.number, before_invoice: null, usual_step: middle },
         });
       } else if (2 * (next.start - beat.start) >= 3 * middle && open < next.start) {
