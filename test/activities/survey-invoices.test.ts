@@ -51,6 +51,12 @@ describe('checkDetails', () => {
     ['loaded, and voided since', standing(), details('voided'), 'work'],
     ['loaded, and said to be a draft', standing(), details('pending'), 'work'],
     ['loaded, and not found', standing(), null, 'loaded'],
+    [
+      'loaded, answered after a time without answers',
+      standing({ isUnanswered: true }),
+      details('finalized'),
+      'work',
+    ],
     ['another total', standing(), details('finalized', { invoiceTotalAmount: '10.51' }), 'file-in-doubt'],
     ['another count', standing(), details('finalized', { totalTransactionCount: 3 }), 'file-in-doubt'],
     [

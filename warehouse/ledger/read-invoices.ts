@@ -42,6 +42,7 @@ export async function readStandings(
     statedShipments: count(row.stated_shipments),
     billingCost: text(row.billing_cost),
     shipments: count(row.shipments),
+    isUnanswered: row.is_unanswered === true,
   }));
 }
 

@@ -28,13 +28,30 @@ describe('standings', () => {
     expect(byId).toEqual({
       [INVOICE]: {
         ...{ state: 'loaded', billingCost: '3.7500', shipments: 2 },
-        ...{ statedTotal: '3.80', statedShipments: 3 },
+        ...{ statedTotal: '3.80', statedShipments: 3, isUnanswered: false },
       },
       [VOIDED]: {
         ...{ state: 'voided', billingCost: null, shipments: null },
-        ...{ statedTotal: null, statedShipments: null },
+        ...{ statedTotal: null, statedShipments: null, isUnanswered: false },
       },
     });
+  });
+
+  test('tell of which the last question found no answer, or one with a word that nobody knows', async () => {
+    const isUnanswered = async () => (await t.warehouse.standings([INVOICE]))[0]?.isUnanswered;
+    await t.warehouse.noteFailure(INVOICE, { code: 'recheck-unanswered', reason: 'It does not answer.' });
+    expect(await isUnanswered()).toBe(true);
+    await t.warehouse.noteFailure(INVOICE, null);
+    expect(await isUnanswered()).toBe(false);
+    await t.warehouse.recordDetails({
+      invoiceId: INVOICE,
+      status: null,
+      unknownStatus: 'SETTLED',
+      header: {},
+    });
+    expect(await isUnanswered()).toBe(true);
+    await t.warehouse.recordDetails({ invoiceId: INVOICE, status: 'finalized', header: {} });
+    expect(await isUnanswered()).toBe(false);
   });
 
   test('of nobody are none', async () => {
