@@ -18,7 +18,8 @@
 --   a prefix and a counter, and some counters are missing; here the days are the invoice dates of the two neighbours.
 --   A prefix is counted for each tenant if that leaves no more numbers missing or if tenants share numbers, else for
 --   the whole partner; at least min_invoices of them are needed, and at least four of five steps must be by one. A
---   voided invoice keeps its period and its number. finding is the gap in a sentence. Dates choose gaps that overlap
+--   voided invoice keeps its period and its number. An invoice whose partner nobody told is that of its tenant's
+--   partner, or of the only one there is. finding is the gap in a sentence. Dates choose gaps that overlap
 --   the days asked for, --tenant and --partner whose gaps they are; level, carrier, zone and currency choose nothing
 --   here.
 -- order: tenant; invoice_level; expected_from; kind; after_invoice
@@ -49,7 +50,9 @@ with known as (
         -- A partner-level invoice is the partner's, whether it has lines that say its name or not.
         case when i.invoice_level = 'partner' then 'partner' else coalesce(i.tenant_id, i.tenant, 'partner') end as party,
         coalesce(i.tenant, i.partner_tenant_id, 'partner') as tenant,
-        coalesce(i.partner_id, '') as partner,
+        -- An invoice that only its details told of names no partner: it is that of its tenant, or the only one.
+        coalesce(i.partner_id, t.partner_id, (select max(partner_id) from known_invoices having count(distinct partner_id) = 1), '')
+            as partner,
         i.invoice_number,
         i.state = 'voided' as is_voided,
         i.currency_code,
@@ -59,6 +62,12 @@ with known as (
         regexp_extract(i.invoice_number, '^(.*?)([0-9]+)$', 1) as prefix,
         try_cast(nullif(regexp_extract(i.invoice_number, '^(.*?)([0-9]{1,15})$', 2), '') as bigint) as counter
     from known_invoices as i
+    left join (
+        select tenant_id, max(partner_id) as partner_id from known_invoices
+        where tenant_id is not null
+        group by tenant_id
+        having count(distinct partner_id) = 1
+    ) as t on t.tenant_id = i.tenant_id
 ),
 parties as (
     select invoice_level, party, any_value(tenant_id) as tenant_id, max(tenant) as tenant from known group by all

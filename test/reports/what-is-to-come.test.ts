@@ -194,6 +194,19 @@ describe('gaps', () => {
     ]);
   });
 
+  test('counts an invoice that only its details told of, without a partner', async () => {
+    const numbered = [1, 2, 3, 4, 5, 6].map((number, index) =>
+      weekly(`2026-01-0${index + 1}`, `B-${number}`, ['Acme', 'Beta'][index % 2]),
+    );
+    for (const without of [[2], [2, 3]]) {
+      const fetched = numbered.map((invoice, index) =>
+        without.includes(index) ? { ...invoice, partnerId: null } : invoice,
+      );
+      const result = await askReport('gaps', fetched, { publishedAt: '2026-01-07T00:00:00Z' });
+      expect(cells(result, 'kind', 'finding')).toEqual([]);
+    }
+  });
+
   test('finds numbers that were skipped in a series that tenants share', async () => {
     const numbered = [1, 2, 3, 4, 5, 7].map((number, index) =>
       weekly(`2026-01-0${index + 1}`, `B-${number}`, ['Acme', 'Beta', 'Gamma'][index % 3]),
