@@ -7,7 +7,7 @@ import type { LookedAt, StateWatch } from './watch-state.js';
 const DAY_MS = 86_400_000;
 /** What runs out within it is told: two weeks are enough to get another. */
 export const SOON_MS = 14 * DAY_MS;
-const EVERY_MS = 10 * 60_000;
+const EVERY_MS = 60_000;
 
 /** The file is read each time: it may be renewed without a restart. @param setting that names it */
 export function certificateWatch(

@@ -10,7 +10,7 @@ export const MACHINE = {
     firstLook: ['the log of the role `worker`', '`df -h`, and `dmesg | tail` for disk errors'],
     cure: [
       'Wait for the rebuild; large archives take minutes.',
-      'If the alert names losses: restore the archive from its backup, then `billsync rebuild`.',
+      'If the alert names losses: restore the archive from its backup, then stop the worker, run `billsync rebuild`, start the worker.',
       'If the rebuild cannot start: `billsync rebuild --dry-run` says why.',
     ],
     proof: '`billsync verify` ends with 0.',
@@ -25,7 +25,7 @@ export const MACHINE = {
       'the log of the role `worker`: each of them',
     ],
     cure: [
-      'Restore the archive from its backup, then `billsync rebuild`.',
+      'Restore the archive from its backup, then stop the worker, run `billsync rebuild`, start the worker.',
       'For an invoice whose id is known: `billsync backfill ID --wait`.',
     ],
     proof: '`billsync verify` ends with 0, and `billsync report gaps` names none of them.',
@@ -56,7 +56,7 @@ export const MACHINE = {
     firstLook: ['`billsync verify`: which invoices, which rule'],
     cure: [
       'If the warehouse is wrong: stop the worker, run `billsync rebuild`, start the worker.',
-      'If files or facts are missing in the archive: restore them from the backup, then `billsync rebuild`.',
+      'If files or facts are missing in the archive: restore them from the backup, then stop the worker, run `billsync rebuild`, start the worker.',
     ],
     proof: '`billsync verify` ends with 0.',
   },
@@ -67,7 +67,9 @@ export const MACHINE = {
     meaning:
       'A record of the archive could not be read into the warehouse and was left out; all others were read.',
     firstLook: ['`billsync verify`: `record-set-aside` with path and reason'],
-    cure: ['Repair the record or restore it from the backup, then `billsync rebuild`.'],
+    cure: [
+      'Repair the record or restore it from the backup, then stop the worker, run `billsync rebuild`, start the worker.',
+    ],
     proof: '`billsync verify` lists no `record-set-aside`.',
   },
   disk: {
@@ -77,7 +79,7 @@ export const MACHINE = {
       'The disk did not store what was written to it (fsync failed). The process ends and is started anew; nothing that was acknowledged is affected.',
     firstLook: ['`dmesg | tail`', '`df -h`', 'the storage’s own health'],
     cure: [
-      'Replace the disk or volume; restore `archive/` and `keys/` if it lost data, then `billsync rebuild`.',
+      'Replace the disk or volume; restore `archive/` and `keys/` if it lost data, then stop the worker, run `billsync rebuild`, start the worker.',
     ],
     proof: '`billsync verify` ends with 0 on the new disk.',
   },
@@ -105,8 +107,7 @@ export const MACHINE = {
     cure: [
       'Renew it and put the new one in the same place. The endpoint picks up a renewed certificate without a restart; for anything else, restart.',
     ],
-    proof:
-      'The page `/health` says until when the new one is valid; the alert is resolved within ten minutes.',
+    proof: 'The page `/health` says until when the new one is valid; the alert is resolved within a minute.',
   },
   process: {
     severity: 'critical',

@@ -4,10 +4,11 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { leaveFree, mountSmallDisk } from '../support/small-disk.js';
 import { aWorkshop, type Findings, inspect, isSound, kill, startWriter } from '../warehouse/chaos.js';
 
 export const summary =
@@ -31,7 +32,7 @@ export async function runFullDisk(options: {
 }): Promise<DiskResult> {
   const began = Date.now();
   const disk = mkdtempSync(join(tmpdir(), 'billsync-disk-'));
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1g', 'billsync-disk', disk]);
+  mountSmallDisk(disk, '1g');
   let timesFull = 0;
   try {
     const workshop = await aWorkshop({ invoices: 400 + options.times * 150, rows: 300, under: disk });
@@ -63,12 +64,6 @@ export async function runFullDisk(options: {
     execFileSync('umount', [disk]);
     rmSync(disk, { recursive: true, force: true });
   }
-}
-
-/** Makes the disk as large as what lies on it, and so much more. */
-function leaveFree(disk: string, bytes: number): void {
-  const { blocks, bfree, bsize } = statfsSync(disk);
-  execFileSync('mount', ['-o', `remount,size=${(blocks - bfree) * bsize + bytes}`, disk]);
 }
 
 export async function main([times = '20', seed = '1']: readonly string[]): Promise<void> {

@@ -10,39 +10,54 @@ import { anchorOf } from '../../ops/runbook/runbook.js';
 import { INVOICE_FAULTS } from '../support/watched/invoice-faults.js';
 import { MACHINE_FAULTS } from '../support/watched/machine-faults.js';
 import { isTold, playFault, type Told } from '../support/watched/play-fault.js';
+import { RARE_FAULTS } from '../support/watched/rare-faults.js';
+import { RARE_MACHINE_FAULTS } from '../support/watched/rare-machine-faults.js';
+import { openRareStage } from '../support/watched/rare-stage.js';
 import { openStage } from '../support/watched/stage.js';
-import type { WatchedFault } from '../support/watched/watched-fault.js';
 
 const PAGE = join(import.meta.dirname, '..', '..', 'docs', 'faults-told.md');
 
-async function play(names: readonly string[]): Promise<readonly Told[]> {
-  const isWanted = ({ name }: WatchedFault) => names.length === 0 || names.includes(name);
+type IsWanted = (fault: { readonly name: string }) => boolean;
+
+async function playThirty(isWanted: IsWanted): Promise<readonly Told[]> {
+  const [ofInvoices, ofMachine] = [INVOICE_FAULTS.filter(isWanted), MACHINE_FAULTS.filter(isWanted)];
+  if (ofInvoices.length + ofMachine.length === 0) return [];
   const stage = await openStage();
   try {
-    const ofInvoices = INVOICE_FAULTS.filter(isWanted);
-    const told = [...(await Promise.all(ofInvoices.map((fault) => playFault(stage, fault))))];
+    const told = await Promise.all(ofInvoices.map((fault) => playFault(stage, fault)));
     for (const each of told) say(each);
-    for (const fault of MACHINE_FAULTS.filter(isWanted)) {
-      const outcome = await playFault(stage, fault);
-      say(outcome);
-      told.push(outcome);
-    }
-    return told;
+    return [...told, ...(await inTurn(ofMachine, (fault) => playFault(stage, fault)))];
   } finally {
     await stage.close();
   }
+}
+
+/** Some of them are looked at once a minute, or only when somebody asks. */
+async function playRare(isWanted: IsWanted): Promise<readonly Told[]> {
+  const faults = [...RARE_FAULTS, ...RARE_MACHINE_FAULTS].filter(isWanted);
+  if (faults.length === 0) return [];
+  const stage = await openRareStage();
+  try {
+    return await inTurn(faults, (fault) => playFault(stage, fault, { withinMs: fault.withinMs ?? 150_000 }));
+  } finally {
+    await stage.close();
+  }
+}
+
+async function inTurn<F>(faults: readonly F[], play: (fault: F) => Promise<Told>): Promise<readonly Told[]> {
+  const told: Told[] = [];
+  for (const fault of faults) {
+    told.push(await play(fault));
+    for (const each of told.slice(-1)) say(each);
+  }
+  return told;
 }
 
 function say({ fault, ...told }: Told): void {
   process.stderr.write(`${fault.name}: ${JSON.stringify(told)}\n`);
 }
 
-function pageOf(told: readonly Told[]): string {
-  const after = (seconds: number | null) => (seconds === null ? '**no**' : `${seconds.toFixed(0)} s`);
-  const rows = told.map(
-    ({ fault, alert, dashboard, metric, command, over }) =>
-      `| ${fault.name} | ${fault.what} | [\`${fault.alert}\`](reference/runbook.md#${anchorOf(fault.alert)}) | ${[alert, dashboard, metric, command, over].map(after).join(' | ')} |`,
-  );
+function pageOf(thirty: readonly Told[], rare: readonly Told[]): string {
   return [
     '# How soon each fault is told\n\n<!-- Made by `npm run chaos -- watch table`. -->\n',
     'Each fault was injected into a running `billsync up` beside the sandbox. The seconds are those from the fault until the alert was',
@@ -50,10 +65,25 @@ function pageOf(told: readonly Told[]): string {
     'faults of one invoice were played together, the others one after the other. Then who was to blame took the fault away (the service',
     'exports the invoice again, answers again), the runbook’s lines were followed with its commands, and the last column',
     'says how long it took from there until the alert was over; what stands still is ended by `up` itself, after 30 s.\n',
-    '| Fault | What was done | Alert | raised | dashboard | metric | command | over |\n| --- | --- | --- | --- | --- | --- | --- | --- |',
-    ...rows,
+    ...tableOf(thirty),
+    '\n## The other alerts\n',
+    'The same for the alerts that none of these raises. What is looked at once a minute or once an hour is told later; where a',
+    'fault is found by the reconciliation, it was asked for with `billsync reconcile --wait`.\n',
+    ...tableOf(rare),
     '',
   ].join('\n');
+}
+
+function tableOf(told: readonly Told[]): readonly string[] {
+  const after = (seconds: number | null) => (seconds === null ? '**no**' : `${seconds.toFixed(0)} s`);
+  const rows = told.map(
+    ({ fault, alert, dashboard, metric, command, over }) =>
+      `| ${fault.name} | ${fault.what} | [\`${fault.alert}\`](reference/runbook.md#${anchorOf(fault.alert)}) | ${[alert, dashboard, metric, command, over].map(after).join(' | ')} |`,
+  );
+  return [
+    '| Fault | What was done | Alert | raised | dashboard | metric | command | over |\n| --- | --- | --- | --- | --- | --- | --- | --- |',
+    ...rows,
+  ];
 }
 
 export const summary =
@@ -62,8 +92,11 @@ export const summary =
 /** @throws Error a fault was not told by all four, or its cure did not end the alert */
 export async function main(words: readonly string[]): Promise<void> {
   const isTable = words[0] === 'table';
-  const told = await play(isTable ? [] : words);
-  if (isTable) await writeFile(PAGE, pageOf(told));
+  const isWanted: IsWanted = ({ name }) => isTable || words.length === 0 || words.includes(name);
+  const thirty = await playThirty(isWanted);
+  const rare = await playRare(isWanted);
+  const told = [...thirty, ...rare];
+  if (isTable) await writeFile(PAGE, pageOf(thirty, rare));
   const untold = told.filter((each) => !isTold(each)).map(({ fault }) => fault.name);
   const uncured = told.filter(({ over }) => over === null).map(({ fault }) => fault.name);
   process.stdout.write(

@@ -8,7 +8,7 @@ import type { Stage, ToldAlert, WatchedFault } from './watched-fault.js';
 
 /** Seconds from the fault until each said it; null: not within the time. */
 export interface Told {
-  readonly fault: WatchedFault;
+  readonly fault: Pick<WatchedFault, 'name' | 'what' | 'alert'>;
   readonly title: string | null;
   readonly alert: number | null;
   readonly dashboard: number | null;
@@ -29,9 +29,9 @@ const WITHIN_MS = 60_000;
 const OVER_WITHIN_MS = 120_000;
 const LOOK_EVERY_MS = 500;
 
-export async function playFault(
-  stage: Stage,
-  fault: WatchedFault,
+export async function playFault<Where extends Stage>(
+  stage: Where,
+  fault: WatchedFault<Where>,
   { withinMs = WITHIN_MS, isCured = true }: PlayOptions = {},
 ): Promise<Told> {
   const { dataDir } = stage.product;
@@ -75,7 +75,11 @@ export async function playFault(
   return { fault, title, ...found, over };
 }
 
-async function cured(stage: Stage, fault: WatchedFault, told: ToldAlert): Promise<number | null> {
+async function cured<Where extends Stage>(
+  stage: Where,
+  fault: WatchedFault<Where>,
+  told: ToldAlert,
+): Promise<number | null> {
   const beganMs = performance.now();
   try {
     await fault.cure(stage, told);

@@ -2,18 +2,31 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startSandbox } from '../../../sandbox/service.js';
+import { type Sandbox, startSandbox } from '../../../sandbox/service.js';
+import type { ServiceAddress } from '../foreign-service/service-settings.js';
 import { createProduct } from '../processes/product.js';
 import type { Stage } from './watched-fault.js';
 
-export async function openStage(): Promise<Stage & { close(): Promise<void> }> {
+export interface StageOptions {
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Where the service is for the product, if something stands between them. */
+  readonly behind?: (sandbox: Sandbox) => Promise<Partial<ServiceAddress>>;
+  /** PEM of what the endpoint's certificate is verified against, once it is there; its own by default. */
+  readonly endpointCa?: () => string;
+}
+
+export async function openStage(options: StageOptions = {}): Promise<Stage & { close(): Promise<void> }> {
   const sandbox = await startSandbox({ retryDelayMs: 500 });
-  const service = { ...sandbox, storageHost: new URL(sandbox.storageUrl).host };
-  const product = await createProduct({ service, settings: { BILLSYNC_PARTNER_ID: sandbox.partnerId } });
+  const between = (await options.behind?.(sandbox)) ?? {};
+  const service = { ...sandbox, ...between, storageHost: new URL(sandbox.storageUrl).host };
+  const settings = { BILLSYNC_PARTNER_ID: sandbox.partnerId, ...options.settings };
+  const product = await createProduct({ service, settings });
   const close = async (): Promise<void> => {
     await product.close();
     await sandbox.close();
   };
+  const endpointCa =
+    options.endpointCa ?? (() => readFileSync(join(product.dataDir, 'keys', 'webhook-cert.pem'), 'utf8'));
   try {
     await product.start('up');
     sandbox.registerWebhook({
@@ -21,7 +34,7 @@ export async function openStage(): Promise<Stage & { close(): Promise<void> }> {
       headers: {
         authorization: `Basic ${Buffer.from(`${product.user}:${product.password}`).toString('base64')}`,
       },
-      caPem: readFileSync(join(product.dataDir, 'keys', 'webhook-cert.pem'), 'utf8'),
+      caPem: endpointCa(),
     });
     return { sandbox, product, close };
   } catch (error) {

@@ -1,0 +1,157 @@
+/** Faults of the disk, the inbox, the archive and the network: those behind the alerts that none of the thirty raises. */
+
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { encodeEntry } from '../../../inbox/inbox-entry.js';
+import { aDelivery } from '../../webhook/a-delivery.js';
+import { acknowledge, run } from './invoice-faults.js';
+import { loaded, type RareFault, rare, rebuild, restartWorker } from './rare-faults.js';
+import type { RareStage } from './rare-stage.js';
+
+const MIB = 1024 ** 2;
+
+/** A delivery that came twenty minutes ago and that the archive does not take. @returns the place that is in its way */
+function keptBack({ product, sandbox }: RareStage): string {
+  const eventId = randomUUID();
+  const shard = join(product.dataDir, 'archive', 'events', eventId.slice(0, 2));
+  rmSync(`${shard}.away`, { recursive: true, force: true });
+  try {
+    renameSync(shard, `${shard}.away`);
+  } catch {
+    mkdirSync(`${shard}.away`);
+  }
+  writeFileSync(shard, '');
+  const { body, invoiceId } = aDelivery({ metadata: { eventId, partnerId: sandbox.partnerId } });
+  const receivedAt = new Date(Date.now() - 20 * 60_000).toISOString();
+  const entry = { kind: 'event', eventId, receivedAt, invoiceId, code: null } as const;
+  writeFileSync(join(product.dataDir, 'inbox', 'pending', eventId), encodeEntry(entry, 1, Buffer.from(body)));
+  return shard;
+}
+
+function giveBack(shard: string): void {
+  rmSync(shard);
+  renameSync(`${shard}.away`, shard);
+}
+
+let shard = '';
+let sockets: readonly Socket[] = [];
+
+export const RARE_MACHINE_FAULTS: readonly RareFault[] = [
+  rare('expiry', 'the certificate of the endpoint ends in five days', {
+    metric: 'billsync_component_up\\{component="certificate",role="worker"\\} 0',
+    async inject(stage) {
+      stage.certify(5);
+      return null;
+    },
+    async cure(stage) {
+      stage.certify(400);
+    },
+  }),
+  rare('webhook/connections', 'six hundred connections that say nothing', {
+    metric: 'billsync_webhook_connections_ended_total\\{why="[a-z ]+",role="webhook"\\} [1-9]',
+    async inject({ product }) {
+      const { port, hostname } = new URL(product.webhookUrl);
+      sockets = Array.from({ length: 600 }, () =>
+        connect(Number(port), hostname).on('error', () => undefined),
+      );
+      return null;
+    },
+    async cure(stage, told) {
+      for (const socket of sockets) socket.destroy();
+      await acknowledge(stage, told);
+    },
+  }),
+  rare('forwarder/backlog', 'the archive does not take a delivery that came twenty minutes ago', {
+    metric: 'billsync_inbox_backlog_age_seconds\\{role="webhook"\\} [1-9]\\d{3}',
+    async inject(stage) {
+      shard = keptBack(stage);
+      return null;
+    },
+    cure: async () => giveBack(shard),
+  }),
+  rare('inbox/left-behind', 'the same, and the reconciliation looks', {
+    metric: 'billsync_inbox_backlog\\{role="webhook"\\} [1-9]',
+    async inject(stage) {
+      shard = keptBack(stage);
+      await run(stage, 'reconcile', '--wait');
+      return null;
+    },
+    async cure(stage) {
+      giveBack(shard);
+      await run(stage, 'reconcile', '--wait');
+    },
+  }),
+  rare('ingest', 'a folder lies where the journal of the events belongs', {
+    metric: 'billsync_component_up\\{component="ingest",role="worker"\\} 0',
+    async inject(stage) {
+      const journal = join(stage.product.dataDir, 'archive', 'events', 'journal');
+      renameSync(journal, `${journal}.away`);
+      mkdirSync(journal);
+      return null;
+    },
+    async cure(stage) {
+      const journal = join(stage.product.dataDir, 'archive', 'events', 'journal');
+      rmSync(journal, { recursive: true });
+      renameSync(`${journal}.away`, journal);
+    },
+  }),
+  rare('disk/full', '48 MiB are left on the disk', {
+    metric: 'billsync_disk_free_bytes\\{role="worker"\\} \\d{8}$',
+    async inject(stage) {
+      stage.leaveFree(48 * MIB);
+      return null;
+    },
+    cure: async (stage) => stage.leaveFree(1024 * MIB),
+  }),
+  rare('disk/no-room', '128 MiB are left, and a file of 256 MiB is announced', {
+    async inject(stage) {
+      const { sandbox } = stage;
+      stage.leaveFree(128 * MIB);
+      const { invoiceId } = await sandbox.createInvoice({ shipments: 2 });
+      sandbox.faults.add({ name: 'wrong-size', params: { by: 256 * MIB }, target: { invoiceId } });
+      await sandbox.finalize(invoiceId);
+      return null;
+    },
+    async cure(stage) {
+      stage.sandbox.faults.clear();
+      stage.leaveFree(1024 * MIB);
+      await loaded(stage);
+    },
+  }),
+  rare('warehouse/losses', 'warehouse garbled, archived files away, worker killed', {
+    metric: 'billsync_process_restarts_total\\{process="worker",role="up"\\} [1-9]',
+    async inject(stage) {
+      const { dataDir } = stage.product;
+      const files = join(dataDir, 'archive', 'files');
+      await loaded(stage);
+      await restartWorker(stage);
+      renameSync(files, `${files}.away`);
+      mkdirSync(files);
+      rmSync(join(dataDir, 'warehouse.duckdb.wal'), { force: true });
+      writeFileSync(join(dataDir, 'warehouse.duckdb'), Buffer.alloc(65_536, 7));
+      return null;
+    },
+    async cure(stage, told) {
+      const files = join(stage.product.dataDir, 'archive', 'files');
+      rmSync(files, { recursive: true });
+      renameSync(`${files}.away`, files);
+      await rebuild(stage);
+      await acknowledge(stage, told);
+    },
+  }),
+  rare('disk', 'each flush fails (EIO)', {
+    metric: 'billsync_process_restarts_total\\{process="\\w+",role="up"\\} [1-9]',
+    async inject(stage) {
+      stage.breakFlushes(true);
+      const { invoiceId } = await stage.sandbox.createInvoice({ shipments: 2 });
+      await stage.sandbox.finalize(invoiceId);
+      return null;
+    },
+    async cure(stage, told) {
+      stage.breakFlushes(false);
+      await acknowledge(stage, told);
+    },
+  }),
+];

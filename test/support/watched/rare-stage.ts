@@ -1,0 +1,126 @@
+/** An `up` of which more can be broken: its disk, what the service answers, its certificate, what reaches Temporal. */
+
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadSettings } from '../../../config/load-settings.js';
+import { createLogger } from '../../../ops/log.js';
+import { connectTemporal, type TemporalConnection } from '../../../temporal/connect.js';
+import { type Lie, startLyingProxy } from '../../conformance/lying-proxy.js';
+import { leaveFree, mountSmallDisk } from '../small-disk.js';
+import { openStage } from './stage.js';
+import type { Stage } from './watched-fault.js';
+
+export const OPERATOR = 'ann:her password';
+
+export interface RareStage extends Stage {
+  /** What the service's answers become on their way; null: nothing. */
+  lie(lie: Lie | null): void;
+  /** Has so many bytes left on the disk of the data folder. */
+  leaveFree(bytes: number): void;
+  /** Whether each flush of the roles fails with EIO from now on. */
+  breakFlushes(isBroken: boolean): void;
+  /** Puts a certificate with so many days left where the endpoint's is. */
+  certify(days: number): void;
+  /** With the keys of the data folder. */
+  temporal(): Promise<TemporalConnection>;
+}
+
+/** Only root may mount the small disk that this needs; and a C compiler makes flushes fail. */
+export async function openRareStage(): Promise<RareStage & { close(): Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'billsync-rare-'));
+  const disk = join(folder, 'disk');
+  mkdirSync(disk);
+  mountSmallDisk(disk, '2g');
+  const dataDir = join(disk, 'data');
+  const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
+  makeKeyPairs(folder);
+  const certify = (days: number) => {
+    copyFileSync(join(folder, `${days}.key`), files.key);
+    copyFileSync(join(folder, `${days}.pem`), files.cert);
+  };
+  certify(400);
+  let lie: Lie | null = null;
+  let proxy: Awaited<ReturnType<typeof startLyingProxy>> | null = null;
+  const brokenFlag = join(folder, 'flushes-are-broken');
+  const stage = await openStage({
+    settings: {
+      BILLSYNC_DATA_DIR: dataDir,
+      BILLSYNC_OPERATOR_BASIC_AUTH: OPERATOR,
+      BILLSYNC_WEBHOOK_TLS_CERT: files.cert,
+      BILLSYNC_WEBHOOK_TLS_KEY: files.key,
+      LD_PRELOAD: makeBreaker(folder, brokenFlag),
+    },
+    async behind(sandbox) {
+      const { origin, pathname } = new URL(sandbox.baseUrl);
+      proxy = await startLyingProxy({ url: origin, caPem: sandbox.caPem }, (call, answer) =>
+        lie === null ? null : lie(call, answer),
+      );
+      const caFile = join(folder, 'ca.pem');
+      writeFileSync(caFile, `${sandbox.caPem}\n${proxy.caPem}`);
+      return { baseUrl: `${proxy.url}${pathname === '/' ? '' : pathname}`, caFile };
+    },
+    endpointCa: () => readFileSync(files.cert, 'utf8'),
+  });
+  return {
+    ...stage,
+    certify,
+    lie(next) {
+      lie = next;
+    },
+    leaveFree: (bytes) => leaveFree(disk, bytes),
+    breakFlushes: (isBroken) =>
+      isBroken ? writeFileSync(brokenFlag, '') : rmSync(brokenFlag, { force: true }),
+    temporal() {
+      const settings = loadSettings({ cwd: folder, env: { BILLSYNC_DATA_DIR: dataDir } });
+      return connectTemporal(settings, { log: createLogger(settings, 'test', { write: () => undefined }) });
+    },
+    async close() {
+      rmSync(brokenFlag, { force: true });
+      await stage.close();
+      await proxy?.close();
+      // What was killed may not be gone yet.
+      execFileSync('umount', ['--lazy', disk]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** `400.pem` and `5.pem` with their keys, for 127.0.0.1. */
+function makeKeyPairs(folder: string): void {
+  for (const days of ['400', '5']) {
+    const [key, cert] = [join(folder, `${days}.key`), join(folder, `${days}.pem`)];
+    execFileSync(
+      'openssl',
+      [
+        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', days],
+        ...['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert],
+      ],
+      { stdio: 'ignore' },
+    );
+  }
+}
+
+/** A library that stands before the flushes of the C library. @returns its path */
+function makeBreaker(folder: string, flag: string): string {
+  const source = join(folder, 'breaker.c');
+  const library = join(folder, 'breaker.so');
+  writeFileSync(
+    source,
+    `#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <unistd.h>
+static int flush(const char *name, int fd) {
+  if (access(${JSON.stringify(flag)}, F_OK) == 0) { errno = EIO; return -1; }
+  errno = 0;
+  return ((int (*)(int))dlsym(RTLD_NEXT, name))(fd);
+}
+int fsync(int fd) { return flush("fsync", fd); }
+int fdatasync(int fd) { return flush("fdatasync", fd); }
+`,
+  );
+  execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, source, '-ldl']);
+  return library;
+}
