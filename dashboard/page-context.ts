@@ -19,7 +19,7 @@ import type { GuestPages } from './guest-pages.js';
 import type { PageCache, Shown } from './page-cache.js';
 import { type Ask, askPublished } from './published-questions.js';
 import type { ToldError } from './tell-error.js';
-import { count, type Frame, instant, renderPage, type ViewName } from './views.js';
+import { count, type Frame, instant, renderPage, type ViewName, type ViewValues } from './views.js';
 
 export interface PageContext {
   readonly environment: EnvironmentName;
@@ -88,7 +88,7 @@ export interface Page {
   readonly view: ViewName;
   readonly title: string;
   readonly section: string;
-  readonly values: Readonly<Record<string, unknown>>;
+  readonly values: ViewValues;
   /** What it shows, for who asks for it with `format=json`; undefined: it has no figures. */
   readonly figures?: unknown;
   /** The days it is asked for, as a query; the menu keeps them. */

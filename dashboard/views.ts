@@ -55,6 +55,11 @@ export interface Frame {
   readonly unwell: readonly { readonly name: string; readonly detail: string; readonly since: string }[];
 }
 
+/** What a template is given; no value may have the name of a helper, which would stand in its place. */
+export type ViewValues = Readonly<Record<string, unknown>> & {
+  readonly [name in keyof typeof HELPERS]?: never;
+};
+
 /** Where the part of a page begins that has to be waited for. */
 const SPLIT = '<!-- figures -->';
 
@@ -78,6 +83,13 @@ function asset(name: string, extension: string, text: string) {
   return { address: `/${name}-${mark}.${extension}`, text };
 }
 
+/** What every template can call. */
+const HELPERS = {
+  ...{ count, money, instant, stateLabel, words },
+  attribute: escapeAttribute,
+  escape: escapeHtml,
+} as const;
+
 /** In the order of the menu. */
 const SECTIONS: readonly (readonly [string, string])[] = [
   ['/', 'Overview'],
@@ -95,7 +107,7 @@ const KEEPS_PERIOD = ['/shipments', '/reports'];
 
 const ACT = ['/operator', 'Act'] as const;
 
-export function renderPage(view: ViewName, frame: Frame, values: Readonly<Record<string, unknown>>): string {
+export function renderPage(view: ViewName, frame: Frame, values: ViewValues): string {
   const body = renderPart(view, { ...values, canAct: frame.canAct });
   const around = { lead: '', ...frame };
   return eta.render('./layout', {
@@ -113,17 +125,8 @@ export function renderPage(view: ViewName, frame: Frame, values: Readonly<Record
 }
 
 /** @returns HTML of one template without the page around it; values are escaped */
-export function renderPart(view: ViewName, values: Readonly<Record<string, unknown>>): string {
-  return eta.render(`./${view}`, {
-    ...values,
-    count,
-    money,
-    instant,
-    stateLabel,
-    attribute: escapeAttribute,
-    escape: escapeHtml,
-    words,
-  });
+export function renderPart(view: ViewName, values: ViewValues): string {
+  return eta.render(`./${view}`, { ...values, ...HELPERS });
 }
 
 /** A rendered page as what can be sent before its body is known, and the rest of it. */

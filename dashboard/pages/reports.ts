@@ -2,7 +2,13 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { bindParameters } from '../../reports/bind-parameters.js';
-import { findReport, listReports, PURPOSES, type ReportDefinition } from '../../reports/catalogue.js';
+import {
+  findReport,
+  listReports,
+  PURPOSES,
+  type Purpose,
+  type ReportDefinition,
+} from '../../reports/catalogue.js';
 import { isComparable } from '../../reports/compare/compare-results.js';
 import { pivoted } from '../../reports/compare/pivot.js';
 import { sideBySide, takesTwoPeriods } from '../../reports/compare/run-compared.js';
@@ -27,6 +33,7 @@ import {
 import { sendWhenKnown } from '../stream-page.js';
 import { renderPart } from '../views.js';
 import { comparedPeriod } from './compared-period.js';
+import { PURPOSE_PICTURES } from './purpose-pictures.js';
 import { shownReport } from './report-page.js';
 
 const MOST_ROWS_OF_LISTS = 500;
@@ -48,7 +55,7 @@ export async function registerReports(app: FastifyInstance, context: PageContext
     const values = {
       period: period === '' ? '' : `?${period}`,
       purposes: Object.entries(PURPOSES).map(([purpose, about]) => ({
-        ...{ purpose, about },
+        ...{ purpose, about, picture: PURPOSE_PICTURES[purpose as Purpose] },
         reports: reports.filter((report) => report.purpose === purpose),
       })),
     };

@@ -22,7 +22,7 @@ export function registerSearch(app: FastifyInstance, context: PageContext): void
     if (only !== undefined && hits.length === 1 && !asksForFigures(request))
       return reply.redirect(only.address, 302);
     const values = {
-      ...{ words, hits },
+      ...{ asked: words, hits },
       elsewhere: [
         ['shipments whose tracking number begins so', withQuery('/shipments', { tracking: `${words}*` })],
         ['invoices whose number contains it', withQuery('/invoices', { search: words })],

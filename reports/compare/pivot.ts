@@ -18,13 +18,18 @@ const MOST_ACROSS = 60;
 /** Columns whose values are numbers, at least in part. */
 const BY_SIZE: readonly string[] = ['zone', 'carrier_zone', 'weight_break'];
 
-/** By which columns a report of costs may be put across. */
+/**
+ * By which columns a report of costs may be put across: those that a reader tells rows apart by. An id stands beside the name
+ * that it belongs to, and a report whose rows are lines has nothing to put side by side.
+ */
 export function acrossOf(
   { leads: [lead] }: Pick<ReportDefinition, 'leads'>,
   { columns }: ReportResult,
 ): readonly string[] {
   if (lead === undefined || lead.exact[VALUE] !== VALUE) return [];
-  const keys = lead.by.map(({ column }) => column).filter((name) => name !== 'currency_code');
+  const named = lead.by.map(({ column }) => column);
+  if (named.includes('row_number')) return [];
+  const keys = named.filter((name) => name !== 'currency_code' && !name.endsWith('_id'));
   const there = keys.filter((name) => columns.some((column) => column.name === name));
   return there.length > 1 ? there : [];
 }

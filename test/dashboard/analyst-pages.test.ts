@@ -134,6 +134,9 @@ describe('a table', () => {
     }
     expect(totals[0].total).toMatch(/^\d+\.\d{4}$/);
     expect((await get('/reports/cost?p_by=tenant&pivot=month&format=json')).status).toBe(400);
+    // An id belongs to its name, and lines are not compared.
+    for (const name of ['tenants', 'late-billed'])
+      expect(await read(`/reports/${name}`), name).not.toContain('Side by side');
   });
 
   test('writes amounts with the decimals of their currency, and with four where one has more', () => {

@@ -209,7 +209,13 @@ describe('reports', () => {
       const answer = await get(`/reports/${report.name}`);
       expect(answer.status, report.name).toBe(200);
       const page = await answer.text();
-      for (const parameter of report.parameters) expect(page).toContain(`name="p_${parameter.name}"`);
+      for (const parameter of report.parameters) {
+        expect(page).toContain(`name="p_${parameter.name}"`);
+        for (const choice of parameter.choices ?? [])
+          expect(page).toMatch(
+            parameter.takesSeveral ? `${choice}` : new RegExp(`<option( selected)?>${choice}</option>`),
+          );
+      }
       expect(page).toContain(`/reports/${report.name}/download?format=xlsx`);
     }
   });

@@ -149,7 +149,9 @@ describe('the search field', () => {
     expect(several).toContain(`href="/invoices/${alike.id}"`);
     const none = await get('/search?q=NOBODY');
     expect(none.status).toBe(404);
-    expect(await none.text()).toContain('href="/shipments?tracking=NOBODY*"');
+    const nothing = await none.text();
+    expect(nothing).toContain('Nothing found for “NOBODY”.');
+    expect(nothing).toContain('href="/shipments?tracking=NOBODY*"');
   });
 
   test('stands on every page', async () => {
