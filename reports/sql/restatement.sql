@@ -1,12 +1,12 @@
 -- title: What changed between what we knew then and what we know now?
 -- purpose: Change, 4
 -- grain: invoice, currency
--- params: $first instant: the earlier instant; without it, 30 days before the later one
---   $second instant: the later instant; without it, the publication
+-- params: $first instant: the earlier instant (a date is its end, in UTC); without it, 30 days before the later one
+--   $second instant: the later instant; without it, that of --as-known-on or the publication
 -- means: both sides count the lines a report would have counted at that instant, with the same filters. An invoice is
---   listed if its lines within the filters differ in any cell or in number. cause is "loaded" (it had no lines then),
---   "voided" (it has none now) or "new file" (another version, which may differ in other cells than the cost).
---   --as-known-on changes nothing here: the two instants are parameters. difference is cost_second less cost_first.
+--   listed if its lines within the filters differ in any cell or in number. cause is "loaded" (none of its files
+--   counted then), "voided" (none counts now) or "new file" (another version, which may differ in other cells than
+--   the cost, or no longer bill a currency). difference is cost_second less cost_first.
 -- order: currency; greatest difference first, whatever its sign; invoice_number
 -- cannot say: anything from before the first load. Names and levels of tenants are today's on both sides.
 -- units: cost_first money, cost_second money, difference money
@@ -26,12 +26,12 @@
 --   rows: invoice_number | cause | cost_first | cost_second | difference
 --   I-2 | voided | 9.0000 | 0.0000 | -9.0000
 --   I-1 | loaded | 0.0000 | 7.0000 | 7.0000
-with instants as (
-    select
-        coalesce(cast($first as timestamptz), coalesce(cast($second as timestamptz), max(published_at)) - interval 30 day)
-            as first_at,
-        coalesce(cast($second as timestamptz), max(published_at)) as second_at
+with later as (
+    select coalesce(cast($second as timestamptz), cast(getvariable('as_known_on') as timestamptz), max(published_at)) as second_at
     from publication
+),
+instants as (
+    select coalesce(cast($first as timestamptz), second_at - interval 30 day) as first_at, second_at from later
 ),
 first_files as (
     from files_on((select first_at from instants))
@@ -41,7 +41,7 @@ second_files as (
 ),
 -- Only where another file counts, or none, can a line differ: the rows of all others stay unread.
 changed as (
-    select f.load_id as first_load, s.load_id as second_load
+    select coalesce(s.invoice_id, f.invoice_id) as invoice_id, f.load_id as first_load, s.load_id as second_load
     from first_files as f
     full join second_files as s on s.invoice_id = f.invoice_id
     where f.file_sha256 is distinct from s.file_sha256
@@ -74,7 +74,7 @@ select
     coalesce(s.invoice_number, f.invoice_number) as invoice_number,
     coalesce(s.tenant, f.tenant) as tenant,
     coalesce(s.currency_code, f.currency_code) as currency_code,
-    case when f.invoice_id is null then 'loaded' when s.invoice_id is null then 'voided' else 'new file' end as cause,
+    case when c.first_load is null then 'loaded' when c.second_load is null then 'voided' else 'new file' end as cause,
     coalesce(f.shipments, 0) as shipments_first,
     coalesce(s.shipments, 0) as shipments_second,
     coalesce(f.cost, 0) as cost_first,
@@ -84,5 +84,6 @@ select
 from first_side as f
 full join second_side as s
     on s.invoice_id = f.invoice_id and s.currency_code = f.currency_code and s.tenant = f.tenant
+join changed as c on c.invoice_id = coalesce(s.invoice_id, f.invoice_id)
 where f.cells is distinct from s.cells
 order by currency_code, abs(difference) desc, invoice_number, invoice_id

@@ -231,6 +231,29 @@ describe('restatement', () => {
     ]);
   });
 
+  test('ends at the instant that is asked for', async () => {
+    const result = await askReport('restatement', invoices, {
+      filters: { asKnownOn: '2026-02-12T00:00:00Z' },
+      parameters: { first: '2026-02-01' },
+    });
+    expect(cells(result, 'invoice_number', 'cause')).toEqual([
+      ['gone', 'voided'],
+      ['late', 'loaded'],
+    ]);
+  });
+
+  test('calls a currency that a new file no longer bills no void', async () => {
+    const [usd, eur] = ['USD', 'EUR'].map((currency) => aShipment({ cost: '10', currency }));
+    if (usd === undefined || eur === undefined) throw new Error('two lines');
+    const earlier = [{ loadedAt: '2026-01-05T00:00:00Z', shipments: [usd, eur] }];
+    const result = await askReport(
+      'restatement',
+      [anInvoice([usd], { loadedAt: '2026-02-15T00:00:00Z', earlier })],
+      { parameters: { first: '2026-02-01', second: '2026-03-01' } },
+    );
+    expect(cells(result, 'currency_code', 'cause', 'difference')).toEqual([['EUR', 'new file', '-10.0000']]);
+  });
+
   test('lists nothing where a new file differs outside the filters only', async () => {
     const before = [
       aShipment({ tracking: 'A', cost: '10' }),
