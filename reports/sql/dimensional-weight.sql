@@ -7,11 +7,11 @@
 --   $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
 -- means: carriers bill a light parcel by its size where that makes a greater weight, and the file has the billed
 --   weight alone. So a line's billed_lb, its weight rounded up to a whole pound, is held against all lines that the
---   tenant ships with the same carrier and service from the same origin (without blanks at its ends, single spaces
---   within, in capital letters): usual_lb is the least weight that at least nine of ten of them do not exceed,
---   like_shipments how many they are, the line itself included. usual_cost is the median (the mean of the two middle
---   ones, rounded to four decimals) that lines above zero of the same carrier, service, zone, month of the reported
---   date and currency cost at usual_lb, whoever ships them and from where; difference is billing_cost less
+--   tenant ships with the same carrier and service from the same origin (shown without blanks at its ends, with
+--   single spaces within, in capital letters): usual_lb is the least weight that at least nine of ten of them do not
+--   exceed, like_shipments how many they are, the line itself included. usual_cost is the median (the mean of the two
+--   middle ones, rounded to four decimals) that lines above zero of the same carrier, service, zone, month of the
+--   reported date and currency cost at usual_lb, whoever ships them and from where; difference is billing_cost less
 --   usual_cost. Both are empty where nothing was billed so. Only lines above zero with a service, an origin and a
 --   weight above zero are held against one another, in all months and currencies.
 -- order: currency; greatest difference first (none last); greatest billed_lb less usual_lb first; tracking_number
