@@ -45,14 +45,9 @@ shared as (
     select
         *,
         percent_of(billing_cost, sum(billing_cost) over currency) as share_of_cost,
-        -- Of shares that are not rounded: 10,000 times the squares of the costs by the square of their sum.
-        case
-            when min(billing_cost) over currency >= 0 and sum(billing_cost) over currency > 0
-                then rounded_quotient(
-                    10000 * sum(ten_thousandths(billing_cost) * ten_thousandths(billing_cost)) over currency,
-                    ten_thousandths(sum(billing_cost) over currency) * ten_thousandths(sum(billing_cost) over currency)
-                )
-        end as concentration
+        sum(ten_thousandths(billing_cost) * ten_thousandths(billing_cost)) over currency as squares,
+        ten_thousandths(sum(billing_cost) over currency) * ten_thousandths(sum(billing_cost) over currency) as square,
+        min(billing_cost) over currency >= 0 and sum(billing_cost) over currency > 0 as has_shares
     from totals
     window currency as (partition by currency_code)
 )
@@ -68,7 +63,12 @@ select
     packages_of(t.shipments, r.repeats) as packages,
     t.credits,
     t.share_of_cost,
-    cast(t.concentration as bigint) as concentration,
+    -- Of shares that are not rounded: 10,000 times the squares of the costs by the square of their sum. Two digits are divided first and
+    -- two then, since ten thousand times the squares of ten million million are beyond 128 bits.
+    case
+        when t.has_shares
+            then cast(100 * t.squares // t.square * 100 + rounded_quotient(100 * (100 * t.squares % t.square), t.square) as bigint)
+    end as concentration,
     credited_percent(t.billing_cost, t.credits) as credited_percent
 from shared as t
 left join repeats_by(carrier, null, null, null) as r
