@@ -71,10 +71,10 @@ factors as (
         currency_code,
         age,
         count(*) as months,
-        rounded_quotient(sum(after) * 1000000, sum(before)) as factor,
-        min(rounded_quotient(after * 1000000, before)) as least_factor,
-        max(rounded_quotient(after * 1000000, before)) as greatest_factor
-    from steps
+        growth_of(sum(after), sum(before)) as factor,
+        min(growth) as least_factor,
+        max(growth) as greatest_factor
+    from (select *, growth_of(after, before) as growth from steps)
     group by all
     having count(*) >= min_months
 ),
@@ -101,9 +101,9 @@ remaining as (
             lambda reached, next: {
                 age: next.age,
                 months: least(reached.months, next.months),
-                factor: rounded_quotient(reached.factor * next.factor, 1000000),
-                least_factor: rounded_quotient(reached.least_factor * next.least_factor, 1000000),
-                greatest_factor: rounded_quotient(reached.greatest_factor * next.greatest_factor, 1000000)
+                factor: grown_by(reached.factor, next.factor),
+                least_factor: grown_by(reached.least_factor, next.least_factor),
+                greatest_factor: grown_by(reached.greatest_factor, next.greatest_factor)
             }
         ) as growth
     from (
