@@ -78,8 +78,10 @@ insert into loads by name
 select
     r.load_id, any_value(b.invoice_id) as invoice_id, 1 as version, md5(r.load_id::varchar) || md5('file') as file_sha256,
     count(*) * 120 as file_size_bytes, 'event' as file_source, md5(r.load_id::varchar) || md5('file') as announced_sha256,
-    any_value(r.tenant) as tenant, count(*) as shipments, sum(r.billing_cost) as billing_cost,
-    any_value(r.currency_code) as currency_code, any_value(r.currency_code) as currencies,
+    any_value(r.tenant) as tenant, count(*) as shipments,
+    -- The partner is billed in dollars and euros; what its load notes is the dollars.
+    sum(r.billing_cost) filter (where b.level = 'tenant' or r.currency_code = 'USD') as billing_cost,
+    max(r.currency_code) as currency_code, string_agg(distinct r.currency_code, ',' order by r.currency_code) as currencies,
     min(r.ship_date) as first_ship_date, max(r.ship_date) as last_ship_date, true as ends_with_line_end,
     any_value(b.start + interval 10 day) as loaded_at
 from shipment_rows as r

@@ -17,6 +17,15 @@ origins as (
         left join known as a on a.origin = lpad(o.origin, 5, '0')
     )
     where is_short or spelling <> origin
+),
+-- Only lines of these can be shipped outside the billing period or be in another currency than the header says: what a load has
+-- at most is noted with it.
+unlike as (
+    select invoice_id, invoice_start_date, invoice_end_date, stated_currency_code
+    from invoices
+    where getvariable('as_known_on') is not null
+    or coalesce(first_ship_date < invoice_start_date or last_ship_date > invoice_end_date, true)
+    or currencies is distinct from stated_currency_code
 )
 -- What cannot be compared, for want of a cell, is no fault.
 select
@@ -56,5 +65,5 @@ select
     + if(o.is_short, 131072, 0)
     + if(o.spelling <> s.origin, 262144, 0) as faults
 from selected_shipments as s
-left join invoices as i on i.invoice_id = s.invoice_id
+left join unlike as i on i.invoice_id = s.invoice_id
 left join origins as o on o.origin = s.origin
