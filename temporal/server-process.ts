@@ -171,6 +171,7 @@ const INHERITED = [
   'TZ',
   'TMPDIR',
   'GODEBUG',
+  'GOGC',
   'GOMAXPROCS',
   'GOMEMLIMIT',
 ];

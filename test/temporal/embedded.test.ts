@@ -156,7 +156,14 @@ describe('embedded Temporal', () => {
 describe('serverEnvironment', () => {
   test('hands on what a program needs to run, and no other variable', () => {
     const own = {
-      ...{ PATH: '/bin', HOME: '/home/a', TZ: 'UTC', TEMPORAL_ADDRESS: 'a:1', BILLSYNC_CLIENT_SECRET: 's' },
+      ...{
+        PATH: '/bin',
+        HOME: '/home/a',
+        TZ: 'UTC',
+        GOGC: '50',
+        TEMPORAL_ADDRESS: 'a:1',
+        BILLSYNC_CLIENT_SECRET: 's',
+      },
       ...{
         AWS_SECRET_ACCESS_KEY: 's',
         PGPASSWORD: 's',
@@ -165,6 +172,6 @@ describe('serverEnvironment', () => {
         MY_TOKEN: 's',
       },
     };
-    expect(serverEnvironment(own)).toEqual({ PATH: '/bin', HOME: '/home/a', TZ: 'UTC' });
+    expect(serverEnvironment(own)).toEqual({ PATH: '/bin', HOME: '/home/a', TZ: 'UTC', GOGC: '50' });
   });
 });
