@@ -74,7 +74,10 @@ export function shownReport(
       across: [
         ...acrossOf(report, answered)
           .filter((name) => name !== pivot)
-          .map((name) => ({ name, address: to({ pivot: name, sort: null, page: null, columns: null }) })),
+          .map((name) => ({
+            name: labelOf(answered, name),
+            address: to({ pivot: name, sort: null, page: null, columns: null }),
+          })),
         ...(pivot === undefined
           ? []
           : [{ name: 'none', address: to({ pivot: null, sort: null, page: null, columns: null }) }]),
@@ -190,3 +193,8 @@ const AUDITS = [
   ['outliers', 'Far above the usual cost'],
   ['rebills', 'Charged again later'],
 ] as const;
+
+function labelOf({ columns }: ReportResult, name: string): string {
+  const column = columns.find((each) => each.name === name);
+  return column === undefined ? name : columnLabel(column);
+}

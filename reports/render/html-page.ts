@@ -108,9 +108,10 @@ export function renderReportBody(result: ReportResult, options: BodyOptions = {}
   });
 }
 
-/** Short cells keep to one line, long ones may wrap. */
+/** Short cells keep to one line where there is room, days always, long ones may wrap. */
 function kindOf(text: string, align: 'left' | 'right'): string {
   if (align === 'right') return ' class="number"';
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return ' class="day"';
   return text.length > LONG_TEXT ? ' class="long"' : ' class="short"';
 }
 
