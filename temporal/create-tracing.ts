@@ -25,7 +25,7 @@ export function createTracing(options: TracingOptions & { readonly otlpEndpoint:
     'deployment.environment': settings.environment,
   });
   const url = `${otlpEndpoint.replace(/\/+$/, '')}/v1/traces`;
-  const exporter = withoutSecrets(new OTLPTraceExporter({ url }), scrub);
+  const exporter = heard(asToldElsewhere(new OTLPTraceExporter({ url }), scrub), log);
   const processor = new BatchSpanProcessor(exporter, { scheduledDelayMillis: 1_000 });
   const provider = new NodeTracerProvider({ resource, spanProcessors: [processor] });
   provider.register();
@@ -91,14 +91,36 @@ function tracePublications(tracer: Tracer): TracedPublications {
   };
 }
 
-/** `ExportResultCode.FAILED` of a package that is not ours to import. */
-const FAILED = 1;
+/** `ExportResultCode` of a package that is not ours to import. */
+const [SUCCESS, FAILED] = [0, 1];
+const TOLD_EVERY_MS = 10 * 60_000;
 
-/** Spans of failures carry messages and stacks. */
-function withoutSecrets(exporter: SpanExporter, scrub: (text: string) => string): SpanExporter {
+/** A collector that takes nothing is no reason to stop, and nobody would know without a word. */
+function heard(exporter: SpanExporter, log: TracingOptions['log']): SpanExporter {
+  let toldMs = Number.NEGATIVE_INFINITY;
+  return {
+    ...exporter,
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        if (result.code !== SUCCESS && performance.now() - toldMs > TOLD_EVERY_MS) {
+          toldMs = performance.now();
+          log.warn({ count: spans.length, err: result.error }, 'the collector did not take spans');
+        }
+        done(result);
+      }),
+  };
+}
+
+/**
+ * Spans of failures carry messages and stacks. Those of workflows have all that Temporal knows of the run as objects, which are no
+ * attributes (a collector refuses them, and all spans that came with them) and are read in Temporal itself.
+ */
+function asToldElsewhere(exporter: SpanExporter, scrub: (text: string) => string): SpanExporter {
   const clean = <T>(value: T): T => (typeof value === 'string' ? (scrub(value) as T) : value);
   const cleanAll = <T extends object>(values: T): T =>
-    Object.fromEntries(Object.entries(values).map(([key, value]) => [key, clean(value)])) as T;
+    Object.fromEntries(
+      Object.entries(values).flatMap(([key, value]) => (isAttribute(value) ? [[key, clean(value)]] : [])),
+    ) as T;
   const cleaned = (span: ReadableSpan): ReadableSpan =>
     Object.create(span, {
       attributes: { value: cleanAll(span.attributes) },
@@ -121,4 +143,10 @@ function withoutSecrets(exporter: SpanExporter, scrub: (text: string) => string)
       ? {}
       : { forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve() }),
   };
+}
+
+/** A word, a number, or a list of them: what the specification of OpenTelemetry has. */
+function isAttribute(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every((each) => typeof each !== 'object' && isAttribute(each));
+  return ['string', 'number', 'boolean'].includes(typeof value);
 }

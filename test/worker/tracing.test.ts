@@ -29,14 +29,14 @@ afterEach(() => {
 });
 
 /** Keeps what is posted, as a collector would. */
-async function aCollector() {
+async function aCollector(statusCode = 200) {
   const bodies: string[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       bodies.push(Buffer.concat(chunks).toString());
-      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+      response.writeHead(statusCode, { 'content-type': 'application/json' }).end('{}');
     });
   });
   servers.push(server);
@@ -85,6 +85,19 @@ describe('tracing', () => {
     await rig.close();
   });
 
+  test('says that a collector takes no spans, and goes on', async () => {
+    const { url: otlpEndpoint } = await aCollector(400);
+    const warned: string[] = [];
+    const log = { info: () => {}, warn: (_: unknown, words: string) => warned.push(words) } as never;
+    const settings = { otlpEndpoint, environment: 'test' } as const;
+    const tracing = await startTracing({ settings, role: 'webhook', log, scrub: String });
+    const delivery = { eventId: 'e', eventType: 'invoice_created', invoiceId: 'i' };
+    const traced = { ...delivery, receivedAt: new Date().toISOString() };
+    expect(await tracing?.delivered(traced, async () => 'forwarded')).toBe('forwarded');
+    await tracing?.close();
+    expect(warned).toEqual(['the collector did not take spans']);
+  });
+
   test('tells of an event from its delivery to the publication of its rows in one trace, without secrets', async () => {
     const collector = await aCollector();
     const rig = await aRig({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
@@ -115,6 +128,9 @@ describe('tracing', () => {
         expect.arrayContaining(['delivery', 'RunWorkflow', 'RunActivity', 'publication']),
       );
       expect(ofTrace().some(({ name }) => name === 'RunActivity:downloadCsv')).toBe(true);
+      // What is no attribute by OpenTelemetry's specification has a collector refuse the whole batch.
+      const kinds = collector.bodies.flatMap((body) => [...body.matchAll(/"value":(\{\}|\{"kvlistValue")/g)]);
+      expect(kinds).toEqual([]);
       const secrets = [
         settings.service.clientSecret,
         ...events.map(({ export: location }) => new URL(location?.presignedUrl ?? 'https://x').search),
