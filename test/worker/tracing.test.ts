@@ -85,19 +85,6 @@ describe('tracing', () => {
     await rig.close();
   });
 
-  test('says that a collector takes no spans, and goes on', async () => {
-    const { url: otlpEndpoint } = await aCollector(400);
-    const warned: string[] = [];
-    const log = { info: () => {}, warn: (_: unknown, words: string) => warned.push(words) } as never;
-    const settings = { otlpEndpoint, environment: 'test' } as const;
-    const tracing = await startTracing({ settings, role: 'webhook', log, scrub: String });
-    const delivery = { eventId: 'e', eventType: 'invoice_created', invoiceId: 'i' };
-    const traced = { ...delivery, receivedAt: new Date().toISOString() };
-    expect(await tracing?.delivered(traced, async () => 'forwarded')).toBe('forwarded');
-    await tracing?.close();
-    expect(warned).toEqual(['the collector did not take spans']);
-  });
-
   test('tells of an event from its delivery to the publication of its rows in one trace, without secrets', async () => {
     const collector = await aCollector();
     const rig = await aRig({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
@@ -143,5 +130,18 @@ describe('tracing', () => {
     }
     expect(activeTracing()).toBeNull();
     expect(lines).toEqual([]);
+  });
+
+  test('says that a collector takes no spans, and goes on', async () => {
+    const { url: otlpEndpoint } = await aCollector(400);
+    const warned: string[] = [];
+    const log = { info: () => {}, warn: (_: unknown, words: string) => warned.push(words) } as never;
+    const settings = { otlpEndpoint, environment: 'test' } as const;
+    const tracing = await startTracing({ settings, role: 'webhook', log, scrub: String });
+    const delivery = { eventId: 'e', eventType: 'invoice_created', invoiceId: 'i' };
+    const traced = { ...delivery, receivedAt: new Date().toISOString() };
+    expect(await tracing?.delivered(traced, async () => 'forwarded')).toBe('forwarded');
+    await tracing?.close();
+    expect(warned).toEqual(['the collector did not take spans', 'the last spans were not sent']);
   });
 });
