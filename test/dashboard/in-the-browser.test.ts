@@ -305,6 +305,9 @@ describe('a table of a report', () => {
     for (const part of ['nav', 'form.filters', '.downloads', '.go-on', 'footer'])
       expect(await page.locator(part).first().isVisible(), part).toBe(false);
     expect(await page.locator(`${ROWS} tbody tr`).first().isVisible()).toBe(true);
+    // A foot is repeated on each sheet, where it would seem to be the sum of that sheet.
+    const foot = 'getComputedStyle(document.querySelector("tfoot")).display';
+    expect(await page.evaluate(foot)).toBe('table-row-group');
     await page.emulateMedia({ media: 'screen' });
   });
 });
