@@ -8,7 +8,8 @@
 --   package with lines in two zones counts in both. Averages are rounded once, half away from zero, to four decimals.
 -- order: currency; zone (numbers first, by size, then others by name, then none); carrier_zone
 -- cannot say: distance. A zone means what its carrier says, and the same number differs between carriers and
---   services. Surcharges, dimensional weight and destination are not in an invoice file.
+--   services; "cost" by carrier+zone keeps them apart. Surcharges, dimensional weight and destination are not in an
+--   invoice file.
 -- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, share_of_shipments
 --   %, credits money
 -- detail: credits
