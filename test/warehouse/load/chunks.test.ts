@@ -23,8 +23,8 @@ import {
 
 useAllThreads();
 
-/** Three chunks, the last of them short. */
-const RECORDS = 2 * RECORDS_PER_CUT + 240;
+/** So many that DuckDB itself gives a part to each thread. */
+const LARGE = 2 * RECORDS_PER_CUT + 240;
 /** Fewer than usual, for what does not depend on it: two chunks again, the second of them short. */
 const PER_CUT = 4_000;
 const CUT_ONCE = PER_CUT + 240;
@@ -38,13 +38,19 @@ afterEach(async () => {
   await t.close();
 });
 
+// Where memory is short the file has to be large; elsewhere it is enough that it is cut.
 describe.each([
-  ['memory enough', null],
-  ['little memory', '96MB'],
-])('a large file, %s', (_, warehouseMemoryLimit) => {
+  ['memory enough', null, 20_000],
+  ['little memory', '96MB', RECORDS_PER_CUT],
+])('a large file, %s', (_, warehouseMemoryLimit, recordsPerCut) => {
+  /** Three chunks, the last of them short. */
+  const RECORDS = 2 * recordsPerCut + 240;
   beforeEach(async () => {
     await t.close();
-    t = await aWarehouse({ settings: { ...settingsFor(makeDataDir()), warehouseMemoryLimit } });
+    t = await aWarehouse({
+      settings: { ...settingsFor(makeDataDir()), warehouseMemoryLimit },
+      recordsPerCut,
+    });
   });
 
   test('keeps the order of its rows, and nothing of its chunks', async () => {
@@ -61,10 +67,10 @@ describe.each([
 
   test('is refused whole for one bad cell, and nothing of it is left', async () => {
     const last = aCsv([{ 'Billing Cost': '1e3' }]).subarray(HEADER_BYTES);
-    const outcome = await loadCsv(t, Buffer.concat([manyRecords(RECORDS_PER_CUT), last]));
+    const outcome = await loadCsv(t, Buffer.concat([manyRecords(recordsPerCut), last]));
     expect(outcome).toMatchObject({
       outcome: 'rejected',
-      findings: [{ row: RECORDS_PER_CUT + 1, rule: 'amount', value: '1e3' }],
+      findings: [{ row: recordsPerCut + 1, rule: 'amount', value: '1e3' }],
     });
     expect(await inPublished('select row_number from shipments')).toEqual([]);
     expect(leftInTmp()).toEqual([]);
@@ -73,7 +79,7 @@ describe.each([
   test('loads although DuckDB itself cannot split it', async () => {
     // Wherever a thread begins inside this, it takes text for records.
     const text = `${',,,,,,,,,,,,,\r\n'.repeat(6)}end`;
-    const bytes = manyRecords(RECORDS, [{ 'Service Level': text }, { 'Service Level': `"\r\n"` }]);
+    const bytes = manyRecords(LARGE, [{ 'Service Level': text }, { 'Service Level': `"\r\n"` }]);
     const path = join(t.dataDir, 'parallel.csv');
     writeFileSync(path, bytes);
     const columns = Array.from({ length: 14 }, (_column, index) => `'c${index}': 'VARCHAR'`).join();
@@ -82,7 +88,7 @@ describe.each([
         columns = {${columns}})`,
     );
     await expect(inParallel).rejects.toThrow(/CSV/);
-    expect(await loadCsv(t, bytes)).toMatchObject({ outcome: 'loaded', shipments: RECORDS });
+    expect(await loadCsv(t, bytes)).toMatchObject({ outcome: 'loaded', shipments: LARGE });
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
   });
 });
