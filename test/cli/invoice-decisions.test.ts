@@ -92,7 +92,7 @@ describe('a decision that only a person may take', () => {
     expect(restored).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('is loaded now') });
     expect(await shown(NUMBER)).toMatchObject({ state: 'loaded', billing_cost: '7.0000', void_word: null });
     const chosen = await run('use-version', NUMBER, '1', '--reason', 'version 2 lacks a carrier', '--yes');
-    expect(chosen).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('is loaded now') });
+    expect(chosen).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('Done: version 1 counts') });
     const again = await run('use-version', NUMBER, '1', '--reason', 'once more', '--yes');
     expect([again.exitCode, again.stderr]).toEqual([3, expect.stringContaining('counts already')]);
 
@@ -105,10 +105,15 @@ describe('a decision that only a person may take', () => {
     };
     const told = [
       { isNamed: true, what: 'void undone', detail: 'confirmed by phone' },
-      { isNamed: true, what: 'older file counts', detail: 'version 2 lacks a carrier' },
+      { isNamed: true, what: 'version 1 counts', detail: 'version 2 lacks a carrier' },
     ];
     expect(await audit()).toEqual(told);
-    expect((await run('show', NUMBER)).stdout).toMatch(/: void undone \(confirmed by phone\)$/m);
+    const page = (await run('show', NUMBER)).stdout;
+    expect(page).toMatch(/: void undone \(confirmed by phone\)$/m);
+    // That version 2 was loaded stays told when it counts no longer.
+    expect(page).toMatch(
+      / {2}loaded\n(.*\n)*.* {2}loaded again, version 2\n(.*\n)*.*: version 1 counts \(version 2 lacks a carrier\)$/m,
+    );
     expect(await runCommand(['rebuild'], { env })).toMatchObject({ exitCode: 0 });
     expect(await audit()).toEqual(told);
   }, 120_000);

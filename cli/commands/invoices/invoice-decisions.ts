@@ -93,8 +93,9 @@ async function decide(
   if (decided.outcome !== 'done') throw refusal(decided, name);
   if (isDryRun) return output.note(`Would do it: ${what.toLowerCase()} ${name}.`);
   const state = decided.state ?? 'unknown';
+  const counts = request.kind === 'use-version' ? `version ${request.version} counts, and ` : '';
   output.note(
-    `Done: ${name} is ${state} now. \`billsync invoices show ${invoiceId}\` has who, when and why.`,
+    `Done: ${counts}${name} is ${state} now. \`billsync invoices show ${invoiceId}\` has who, when and why.`,
   );
 }
 

@@ -17,8 +17,8 @@ export interface InvoicePage {
 
 /** @returns lines for a terminal, without colours; text of the service is made printable */
 export function renderInvoice(page: InvoicePage): string {
-  const { invoice, amounts, events, words, files, discrepancies } = page;
-  const life = lifeOf(invoice, events, words);
+  const { invoice, amounts, files, discrepancies } = page;
+  const life = lifeOf(page);
   const parts = [heading(invoice), facts(invoice, amounts), section('Life', life)];
   if (files.length > 0) parts.push(section('Files', renderTable(files, fileColumns(invoice))));
   if (discrepancies.length > 0) {
@@ -60,17 +60,17 @@ function facts(invoice: ReportRow, amounts: readonly ReportRow[]): string {
 }
 
 /** Events and our own doings in one order of time. */
-function lifeOf(invoice: ReportRow, events: readonly ReportRow[], words: readonly ReportRow[]): string {
+function lifeOf({ invoice, events, words, files }: InvoicePage): string {
   const moments: (readonly [string, string])[] = events.map((event) => [
     instant(event.received_at),
     `${cell(event.event_type)}, ${cell(event.verdict)}${duplicates(event.duplicates)} (event ${cell(event.event_id)})`,
   ]);
   const own: readonly (readonly [ReportCell | undefined, string])[] = [
     [invoice.first_loaded_at, 'loaded'],
-    [
-      invoice.loaded_at === invoice.first_loaded_at ? null : invoice.loaded_at,
-      `loaded again, version ${cell(invoice.version)}`,
-    ],
+    // Each file, whichever of them counts now.
+    ...files
+      .filter(({ loaded_at }) => loaded_at !== invoice.first_loaded_at)
+      .map(({ loaded_at, version }) => [loaded_at, `loaded again, version ${cell(version)}`] as const),
     [invoice.voided_at, `voided${WORDS[String(invoice.void_word)] ?? ''}: no report counts it from here on`],
   ];
   for (const { at, who, what, detail } of words) {
