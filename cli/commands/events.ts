@@ -7,6 +7,7 @@ import type { ReportRow } from '../../reports/report-result.js';
 import { checkEnvironment } from '../environment-check.js';
 import { CliError, EXIT, nothingIs } from '../errors.js';
 import type { PublishedReader } from '../published.js';
+import { onInterrupt } from '../terminal/on-interrupt.js';
 import type { Column } from '../terminal/render-table.js';
 import { printable } from '../terminal/terminal-text.js';
 import { contextOf, group, instant, verb, withJson } from '../verb.js';
@@ -125,15 +126,22 @@ function replayCommand(): Command {
       const { replay } = await import('../ask-temporal.js');
       const progress = output.progress('Replaying');
       let done = 0;
-      const sent = await replay(settings, {
+      const filters = {
         ...(flags.since === undefined ? {} : { since: flags.since }),
         ...(flags.until === undefined ? {} : { until: flags.until }),
         ...(flags.invoice === undefined ? {} : { invoiceId: flags.invoice }),
         ...(flags.type === undefined ? {} : { type: flags.type }),
         ...(flags.tenant === undefined ? {} : { tenantId: flags.tenant }),
-        dryRun: flags.dryRun === true,
-        onEvent: () => progress.update(++done, null),
-      }).finally(() => progress.end());
+      };
+      const sent = await onInterrupt(
+        'Stopped. What was sent is worked on; sending it again is harmless.',
+        () =>
+          replay(settings, {
+            ...filters,
+            dryRun: flags.dryRun === true,
+            onEvent: () => progress.update(++done, null),
+          }),
+      ).finally(() => progress.end());
       if (sent === 0) throw new CliError(EXIT.nothingMatched, 'no received event matches');
       output.note(flags.dryRun === true ? `Would send ${sent} events again.` : `Sent ${sent} events again.`);
     });

@@ -5,6 +5,7 @@ import { openArchive } from '../../archive/open-archive.js';
 import type { Made, Rebuilt } from '../../warehouse/opening.js';
 import { commandLog } from '../ask-temporal.js';
 import { EXIT } from '../errors.js';
+import { onInterrupt } from '../terminal/on-interrupt.js';
 import { counted, type Output } from '../terminal/output.js';
 import { paceOf } from '../terminal/pace.js';
 import { printable } from '../terminal/terminal-text.js';
@@ -42,7 +43,7 @@ export function rebuildCommand(): Command {
     };
     try {
       if (flags.dryRun === true) tellRehearsed(output, await rehearseRebuild(options));
-      else tellRebuilt(output, await rebuildWarehouse(options));
+      else tellRebuilt(output, await onInterrupt(STOPPED, () => rebuildWarehouse(options)));
     } catch (error) {
       if (error instanceof RebuildLossError) tellMade(output, error.made, null);
       throw error;
@@ -52,6 +53,8 @@ export function rebuildCommand(): Command {
     }
   });
 }
+
+const STOPPED = 'Stopped. Nothing is deleted; the same command goes on where this one ended.';
 
 function tellRehearsed(output: Output, made: Made): void {
   tellMade(output, made, null);
