@@ -68,11 +68,21 @@ function pageOf(thirty: readonly Told[], rare: readonly Told[]): string {
     ...tableOf(thirty),
     '\n## The other alerts\n',
     'The same for the alerts that none of these raises. What is looked at once a minute or once an hour is told later; where a',
-    'fault is found by the reconciliation, it was asked for with `billsync reconcile --wait`.\n',
+    'fault is found by the reconciliation, it was asked for with `billsync reconcile --wait`, and the seconds count from its end.\n',
     ...tableOf(rare),
+    BY_HAND,
     '',
   ].join('\n');
 }
+
+const BY_HAND = `
+Seen by hand on 2026-11-23: \`forwarder/partner-unknown\` (no token since the start, no \`BILLSYNC_PARTNER_ID\`) was raised after 20 s and over 4 s
+after the service gave tokens. Those that Prometheus alone raises, with Prometheus 2.42, \`deploy/prometheus/rules.yml\` and a scrape every 5 s:
+\`component\` (Temporal stopped with SIGSTOP) fired after two minutes and was over within 12 s of SIGCONT; \`down\` (\`up\` ended) fired after one
+minute and was over when \`up\` was ready again. \`endpoint/certificate\` was tried with \`promtool test rules\` only.
+
+\`disk\` is told by the log and by what alerts are sent to: a flush that fails ends the process, and on a disk that keeps nothing the list of
+open alerts is not kept either. The page then has \`process\`.`;
 
 function tableOf(told: readonly Told[]): readonly string[] {
   const after = (seconds: number | null) => (seconds === null ? '**no**' : `${seconds.toFixed(0)} s`);

@@ -49,11 +49,11 @@ export const RARE_MACHINE_FAULTS: readonly RareFault[] = [
       stage.certify(400);
     },
   }),
-  rare('webhook/connections', 'six hundred connections that say nothing', {
+  rare('webhook/connections', '1,300 connections that say nothing', {
     metric: 'billsync_webhook_connections_ended_total\\{why="[a-z ]+",role="webhook"\\} [1-9]',
     async inject({ product }) {
       const { port, hostname } = new URL(product.webhookUrl);
-      sockets = Array.from({ length: 600 }, () =>
+      sockets = Array.from({ length: 1_300 }, () =>
         connect(Number(port), hostname).on('error', () => undefined),
       );
       return null;
@@ -136,19 +136,6 @@ export const RARE_MACHINE_FAULTS: readonly RareFault[] = [
       rmSync(files, { recursive: true });
       renameSync(`${files}.away`, files);
       await rebuild(stage);
-      await acknowledge(stage, told);
-    },
-  }),
-  rare('disk', 'each flush fails (EIO)', {
-    metric: 'billsync_process_restarts_total\\{process="\\w+",role="up"\\} [1-9]',
-    async inject(stage) {
-      stage.breakFlushes(true);
-      const { invoiceId } = await stage.sandbox.createInvoice({ shipments: 2 });
-      await stage.sandbox.finalize(invoiceId);
-      return null;
-    },
-    async cure(stage, told) {
-      stage.breakFlushes(false);
       await acknowledge(stage, told);
     },
   }),
