@@ -6,6 +6,8 @@ import { Worker } from 'node:worker_threads';
 import { DefaultLogger } from '@temporalio/worker';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { endWhenStuck, useOwnWorkflowThread } from '../../worker/workflow-threads.js';
+import { eventually } from '../support/eventually.js';
+import { aRig } from './rig.js';
 
 const require = createRequire(import.meta.url);
 
@@ -67,6 +69,46 @@ test('a thread that answers goes on, however long it is asked one thing after th
   }
   expect(await thread.terminate()).toBe(1);
 }, 20_000);
+
+test('a worker whose thread was ended begins again, and loads what came meanwhile', async () => {
+  const begun = noteThreads();
+  const rig = await aRig();
+  try {
+    await rig.startTemporal();
+    const worker = await rig.startWorker();
+    await worker.ready;
+    const ended = begun.splice(0);
+    for (const thread of ended) await thread.terminate();
+    const { invoiceId } = await rig.service.createInvoice({ tenant: 'One', rows: 3 });
+    await rig.service.finalize(invoiceId);
+    await rig.forward();
+    await eventually(async () => (await worker.warehouse.invoice(invoiceId))?.state === 'loaded');
+    expect(begun).toHaveLength(ended.length);
+    expect(rig.logged()).toContain('no task is taken from Temporal; trying again');
+  } finally {
+    await rig.close();
+  }
+});
+
+/** @returns each thread that the SDK begins from here on, until the end of the test */
+function noteThreads(): Worker[] {
+  const begun: Worker[] = [];
+  const threads: { Worker: typeof Worker } = require('node:worker_threads');
+  putBack();
+  const plain = threads.Worker;
+  threads.Worker = class extends plain {
+    constructor(...args: ConstructorParameters<typeof Worker>) {
+      super(...args);
+      begun.push(this);
+    }
+  };
+  const putOursBack = useOwnWorkflowThread();
+  putBack = () => {
+    putOursBack();
+    threads.Worker = plain;
+  };
+  return begun;
+}
 
 /** @param answer what it does when it is asked for `requestId` */
 async function aThread(answer: string): Promise<Worker> {
