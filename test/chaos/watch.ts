@@ -81,8 +81,8 @@ after the service gave tokens. Those that Prometheus alone raises, with Promethe
 \`component\` (Temporal stopped with SIGSTOP) fired after two minutes and was over within 12 s of SIGCONT; \`down\` (\`up\` ended) fired after one
 minute and was over when \`up\` was ready again. \`endpoint/certificate\` was tried with \`promtool test rules\` only.
 
-\`disk\` is told by the log and by what alerts are sent to: a flush that fails ends the process, and on a disk that keeps nothing the list of
-open alerts is not kept either. The page then has \`process\`.`;
+\`disk\`, which the worker raises, was not seen: with every flush failing (EIO) the endpoint ended first, and \`inbox/unwritable\` and \`process\` were
+listed within seconds.`;
 
 function tableOf(told: readonly Told[]): readonly string[] {
   const after = (seconds: number | null) => (seconds === null ? '**no**' : `${seconds.toFixed(0)} s`);

@@ -19,15 +19,13 @@ export interface RareStage extends Stage {
   lie(lie: Lie | null): void;
   /** Has so many bytes left on the disk of the data folder. */
   leaveFree(bytes: number): void;
-  /** Whether each flush of the roles fails with EIO from now on. */
-  breakFlushes(isBroken: boolean): void;
   /** Puts a certificate with so many days left where the endpoint's is. */
   certify(days: number): void;
   /** With the keys of the data folder. */
   temporal(): Promise<TemporalConnection>;
 }
 
-/** Only root may mount the small disk that this needs; and a C compiler makes flushes fail. */
+/** Only root may mount the small disk that this needs. */
 export async function openRareStage(): Promise<RareStage & { close(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'billsync-rare-'));
   const disk = join(folder, 'disk');
@@ -43,14 +41,12 @@ export async function openRareStage(): Promise<RareStage & { close(): Promise<vo
   certify(400);
   let lie: Lie | null = null;
   let proxy: Awaited<ReturnType<typeof startLyingProxy>> | null = null;
-  const brokenFlag = join(folder, 'flushes-are-broken');
   const stage = await openStage({
     settings: {
       BILLSYNC_DATA_DIR: dataDir,
       BILLSYNC_OPERATOR_BASIC_AUTH: OPERATOR,
       BILLSYNC_WEBHOOK_TLS_CERT: files.cert,
       BILLSYNC_WEBHOOK_TLS_KEY: files.key,
-      LD_PRELOAD: makeBreaker(folder, brokenFlag),
     },
     async behind(sandbox) {
       const { origin, pathname } = new URL(sandbox.baseUrl);
@@ -70,14 +66,11 @@ export async function openRareStage(): Promise<RareStage & { close(): Promise<vo
       lie = next;
     },
     leaveFree: (bytes) => leaveFree(disk, bytes),
-    breakFlushes: (isBroken) =>
-      isBroken ? writeFileSync(brokenFlag, '') : rmSync(brokenFlag, { force: true }),
     temporal() {
       const settings = loadSettings({ cwd: folder, env: { BILLSYNC_DATA_DIR: dataDir } });
       return connectTemporal(settings, { log: createLogger(settings, 'test', { write: () => undefined }) });
     },
     async close() {
-      rmSync(brokenFlag, { force: true });
       await stage.close();
       await proxy?.close();
       // What was killed may not be gone yet.
@@ -100,27 +93,4 @@ function makeKeyPairs(folder: string): void {
       { stdio: 'ignore' },
     );
   }
-}
-
-/** A library that stands before the flushes of the C library. @returns its path */
-function makeBreaker(folder: string, flag: string): string {
-  const source = join(folder, 'breaker.c');
-  const library = join(folder, 'breaker.so');
-  writeFileSync(
-    source,
-    `#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <unistd.h>
-static int flush(const char *name, int fd) {
-  if (access(${JSON.stringify(flag)}, F_OK) == 0) { errno = EIO; return -1; }
-  errno = 0;
-  return ((int (*)(int))dlsym(RTLD_NEXT, name))(fd);
-}
-int fsync(int fd) { return flush("fsync", fd); }
-int fdatasync(int fd) { return flush("fdatasync", fd); }
-`,
-  );
-  execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, source, '-ldl']);
-  return library;
 }
