@@ -25,6 +25,7 @@ import {
   isSameAddress,
   launchServer,
   NAMESPACE,
+  PortLostError,
   type ServerPlace,
   serversOf,
 } from './server-process.js';
@@ -66,8 +67,9 @@ interface Take extends ServerPlace {
 const LOOK_EVERY_MS = 250;
 /** A server that does not answer will not end when asked to, either. */
 const HUNG_STOP_WITHIN_MS = 2_000;
+const MOST_STARTS = 3;
 
-/** @throws PortTakenError, TemporalServerMissingError */
+/** @throws PortTakenError, PortLostError, TemporalServerMissingError */
 export async function startEmbeddedTemporal(options: EmbeddedOptions): Promise<EmbeddedTemporal> {
   const { log } = options;
   await makeFolders(options.dataDir);
@@ -127,13 +129,32 @@ async function takeHold(take: Take): Promise<Hold> {
     }
   }
   for (const pid of running) await endServer(pid, HUNG_STOP_WITHIN_MS);
-  const address = take.address ?? (await freeAddress(known?.address));
-  const executable = await temporalExecutable(take.onProgress ? { onProgress: take.onProgress } : {});
-  const child = await launchServer(take, { executable, address, signal: take.signal });
+  const { address, child } = await launch(take, known?.address);
   const record = { address, pid: child.pid ?? 0, namespace: NAMESPACE, ...ownedByUs() };
   writeRecord(dataDir, record);
   log.info({ pid: record.pid, address }, 'embedded Temporal server is ready');
   return { record, isOurs: true, child };
+}
+
+/** Several that start at once are given the same free ports: the one that comes second looks for others. */
+async function launch(
+  take: Take,
+  last: string | undefined,
+): Promise<{ readonly address: string; readonly child: ChildProcess }> {
+  const executable = await temporalExecutable(take.onProgress ? { onProgress: take.onProgress } : {});
+  for (let attempt = 1; ; attempt += 1) {
+    const address = take.address ?? (await freeAddress(last));
+    try {
+      const child = await launchServer(take, { executable, address, signal: take.signal });
+      return { address, child };
+    } catch (error) {
+      if (!(error instanceof PortLostError) || attempt === MOST_STARTS) throw error;
+      take.log.warn(
+        { err: error },
+        'a port of the embedded Temporal server was taken while it started; trying again',
+      );
+    }
+  }
 }
 
 async function takeHoldInTheEnd(take: Take): Promise<Hold> {

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, open } from 'node:fs/promises';
+import { mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BillsyncError, EXIT } from '../contract/errors.js';
 import { SEARCH_ATTRIBUTES } from '../contract/names.js';
@@ -31,6 +31,12 @@ export class PortTakenError extends BillsyncError {
   }
 }
 
+/** Somebody was given one of the server's ports between our look and its start; it takes several besides the one it serves. */
+export class PortLostError extends BillsyncError {
+  readonly code = 'port-lost';
+  override readonly exitCode = EXIT.locked;
+}
+
 export const NAMESPACE = 'default';
 const READY_WITHIN_MS = 30_000;
 const STOP_WITHIN_MS = 10_000;
@@ -45,7 +51,7 @@ export function serversOf(place: ServerPlace): readonly number[] {
 /**
  * @param start.signal ends the wait for it to answer, and the server with it
  * @returns once the server answers
- * @throws PortTakenError
+ * @throws PortTakenError, PortLostError
  */
 export async function launchServer(
   place: ServerPlace,
@@ -84,7 +90,9 @@ async function untilReady(
   const deadline = Date.now() + READY_WITHIN_MS;
   while (!(await answers(wait.address))) {
     if (child.exitCode !== null || child.signalCode !== null) {
-      throw new Error(`The Temporal server ended at once; see ${wait.logPath}.`);
+      const said = (await readFile(wait.logPath, 'utf8')).trim().split('\n').at(-1) ?? '';
+      const message = `The Temporal server ended at once: ${said} (${wait.logPath})`;
+      throw said.includes('address already in use') ? new PortLostError(message) : new Error(message);
     }
     if (Date.now() > deadline)
       throw new Error(`The Temporal server was not ready within ${READY_WITHIN_MS / 1000} s.`);

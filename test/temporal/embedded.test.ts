@@ -2,15 +2,17 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { isAlive } from '../../ops/process-identity.js';
 import { connectTemporal, openConnection, TemporalUnreachableError } from '../../temporal/connect.js';
 import { startEmbeddedTemporal } from '../../temporal/embedded.js';
+import { temporalExecutable } from '../../temporal/server-executable.js';
 import { PortTakenError, serverEnvironment } from '../../temporal/server-process.js';
 import { eventually } from '../support/eventually.js';
 import { cleanEnvironment } from '../support/processes/billsync.js';
@@ -18,6 +20,10 @@ import { testProgram } from '../support/processes/test-program.js';
 
 const log = pino({ level: 'silent' });
 let dataDir: string;
+let server: string;
+beforeAll(async () => {
+  server = await temporalExecutable();
+});
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'billsync-embedded-'));
 });
@@ -140,6 +146,30 @@ describe('embedded Temporal', () => {
     expect(address).toBe(server.address);
     await close();
     await server.stop();
+  });
+
+  test('looks for other ports when one was taken while it started', async () => {
+    const folder = join(dataDir, 'bin');
+    await mkdir(folder, { recursive: true });
+    // The first start finds its port taken, as when several servers are given the same one; the second is the real server's.
+    const script = [
+      '#!/bin/sh',
+      `[ "$1" = server ] || exec ${server} "$@"`,
+      `[ -e ${folder}/begun ] && exec ${server} "$@"`,
+      `touch ${folder}/begun`,
+      `echo "Error: can't set frontend port 7233: listen tcp 127.0.0.1:7233: bind: address already in use" >&2`,
+      'exit 1',
+    ];
+    await writeFile(join(folder, 'temporal'), `${script.join('\n')}\n`, { mode: 0o755 });
+    vi.stubEnv('PATH', `${folder}${delimiter}${process.env.PATH}`);
+    try {
+      const started = await startEmbeddedTemporal({ dataDir, log });
+      expect(existsSync(join(folder, 'begun'))).toBe(true);
+      expect(isAlive(started.pid)).toBe(true);
+      await started.stop();
+    } finally {
+      vi.unstubAllEnvs();
+    }
   });
 
   test('refuses a port on which something else listens', async () => {
