@@ -14,12 +14,15 @@ import type { Warehouse } from '../warehouse/warehouse.js';
 export interface OpenOrRebuildOptions extends OpenWarehouseOptions {
   readonly health: Health;
   readonly alerts: Alerts;
+  /** So long after it was made again it is still an alert: it can take less than a second, which nobody would see. */
+  readonly saidForMs?: number;
 }
 
 /** @throws WarehouseCorruptError the new file cannot be opened either; else as `openWarehouse` */
 export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Warehouse> {
-  const { health, alerts, log, onFatal, ...rest } = options;
+  const { health, alerts, log, onFatal, saidForMs = 15_000, ...rest } = options;
   let isOpen = false;
+  let wasDamaged = false;
   const opening: OpenWarehouseOptions = {
     ...{ ...rest, log },
     // Damage that shows while opening is thrown as well, and does not end the process: it is what we are here for.
@@ -32,6 +35,7 @@ export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Ware
     if (!(error instanceof WarehouseCorruptError) || rest.settings.warehouse.kind !== 'duckdb') throw error;
     const detail = 'The file is damaged. It is being made again from the archive; readers keep their copy.';
     log.error({ err: error }, 'the warehouse is damaged; it is being made again from the archive');
+    wasDamaged = true;
     health.set('warehouse', { isHealthy: false, detail });
     alerts.raise({ key: 'warehouse', title: 'The warehouse is damaged', detail });
     // It cannot be opened, so there is nothing to keep: what can be made is better than a worker that does not start.
@@ -42,7 +46,8 @@ export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Ware
   }
   isOpen = true;
   // Also what an earlier life of this process ended with.
-  alerts.resolve('warehouse');
+  if (wasDamaged) setTimeout(() => alerts.resolve('warehouse'), saidForMs).unref();
+  else alerts.resolve('warehouse');
   return warehouse;
 }
 

@@ -7,6 +7,7 @@ import type { Alert } from '../../ops/alerts.js';
 import { createHealth } from '../../ops/health.js';
 import { WarehouseCorruptError } from '../../warehouse/errors.js';
 import { openOrRebuild } from '../../worker/open-or-rebuild.js';
+import { eventually } from '../support/eventually.js';
 import {
   aCsv,
   anEvent,
@@ -35,8 +36,9 @@ beforeEach(async () => {
 });
 afterEach(() => at.close());
 
-const open = () =>
+const open = (saidForMs?: number) =>
   openOrRebuild({
+    ...(saidForMs === undefined ? {} : { saidForMs }),
     ...{ settings: at.settings, archive: at.archive, log: silent, alerts, health: createHealth() },
     onFatal: (error) => void said.push(`fatal ${error.name}`),
   });
@@ -46,12 +48,15 @@ test('a warehouse that cannot be read is moved aside whole, made again from the 
   const damaged = Buffer.from('this is no database any more');
   writeFileSync(path, damaged);
 
-  const warehouse = await open();
+  const warehouse = await open(50);
+  // A small one is made again before anybody could have looked.
+  expect(said).toEqual(['raised warehouse']);
   expect(await warehouse.invoice(INVOICE)).toMatchObject({ state: 'loaded', billingCost: '9.1599' });
   await warehouse.close();
 
   const [aside] = readdirSync(join(at.dataDir, 'aside'));
   expect(readFileSync(join(at.dataDir, 'aside', aside ?? '')).equals(damaged)).toBe(true);
+  await eventually(() => said.length > 1);
   expect(said).toEqual(['raised warehouse', 'resolved warehouse']);
 });
 
