@@ -28,7 +28,7 @@ export interface WriterWork<T> {
 export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Promise<T> {
   if (await workerIsRunning(settings)) {
     const { withTemporal } = await import('./ask-temporal.js');
-    return onInterrupt(GOES_ON, () => withTemporal(settings, work.ask));
+    return withTemporal(settings, (client) => onInterrupt(GOES_ON, () => work.ask(client)));
   }
   if (work.makesFolder !== true) requireFolder(settings);
   await work.begin?.();

@@ -37,11 +37,11 @@ export function reconcileCommand(): Command {
       output.thing({ workflow_id: workflowId }, () => workflowId);
       return output.note('Reconciling in the background; --wait tells what it found.');
     }
-    const progress = output.progress('Proving');
+    const progress = output.progress('Reconciling');
     output.note('The worker reconciles.');
-    const found = await onInterrupt('Stopped waiting; the worker goes on and reconciles.', () =>
-      withTemporal(settings, (client) =>
-        askReconcile(client, settings, request, (done, of) => progress.update(done, of, 'invoices')),
+    const found = await withTemporal(settings, (client) =>
+      onInterrupt('Stopped waiting; the worker goes on and reconciles.', () =>
+        askReconcile(client, settings, request, (done, of) => progress.update(done, of, 'invoices proved')),
       ),
     ).finally(() => progress.end());
     output.thing(asJson(found), () => inWords(found));

@@ -15,6 +15,7 @@ export function snapshotCommand(): Command {
   return withJson(command).action(async (flags: { readonly dryRun?: boolean }, command: Command) => {
     const { settings, output } = contextOf(command);
     if (flags.dryRun === true) return output.note(`Would publish to ${settings.dataDir}/reports.duckdb.`);
+    const progress = output.progress('Publishing');
     const published = await withWriter(settings, {
       role: 'snapshot',
       async ask(client) {
@@ -25,7 +26,7 @@ export function snapshotCommand(): Command {
         await warehouse.ingestArchive();
         return warehouse.publish();
       },
-    });
+    }).finally(() => progress.end());
     const { sequence, publishedAt, path, invoices, shipments } = published;
     output.thing(
       { sequence, published_at: publishedAt, path, invoices, shipments },

@@ -1,16 +1,10 @@
 /** The one place that writes: data to stdout, words and progress to stderr, nothing that was not asked for. */
 
-import { createRequire } from 'node:module';
 import type { Scrub } from '../../ops/scrub.js';
+import { barProgress, isDrawing, lineProgress, NO_PROGRESS, type Progress } from './progress.js';
 import { type Column, renderTable } from './render-table.js';
 
 export type OutputForm = 'table' | 'json' | 'ndjson';
-
-export interface Progress {
-  /** `note` is a few words behind the numbers. */
-  update(done: number, of: number | null, note?: string): void;
-  end(): void;
-}
 
 export interface Output {
   readonly form: OutputForm;
@@ -27,7 +21,7 @@ export interface Output {
   note(text: string): void;
   /** Words that even `--quiet` shows: something is wrong or needs a person. */
   warn(text: string): void;
-  /** A bar on a terminal, a plain line every few seconds elsewhere, nothing with `--quiet`. */
+  /** A bar on a terminal, plain lines elsewhere, nothing with `--quiet`. It begins now; `end` takes it away. */
   progress(what: string): Progress;
 }
 
@@ -46,7 +40,7 @@ export function createOutput(options: {
     JSON.stringify(value, (_key, part) => (typeof part === 'string' ? scrub(part) : part), indent);
   const out = (text: string): void => {
     // A bar that is being drawn would stand in the middle of the line.
-    if (openBars > 0 && process.stdout.isTTY === true) writeErr('\r\u001b[2K');
+    if (isDrawing() && process.stdout.isTTY === true) writeErr('\r\u001b[2K');
     writeOut(text);
   };
   return {
@@ -68,69 +62,13 @@ export function createOutput(options: {
       if (!quiet) writeErr(`${text}\n`);
     },
     warn: (text) => writeErr(`${text}\n`),
-    progress: (what) => (quiet ? SILENT : process.stderr.isTTY ? barProgress(what) : lineProgress(what)),
+    progress: (what) => (quiet ? NO_PROGRESS : process.stderr.isTTY ? barProgress(what) : lineProgress(what)),
   };
 }
 
 /** `1 invoice`, `2 invoices`. */
 export function counted(count: number, one: string, several = `${one}s`): string {
   return `${count} ${count === 1 ? one : several}`;
-}
-
-const SILENT: Progress = { update: () => undefined, end: () => undefined };
-
-let openBars = 0;
-
-function barProgress(what: string): Progress {
-  // Read for a bar on a terminal only: most commands show none.
-  const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof import('cli-progress');
-  const bar = new SingleBar({
-    format: `${what} {bar} {value}/{total} {note}`,
-    barCompleteChar: '█',
-    barIncompleteChar: '░',
-    barsize: 28,
-    hideCursor: true,
-    stream: process.stderr,
-    clearOnComplete: false,
-  });
-  let started = false;
-  return {
-    update(done, of, note = '') {
-      if (!started) {
-        bar.start(of ?? 0, done, { note });
-        openBars += 1;
-      }
-      started = true;
-      if (of !== null) bar.setTotal(of);
-      bar.update(done, { note });
-    },
-    end() {
-      if (!started) return;
-      started = false;
-      openBars -= 1;
-      bar.stop();
-    },
-  };
-}
-
-function lineProgress(what: string): Progress {
-  const everyMs = 2000;
-  let last = 0;
-  let pending: string | null = null;
-  return {
-    update(done, of, note = '') {
-      const line = `${what}: ${done}${of === null ? '' : `/${of}`}${note === '' ? '' : ` ${note}`}\n`;
-      pending = line;
-      if (Date.now() - last < everyMs) return;
-      last = Date.now();
-      pending = null;
-      writeErr(line);
-    },
-    end() {
-      if (pending !== null) writeErr(pending);
-      pending = null;
-    },
-  };
 }
 
 function writeErr(text: string): void {

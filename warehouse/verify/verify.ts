@@ -48,6 +48,7 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
   let filesRead = 0;
   let shipments = 0;
   let purged = 0;
+  if (loads.length > 0) options.onProgress?.(0, loads.length);
   for (const [index, load] of loads.entries()) {
     const found = await step(() =>
       verifyLoad(options, load, purgedFiles).catch((error) => unreadable(load, error)),

@@ -47,6 +47,7 @@ export async function importAll(
   const onDone = (done: number): void => progress.update(done, requests.length, pace(done, requests.length));
   let begun: CopyBegun | undefined;
   try {
+    onDone(0);
     return await withWriter(settings, {
       role: 'import',
       makesFolder: true,

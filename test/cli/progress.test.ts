@@ -1,0 +1,56 @@
+/** Long work is never silent: what says nothing new is said to go on. */
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { barProgress, isDrawing, lineProgress } from '../../cli/terminal/progress.js';
+
+let written = '';
+
+beforeEach(() => {
+  written = '';
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    written += String(text);
+    return true;
+  });
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+test('work without numbers is said to go on every five seconds', () => {
+  const progress = lineProgress('Publishing');
+  vi.advanceTimersByTime(11_000);
+  progress.end();
+  vi.advanceTimersByTime(11_000);
+  expect(written).toBe('Publishing: 5 s so far\nPublishing: 10 s so far\n');
+});
+
+test('numbers are told at once, those that stand still with the time, and the last ones at the end', () => {
+  const progress = lineProgress('Proving');
+  for (let second = 0; second < 7; second += 1) {
+    progress.update(0, 3, 'invoices');
+    vi.advanceTimersByTime(1_000);
+  }
+  progress.update(1, 3, 'invoices');
+  progress.update(3, 3, 'invoices');
+  progress.end();
+  expect(written.split('\n')).toEqual([
+    'Proving: 0/3 invoices',
+    'Proving: 0/3 invoices, 5 s so far',
+    'Proving: 1/3 invoices',
+    'Proving: 3/3 invoices',
+    '',
+  ]);
+});
+
+test('on a terminal the seconds stand where the bar will be, and nothing of them stays', () => {
+  const progress = barProgress('Publishing');
+  expect(isDrawing()).toBe(true);
+  vi.advanceTimersByTime(2_000);
+  progress.end();
+  progress.end();
+  expect(isDrawing()).toBe(false);
+  expect(written).toBe('\r\u001b[2KPublishing, 1 s so far\r\u001b[2KPublishing, 2 s so far\r\u001b[2K');
+});
