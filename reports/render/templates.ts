@@ -1,16 +1,27 @@
 /** Templates of pages: every value is escaped unless a template says otherwise. */
 
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 import { escapeHtml } from './escape-html.js';
 
-/** Those of a folder, read once. */
+/** Those of a folder, read now: a process that goes on while another version is installed keeps the ones it was made for. */
 export function templatesIn(folder: URL): Eta {
-  return new Eta({
-    views: fileURLToPath(folder),
+  const views = fileURLToPath(folder);
+  const names = readdirSync(views).filter((name) => name.endsWith('.eta'));
+  const texts = new Map(names.map((name) => [join(views, name), readFileSync(join(views, name), 'utf8')]));
+  const eta = new Eta({
+    views,
     autoTrim: false,
     cache: true,
     // What is not known is an empty place; nobody reads "null".
     escapeFunction: (value: unknown) => (value === null || value === undefined ? '' : escapeHtml(value)),
   });
+  eta.readFile = (path) => {
+    const text = texts.get(path);
+    if (text === undefined) throw new Error(`There is no template ${path}`);
+    return text;
+  };
+  return eta;
 }

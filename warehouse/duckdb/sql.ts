@@ -1,4 +1,4 @@
-/** Statements live in .sql files, a folder for each room; here they are read, once. */
+/** Statements live in .sql files, a folder for each room; here they are read, once and together. */
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -7,27 +7,22 @@ import { COLUMN_MEANINGS } from './column-meanings.js';
 import { withCsvColumns } from './csv-columns.js';
 
 const folder = new URL('../sql/', import.meta.url);
-let places: ReadonlyMap<string, URL> | undefined;
-const known = new Map<string, string>();
+let texts: ReadonlyMap<string, string> | undefined;
 
 /** The text of the statement of that name: `warehouse/sql/<room>/<name>.sql`; a name stands once. */
 export function sql(name: string): string {
-  let text = known.get(name);
-  if (text === undefined) {
-    places ??= findStatements();
-    const place = places.get(name);
-    if (place === undefined) throw new Error(`warehouse/sql has no statement ${name}`);
-    text = readStatement(place);
-    known.set(name, text);
-  }
+  texts ??= readStatements();
+  const text = texts.get(name);
+  if (text === undefined) throw new Error(`warehouse/sql has no statement ${name}`);
   return text;
 }
 
-function findStatements(): ReadonlyMap<string, URL> {
+/** All at once: a writer that goes on while another version is installed must not run that one's statements. */
+function readStatements(): ReadonlyMap<string, string> {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
     path.endsWith('.sql'),
   );
-  return new Map(files.map((path) => [basename(path, '.sql'), new URL(path, folder)]));
+  return new Map(files.map((path) => [basename(path, '.sql'), readStatement(new URL(path, folder))]));
 }
 
 /** With the columns of the CSV where the file leaves room for them. */

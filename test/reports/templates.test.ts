@@ -1,0 +1,17 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import { templatesIn } from '../../reports/render/templates.js';
+
+test('a page asked for the first time after another version was installed is that of the running one', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'billsync-templates-'));
+  writeFileSync(join(folder, 'page.eta'), `<p><%= it.name %><%~ include('./part', it) %></p>`);
+  writeFileSync(join(folder, 'part.eta'), '<b><%= it.name %></b>');
+  const eta = templatesIn(pathToFileURL(folder));
+  writeFileSync(join(folder, 'page.eta'), '<%= it.a.thing.that.only.the.next.version.has %>');
+  rmSync(join(folder, 'part.eta'));
+  expect(eta.render('./page', { name: '<i>' })).toBe('<p>&lt;i&gt;<b>&lt;i&gt;</b></p>');
+  expect(() => eta.render('./other', {})).toThrow('other');
+});
