@@ -1,17 +1,36 @@
-/** Lets the `sandbox` verbs find the sandbox of a running `up --sandbox`, whose state lies in the data folder. */
+/** The `sandbox` verbs with the flags of every command: they find the sandbox of a running `up --sandbox` by its data folder. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Command } from 'commander';
 import { loadSettings } from '../config/load-settings.js';
 import { isAlive } from '../ops/process-identity.js';
+import { sandboxCommand } from '../sandbox/commands/command.js';
 import { readRunFile } from './roles/run-file.js';
+import { type SharedFlags, settingFlags, withSharedFlags } from './verb.js';
 
-/** null: none runs, or SANDBOX_DATA_DIR says where one is. */
-export function sandboxOfUp(env: NodeJS.ProcessEnv, cwd: string): string | null {
+/** `serve` stays as it is: it begins a sandbox of its own, and needs no billsync. */
+export function mountedSandbox(): Command {
+  const sandbox = sandboxCommand();
+  for (const verb of verbsOf(sandbox)) if (verb.name() !== 'serve') withSharedFlags(verb);
+  return sandbox.hook('preAction', (_sandbox, verb) => {
+    if (verb.name() === 'serve') return;
+    const folder = sandboxOfUp(verb.opts<SharedFlags>(), process.env, process.cwd());
+    if (folder !== null) process.env.SANDBOX_DATA_DIR = folder;
+  });
+}
+
+function verbsOf(command: Command): readonly Command[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(verbsOf);
+}
+
+/** null: none runs, or SANDBOX_DATA_DIR says where one is and no flag says otherwise. */
+export function sandboxOfUp(flags: SharedFlags, env: NodeJS.ProcessEnv, cwd: string): string | null {
+  if (flags.dataDir !== undefined) return join(flags.dataDir, 'sandbox');
   if (env.SANDBOX_DATA_DIR) return null;
   let dataDir: string;
   try {
-    ({ dataDir } = loadSettings({ env, cwd }));
+    ({ dataDir } = loadSettings({ flags: settingFlags(flags), env, cwd }));
   } catch {
     return null; // Settings that are wrong are none of the sandbox's business.
   }

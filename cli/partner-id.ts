@@ -3,13 +3,15 @@
 import { openArchive } from '../archive/open-archive.js';
 import { requireService } from '../config/check-settings.js';
 import type { Settings } from '../config/settings.js';
+import { isAlive } from '../ops/process-identity.js';
 import { CliError, EXIT } from './errors.js';
 import { openPublished } from './published.js';
+import { readRunFile } from './roles/run-file.js';
 
 /** @throws SettingsError, CredentialsRefusedError, UnreachableError */
 export async function learnPartnerId(settings: Settings): Promise<string> {
   if (settings.partnerId !== null) return settings.partnerId;
-  const known = await knownPartnerId(settings);
+  const known = partnerIdOfRunning(settings) ?? (await knownPartnerId(settings));
   if (known !== null) return known;
   requireService(settings);
   const { createBillingService } = await import('../billing/client.js');
@@ -26,6 +28,12 @@ export async function learnPartnerId(settings: Settings): Promise<string> {
   throw new CliError(EXIT.usage, 'the token does not say whose invoices these are', {
     hint: 'set BILLSYNC_PARTNER_ID',
   });
+}
+
+/** `up --sandbox` knows an account that no setting here names. */
+function partnerIdOfRunning(settings: Settings): string | null {
+  const up = readRunFile(settings, 'up');
+  return up?.partnerId !== undefined && isAlive(up.pid) ? up.partnerId : null;
 }
 
 /** A folder that has heard events knows; then no further settings are needed beside a running `up`. */

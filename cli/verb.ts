@@ -16,7 +16,7 @@ export interface CommandContext {
   readonly verbose: boolean;
 }
 
-interface SharedFlags {
+export interface SharedFlags {
   readonly config?: string;
   readonly dataDir?: string;
   readonly environment?: string;
@@ -55,7 +55,10 @@ export function withSharedFlags(command: Command): Command {
     new Option('--quiet', 'only problems on stderr, no remarks and no progress'),
     new Option('--verbose', 'show the stack trace of an error'),
   ];
-  for (const option of shared) command.addOption(option.helpGroup(SHARED));
+  // The verbs of the sandbox have some of these themselves.
+  const own = new Set(command.options.map(({ long }) => long));
+  const missing = shared.filter(({ long }) => !own.has(long));
+  for (const option of missing) command.addOption(option.helpGroup(SHARED));
   // What a verb has of its own is read first.
   return command.configureHelp({
     visibleOptions(asked) {

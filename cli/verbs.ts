@@ -68,12 +68,7 @@ export const VERBS: readonly Verb[] = [
     name: 'sandbox',
     summary: 'a simulated billing service to try things with',
     section: 'Run',
-    async load() {
-      const { sandboxOfUp } = await import('./find-sandbox.js');
-      const folder = process.argv[3] === 'serve' ? null : sandboxOfUp(process.env, process.cwd());
-      if (folder !== null) process.env.SANDBOX_DATA_DIR = folder;
-      return (await import('../sandbox/commands/command.js')).sandboxCommand();
-    },
+    load: async () => (await import('./find-sandbox.js')).mountedSandbox(),
   },
   {
     name: 'report',

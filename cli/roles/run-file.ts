@@ -11,17 +11,21 @@ export interface RunFile {
   /** ISO 8601 UTC. */
   readonly since: string;
   readonly addresses: Readonly<Record<string, string>>;
+  /** Whose invoices they are, where a setting says it; the sandbox's is in no file of settings. */
+  readonly partnerId?: string;
 }
 
 type Where = Pick<Settings, 'dataDir'>;
 
 export function writeRunFile(
-  settings: Where,
+  settings: Where & Pick<Settings, 'partnerId'>,
   role: string,
   addresses: RunFile['addresses'],
 ): { remove(): void } {
   const path = runFilePath(settings, role);
-  const file: RunFile = { pid: process.pid, role, since: new Date().toISOString(), addresses };
+  const { partnerId } = settings;
+  const told = partnerId === null ? {} : { partnerId };
+  const file: RunFile = { pid: process.pid, role, since: new Date().toISOString(), addresses, ...told };
   replaceFile(path, `${JSON.stringify(file)}\n`);
   return {
     remove() {

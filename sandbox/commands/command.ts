@@ -10,6 +10,7 @@ import { schedulesCommand } from './schedules.js';
 import { serveCommand } from './serve.js';
 import { webhooksCommand } from './webhooks.js';
 
+/** `sandbox` with all its verbs; each finds its own sandbox by its flags and SANDBOX_DATA_DIR. */
 export function sandboxCommand(): Command {
   const sandbox = new Command('sandbox')
     .description('the billing service itself, on this machine, to rehearse against')

@@ -16,6 +16,7 @@ import { type Diagnosis, diagnose, exitCodeOf } from '../../cli/doctor/diagnose.
 import type { Finding } from '../../cli/doctor/finding.js';
 import { describeError } from '../../cli/errors.js';
 import { sandboxOfUp } from '../../cli/find-sandbox.js';
+import { learnPartnerId } from '../../cli/partner-id.js';
 import { writeRunFile } from '../../cli/roles/run-file.js';
 import { loadSettings } from '../../config/load-settings.js';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
@@ -238,7 +239,7 @@ describe('the processes', () => {
     const { port } = admin.address() as AddressInfo;
     const dataDir = join(folder, 'running');
     expect(await check('processes', { BILLSYNC_DATA_DIR: dataDir })).toMatchObject({ result: 'ok' });
-    const note = writeRunFile({ dataDir }, 'up', { dashboard: `http://127.0.0.1:${port}/` });
+    const note = writeRunFile({ dataDir, partnerId: null }, 'up', { dashboard: `http://127.0.0.1:${port}/` });
     const found = await check('processes', { BILLSYNC_DATA_DIR: dataDir });
     expect(found).toMatchObject({ result: 'failed', exitCode: 0 });
     expect(found.detail).toMatch(/publication: It failed 2 times/);
@@ -247,19 +248,29 @@ describe('the processes', () => {
     note.remove();
   });
 
-  test('play the service under `up --sandbox`', async () => {
+  test('play the service under `up --sandbox`, whose folder and account other commands find', async () => {
     const dataDir = join(folder, 'playing');
     expect(await check('billing service', { BILLSYNC_DATA_DIR: dataDir })).toMatchObject({
       result: 'failed',
       exitCode: 2,
     });
-    const note = writeRunFile({ dataDir }, 'up', { sandbox: 'http://127.0.0.1:1/' });
+    const note = writeRunFile({ dataDir, partnerId: 'partner-1' }, 'up', { sandbox: 'http://127.0.0.1:1/' });
     const found = await check('billing service', { BILLSYNC_DATA_DIR: dataDir });
     expect(found).toMatchObject({ result: 'ok', detail: expect.stringContaining('the sandbox of') });
     await mkdir(join(dataDir, 'sandbox'));
-    expect(sandboxOfUp({ BILLSYNC_DATA_DIR: dataDir }, folder)).toBe(join(dataDir, 'sandbox'));
-    expect(sandboxOfUp({ BILLSYNC_DATA_DIR: dataDir, SANDBOX_DATA_DIR: '/elsewhere' }, folder)).toBeNull();
+    expect(sandboxOfUp({}, { BILLSYNC_DATA_DIR: dataDir }, folder)).toBe(join(dataDir, 'sandbox'));
+    expect(
+      sandboxOfUp({}, { BILLSYNC_DATA_DIR: dataDir, SANDBOX_DATA_DIR: '/elsewhere' }, folder),
+    ).toBeNull();
+    const named = { SANDBOX_DATA_DIR: '/elsewhere' };
+    expect(sandboxOfUp({ dataDir }, named, folder)).toBe(join(dataDir, 'sandbox'));
+    expect(sandboxOfUp({ setting: [['BILLSYNC_DATA_DIR', dataDir]] }, {}, folder)).toBe(
+      join(dataDir, 'sandbox'),
+    );
+    const settings = loadSettings({ env: { BILLSYNC_DATA_DIR: dataDir }, cwd: folder });
+    expect(await learnPartnerId(settings)).toBe('partner-1');
     note.remove();
-    expect(sandboxOfUp({ BILLSYNC_DATA_DIR: dataDir }, folder)).toBeNull();
+    expect(sandboxOfUp({}, { BILLSYNC_DATA_DIR: dataDir }, folder)).toBeNull();
+    await expect(learnPartnerId(settings)).rejects.toThrow('4 settings are missing');
   });
 });
