@@ -1,6 +1,7 @@
 /** The archive on this machine's disk: `events/`, `files/` and `facts/` in one folder, which also several processes may share. */
 
 import { join } from 'node:path';
+import { BillsyncError, EXIT } from '../contract/errors.js';
 import { exists, makeFolder } from '../ops/durable-files.js';
 import { sweepLeftBehind } from '../ops/temporary-names.js';
 import type { Archive } from './archive.js';
@@ -9,6 +10,21 @@ import { openFactFolder } from './fact-folder.js';
 import { openFileFolder, shardsIn } from './file-folder.js';
 import { hashFile } from './hash-file.js';
 import { archiveOf } from './stores.js';
+
+/** Nothing is written meanwhile: it would lie in a folder that is hidden once the volume is mounted again. */
+export class ArchiveAwayError extends BillsyncError {
+  readonly code = 'archive-away';
+  override readonly exitCode = EXIT.unreachable;
+
+  constructor(root: string) {
+    super('The folder holds no archive any more', { subject: root, hint: 'mount its volume again' });
+  }
+}
+
+/** What an archive has from its first moment on; without it the folder is not the archive's, or its volume is not mounted. */
+export function isArchiveThere(root: string): boolean {
+  return exists(join(root, 'events', 'journal')) && exists(join(root, 'facts'));
+}
 
 /** Opens (and makes) an archive in a folder; what a dead process left unfinished is swept away. */
 export async function openFolderArchive(root: string): Promise<Archive> {
@@ -19,11 +35,28 @@ export async function openFolderArchive(root: string): Promise<Archive> {
   await sweepLeftBehind(join(root, 'events'));
   for (const shard of await shardsIn(join(root, 'files'))) await sweepLeftBehind(join(root, 'files', shard));
 
+  function requireThere(): void {
+    if (!isArchiveThere(root)) throw new ArchiveAwayError(root);
+  }
+
   return archiveOf({
-    events,
-    facts,
+    events: {
+      ...events,
+      async put(event) {
+        requireThere();
+        return events.put(event);
+      },
+    },
+    facts: {
+      ...facts,
+      async put(fact) {
+        requireThere();
+        return facts.put(fact);
+      },
+    },
     files: {
       async put(path, { sha256, sizeBytes, scan }) {
+        requireThere();
         const known = await files.get(sha256);
         const isDamaged = known !== null && (await hashFile(files.path(sha256))) !== sha256;
         if (!isDamaged || (await hashFile(path)) !== sha256)

@@ -21,6 +21,13 @@ export interface StateWatch {
   readonly everyMs: number;
 }
 
+/** A disk or a network that hangs answers never. */
+const ANSWERS_WITHIN_MS = 20_000;
+const UNANSWERED: LookedAt = {
+  isHealthy: false,
+  detail: `It cannot be looked at: no answer within ${ANSWERS_WITHIN_MS / 1_000} s`,
+};
+
 /** A state that cannot be read counts as unhealthy: silence would pass for good news. */
 export function watchStates(
   watches: readonly StateWatch[],
@@ -31,8 +38,12 @@ export function watchStates(
     async function again(): Promise<void> {
       if (isLooking) return;
       isLooking = true;
-      const state = await look().catch(unknown);
+      const unanswered = setTimeout(() => tell(UNANSWERED), ANSWERS_WITHIN_MS).unref();
+      tell(await look().catch(unknown));
+      clearTimeout(unanswered);
       isLooking = false;
+    }
+    function tell(state: LookedAt): void {
       health.set(component, { ...state, isOutside });
       if (alert === undefined) return;
       if (state.isHealthy) alerts.resolve(alert.key);

@@ -3,6 +3,7 @@
 import { access, constants } from 'node:fs/promises';
 import type { Archive } from '../archive/archive.js';
 import type { AuditCopy } from '../archive/audit-copy.js';
+import { isArchiveThere } from '../archive/folder-archive.js';
 import type { Settings } from '../config/settings.js';
 import type { Quarantine } from '../contract/quarantine.js';
 import { certificateWatch, tokenWatch } from '../ops/watch-expiry.js';
@@ -28,6 +29,8 @@ export interface UpkeepOptions {
 }
 
 const MINUTE_MS = 60_000;
+/** One question to a bucket: 5,760 a day. */
+const ARCHIVE_EVERY_MS = 15_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /** As the alert `quarantine/old` has it. */
 const REFUSED_TOO_LONG_MS = 24 * HOUR_MS;
@@ -52,7 +55,8 @@ export function upkeepWatches(options: UpkeepOptions): readonly StateWatch[] {
     {
       component: 'archive',
       look: () => lookAtArchive(settings.archive, archive, auditCopy),
-      everyMs: MINUTE_MS,
+      alert: { key: 'archive', title: 'The archive is out of reach' },
+      everyMs: ARCHIVE_EVERY_MS,
     },
     {
       component: 'quarantine',
@@ -104,8 +108,13 @@ async function lookAtArchive(
   archive: Pick<Archive, 'file'>,
   auditCopy: UpkeepOptions['auditCopy'],
 ): Promise<LookedAt> {
-  if (settings.kind === 'folder') await access(settings.path, constants.R_OK | constants.W_OK);
-  else await archive.file(NO_FILE);
+  if (settings.kind === 's3') await archive.file(NO_FILE);
+  else {
+    await access(settings.path, constants.R_OK | constants.W_OK);
+    if (!isArchiveThere(settings.path)) {
+      return { isHealthy: false, detail: `${settings.path} holds no archive any more. Is its volume mounted?` };
+    }
+  }
   await auditCopy?.bring();
   return { isHealthy: true, detail: '' };
 }

@@ -37,6 +37,21 @@ export const MACHINE = {
     cure: ['Fix what is named (disk, permissions, a lake’s PostgreSQL). The work resumes automatically.'],
     proof: 'The page `/health` shows the component `ingest` as healthy.',
   },
+  archive: {
+    severity: 'critical',
+    meaning:
+      'The archive’s folder is empty or gone (a volume that is not mounted), or its bucket does not answer. Deliveries are kept in the inbox and wait; nothing is loaded.',
+    firstLook: [
+      '`findmnt` and `ls -l` of the folder in `BILLSYNC_ARCHIVE` (default: `DATA/archive`)',
+      'for a bucket: `billsync doctor` names what it answers',
+    ],
+    cure: [
+      'Mount the volume again, or bring the bucket back. No restart is needed; what waited is archived within minutes.',
+      'Do not start billsync before the volume is mounted: it would begin an empty archive below.',
+    ],
+    proof:
+      'The page `/health` shows the component `archive` as healthy, and `billsync_inbox_backlog` falls to 0.',
+  },
   publication: {
     severity: 'critical',
     meaning: 'Nothing new is published; readers keep the previous figures.',

@@ -1,13 +1,14 @@
 /** The archive keeps every event once, in an order that a reader can resume, whoever writes at the same moment. */
 
 import { createHash, randomUUID } from 'node:crypto';
-import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Archive, ArchivedEvent, Fact } from '../../archive/archive.js';
 import { openEventFolder } from '../../archive/event-folder.js';
-import { openFolderArchive } from '../../archive/folder-archive.js';
+import { ArchiveAwayError, openFolderArchive } from '../../archive/folder-archive.js';
+import type { ArchivedFile } from '../../contract/csv-file.js';
 import { anArchivedEvent } from './an-event.js';
 
 let root: string;
@@ -16,6 +17,26 @@ let archive: Archive;
 beforeEach(async () => {
   root = join(await mkdtemp(join(tmpdir(), 'archive-')), 'archive');
   archive = await openFolderArchive(root);
+});
+
+describe('a volume that is not mounted any more', () => {
+  test('takes nothing until it is mounted again', async () => {
+    const before = anArchivedEvent();
+    await archive.putEvent(before);
+    await rename(root, `${root}.mounted`);
+    await mkdir(root);
+    const event = anArchivedEvent();
+    const fact = { kind: 'discard', at: event.receivedAt, id: 'd-1', note: '' } as unknown as Fact;
+    await expect(archive.putEvent(event)).rejects.toThrow('The folder holds no archive any more');
+    await expect(archive.putFact(fact)).rejects.toThrow(ArchiveAwayError);
+    const file = { sha256: '0'.repeat(64), sizeBytes: 1 } as unknown as ArchivedFile;
+    await expect(archive.putFile(join(root, 'file.csv'), file)).rejects.toThrow(ArchiveAwayError);
+    expect(await readdir(root)).toEqual([]);
+    await rm(root, { recursive: true });
+    await rename(`${root}.mounted`, root);
+    expect(await archive.putEvent(event)).toBe('new');
+    expect((await ids(archive)).sort()).toEqual([before.eventId, event.eventId].sort());
+  });
 });
 
 describe('events', () => {

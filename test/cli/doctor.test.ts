@@ -271,6 +271,6 @@ describe('the processes', () => {
     expect(await learnPartnerId(settings)).toBe('partner-1');
     note.remove();
     expect(sandboxOfUp({}, { BILLSYNC_DATA_DIR: dataDir }, folder)).toBeNull();
-    await expect(learnPartnerId(settings)).rejects.toThrow('4 settings are missing');
+    await expect(learnPartnerId(settings)).rejects.toThrow('BILLSYNC_BASE_URL: is not set');
   });
 });

@@ -1,10 +1,10 @@
 /** What grows old while everything works, as components of health. */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import type { QuarantinedThing } from '../../contract/quarantine.js';
 import { createHealth } from '../../ops/health.js';
 import { watchStates } from '../../ops/watch-state.js';
@@ -15,6 +15,10 @@ import { anInvoice, reportsFixture } from '../support/reports/reports-fixture.js
 
 const folder = await mkdtemp(join(tmpdir(), 'upkeep-'));
 afterAll(() => rm(folder, { recursive: true }));
+
+// What every archive has.
+await mkdir(join(folder, 'events', 'journal'), { recursive: true });
+await mkdir(join(folder, 'facts'));
 
 const NOW = Date.parse('2026-03-10T08:00:00Z');
 const service = { clientCert: null, apiKey: null } as UpkeepOptions['settings']['service'];
@@ -95,12 +99,31 @@ test('an archive that is not there any more is not well, though it answers every
   const gone = await told({ settings: { service, archive: { kind: 'folder', path: join(folder, 'gone') } } });
   expect(gone).toMatchObject({ isReady: false, components: { archive: { isHealthy: false } } });
   expect(gone.components.archive?.detail).toMatch(/cannot be looked at: ENOENT/);
+  expect(gone.open).toEqual(['archive']);
+  const unmounted = await mkdtemp(join(folder, 'unmounted-'));
+  const empty = await told({ settings: { service, archive: { kind: 'folder', path: unmounted } } });
+  expect(empty.components.archive?.detail).toMatch(/holds no archive any more. Is its volume mounted/);
   const refused = { file: () => Promise.reject(new Error('AccessDenied\nby the bucket')) };
   const bucket = await told({
     settings: { service, archive: { kind: 's3', url: 's3://b' } },
     archive: refused,
   });
   expect(bucket.components.archive).toMatchObject({ detail: 'It cannot be looked at: AccessDenied' });
+});
+
+test('what does not answer at all is not well either', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  const health = createHealth();
+  const alerts = { raise: () => undefined, resolve: () => undefined, close: async () => undefined };
+  const look = () => new Promise<never>(() => undefined);
+  const watching = watchStates([{ component: 'archive', look, everyMs: 15_000 }], { health, alerts });
+  vi.advanceTimersByTime(20_000);
+  expect(health.report().components.archive).toMatchObject({
+    isHealthy: false,
+    detail: 'It cannot be looked at: no answer within 20 s',
+  });
+  watching.close();
+  vi.useRealTimers();
 });
 
 test('certificates and tokens are told a fortnight before they run out, and when they have', async () => {

@@ -37,12 +37,18 @@ export const rare = (
 ): RareFault => ({ ...{ name: alert, what, alert, metric }, ...does });
 
 /** @returns once it counts */
-export async function loaded({ sandbox, product }: RareStage, shipments = 5): Promise<string> {
-  const { invoiceId } = await sandbox.createInvoice({ shipments });
-  await sandbox.finalize(invoiceId);
+export async function loaded(stage: RareStage, shipments = 5): Promise<string> {
+  const { invoiceId } = await stage.sandbox.createInvoice({ shipments });
+  await stage.sandbox.finalize(invoiceId);
+  await untilLoaded(stage, invoiceId);
+  return invoiceId;
+}
+
+/** @throws Error it is not within a minute */
+export async function untilLoaded({ product }: RareStage, invoiceId: string): Promise<void> {
   for (let tries = 0; tries < 100; tries += 1) {
     const { out } = await product.command('invoices', 'show', invoiceId, '--json');
-    if (out.includes('"loaded"')) return invoiceId;
+    if (out.includes('"loaded"')) return;
     await sleep(500);
   }
   throw new Error(`Invoice ${invoiceId} is not loaded.`);

@@ -1,13 +1,13 @@
 /** Faults of the disk, the inbox, the archive and the network: those behind the alerts that none of the thirty raises. */
 
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { encodeEntry } from '../../../inbox/inbox-entry.js';
 import { aDelivery } from '../../webhook/a-delivery.js';
 import { acknowledge, run } from './invoice-faults.js';
-import { loaded, type RareFault, rare, rebuild, restartWorker } from './rare-faults.js';
+import { loaded, type RareFault, rare, rebuild, restartWorker, untilLoaded } from './rare-faults.js';
 import type { RareStage } from './rare-stage.js';
 
 const MIB = 1024 ** 2;
@@ -36,6 +36,7 @@ function giveBack(shard: string): void {
 }
 
 let shard = '';
+let waiting = '';
 let sockets: readonly Socket[] = [];
 
 export const RARE_MACHINE_FAULTS: readonly RareFault[] = [
@@ -95,6 +96,24 @@ export const RARE_MACHINE_FAULTS: readonly RareFault[] = [
       const journal = join(stage.product.dataDir, 'archive', 'events', 'journal');
       rmSync(journal, { recursive: true });
       renameSync(`${journal}.away`, journal);
+    },
+  }),
+  rare('archive', 'the archive’s volume is gone, an empty folder in its place, and an invoice comes', {
+    metric: 'billsync_component_up\\{component="archive",role="worker"\\} 0',
+    async inject({ product, sandbox }) {
+      const archive = join(product.dataDir, 'archive');
+      renameSync(archive, `${archive}.away`);
+      mkdirSync(archive);
+      const { invoiceId } = await sandbox.createInvoice({ shipments: 2 });
+      await sandbox.finalize(invoiceId);
+      waiting = invoiceId;
+      return null;
+    },
+    async cure(stage) {
+      const archive = join(stage.product.dataDir, 'archive');
+      rmdirSync(archive);
+      renameSync(`${archive}.away`, archive);
+      await untilLoaded(stage, waiting);
     },
   }),
   rare('disk/full', '48 MiB are left on the disk', {
