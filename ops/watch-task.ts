@@ -60,7 +60,8 @@ export function watchTask(options: TaskWatchOptions): TaskWatch {
       } catch (error) {
         failures += 1;
         const [reason = ''] = String(error instanceof Error ? error.message : error).split('\n');
-        if (failures >= UNWELL_AFTER) unwell(`It failed ${failures} times in a row: ${reason}`);
+        if (failures >= UNWELL_AFTER)
+          unwell(`It failed ${failures} times in a row: ${reason.replace(/[^.!?]$/, '$&.')}`);
         throw error;
       } finally {
         clearTimeout(late);

@@ -112,7 +112,10 @@ async function lookAtArchive(
   else {
     await access(settings.path, constants.R_OK | constants.W_OK);
     if (!isArchiveThere(settings.path)) {
-      return { isHealthy: false, detail: `${settings.path} holds no archive any more. Is its volume mounted?` };
+      return {
+        isHealthy: false,
+        detail: `${settings.path} holds no archive any more. Is its volume mounted?`,
+      };
     }
   }
   await auditCopy?.bring();

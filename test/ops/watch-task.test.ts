@@ -41,7 +41,7 @@ describe('watchTask', () => {
     expect(isHealthy()).toBeUndefined();
     await expect(watch.run(fails)).rejects.toThrow();
     expect(isHealthy()).toBe(false);
-    expect(said).toEqual(['raised ingest: It failed 2 times in a row: no such table Look.']);
+    expect(said).toEqual(['raised ingest: It failed 2 times in a row: no such table. Look.']);
     expect(await watch.run(async () => 7)).toBe(7);
     expect(isHealthy()).toBe(true);
     expect(said.at(-1)).toBe('resolved ingest');
