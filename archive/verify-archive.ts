@@ -55,3 +55,14 @@ export async function verifyArchive(archive: Archive): Promise<ArchiveProof> {
   const gone = [...missing.keys()].filter((sha256) => purged.has(sha256)).length;
   return { files, events, facts, purged: gone, faults };
 }
+
+/** Whether there is not one event, fact or file; what cannot be read is there too. */
+export async function isEmptyArchive(archive: Archive): Promise<boolean> {
+  let unreadable = 0;
+  const onUnreadable = (): void => {
+    unreadable += 1;
+  };
+  const parts = [archive.events({ onUnreadable }), archive.factsAfter(null, onUnreadable), archive.files()];
+  for (const part of parts) for await (const _ of part) return false;
+  return unreadable === 0;
+}

@@ -6,6 +6,7 @@
 import { existsSync } from 'node:fs';
 import type { Client } from '@temporalio/client';
 import type { Archive } from '../archive/archive.js';
+import { isEmptyArchive } from '../archive/verify-archive.js';
 import type { Settings } from '../config/settings.js';
 import { lockOwner } from '../ops/lock-file.js';
 import { warehousePaths } from '../warehouse/paths.js';
@@ -81,11 +82,45 @@ const GOES_ON = 'Stopped waiting; the worker goes on with what it was asked for.
 const STOPS_HERE = 'Stopped. What was finished stays; the same command does the rest.';
 
 /** A misspelt folder is not one more, empty warehouse. A lake is somewhere else. */
-function requireFolder({ dataDir, warehouse }: Settings): void {
-  if (warehouse.kind === 'ducklake' || existsSync(dataDir)) return;
-  throw new CliError(EXIT.nothingMatched, `there is no data folder ${dataDir}`, {
-    hint: 'check BILLSYNC_DATA_DIR; `billsync up`, `billsync worker` and `billsync import` make one',
+function requireFolder(settings: Settings): void {
+  const { dataDir, warehouse } = settings;
+  if (warehouse.kind === 'ducklake') return;
+  if (!existsSync(dataDir)) {
+    throw new CliError(EXIT.nothingMatched, `there is no data folder ${dataDir}`, {
+      hint: 'check BILLSYNC_DATA_DIR; `billsync up`, `billsync worker` and `billsync import` make one',
+    });
+  }
+  requireRecords(settings);
+}
+
+/**
+ * Refuses places on this machine that have neither archive nor warehouse, before anything is made there.
+ *
+ * @throws CliError (exit 3)
+ */
+export function requireRecords(settings: Settings): void {
+  const { dataDir, archive, warehouse } = settings;
+  if (archive.kind !== 'folder' || warehouse.kind !== 'duckdb') return;
+  // Where a process has a warehouse, it is in no wrong place; who has it is told later.
+  if ([archive.path, warehouse.path, warehousePaths(settings).lock].some(existsSync)) return;
+  throw new CliError(EXIT.nothingMatched, 'there is neither an archive nor a warehouse', {
+    ...{ subject: `${archive.path}, ${warehouse.path}`, hint: restoredHint(dataDir) },
   });
+}
+
+/** An archive without a single record looks like a proof of nothing. @throws CliError (exit 3) */
+export async function requireRecordsIn(
+  archive: Archive,
+  { archive: place, dataDir }: Settings,
+): Promise<void> {
+  if (!(await isEmptyArchive(archive))) return;
+  throw new CliError(EXIT.nothingMatched, 'the archive holds nothing: no event, no file', {
+    ...{ subject: place.kind === 's3' ? place.url : place.path, hint: restoredHint(dataDir) },
+  });
+}
+
+function restoredHint(dataDir: string): string {
+  return `as it should be before the first delivery only; what is restored belongs directly into BILLSYNC_DATA_DIR, now ${dataDir}`;
 }
 
 /** A lock of a command is not a worker that could be asked: opening then says who has it. */

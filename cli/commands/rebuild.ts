@@ -10,6 +10,7 @@ import { counted, type Output } from '../terminal/output.js';
 import { paceOf } from '../terminal/pace.js';
 import { printable } from '../terminal/terminal-text.js';
 import { contextOf, verb, withJson } from '../verb.js';
+import { requireRecords, requireRecordsIn } from '../writer.js';
 
 interface RebuildFlags {
   readonly dryRun?: boolean;
@@ -28,6 +29,7 @@ export function rebuildCommand(): Command {
     .option('--accept-loss', 'replace the warehouse even with one that holds less');
   return withJson(command).action(async (flags: RebuildFlags, command: Command) => {
     const { settings, output } = contextOf(command);
+    requireRecords(settings);
     const { rebuildWarehouse, rehearseRebuild } = await import('../../warehouse/rebuild-warehouse.js');
     const { RebuildLossError } = await import('../../warehouse/errors.js');
     const archive = await openArchive(settings);
@@ -44,6 +46,7 @@ export function rebuildCommand(): Command {
     try {
       if (flags.dryRun === true) tellRehearsed(output, await rehearseRebuild(options));
       else tellRebuilt(output, await onInterrupt(STOPPED, () => rebuildWarehouse(options)));
+      await requireRecordsIn(archive, settings);
     } catch (error) {
       if (error instanceof RebuildLossError) tellMade(output, error.made, null);
       throw error;

@@ -3,11 +3,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
+import type { Settings } from '../../config/settings.js';
 import type { Verification } from '../../warehouse/warehouse.js';
 import { CliError, EXIT } from '../errors.js';
 import { counted, type Output } from '../terminal/output.js';
 import { contextOf, verb, withJson } from '../verb.js';
-import { withWriter } from '../writer.js';
+import { requireRecordsIn, withWriter } from '../writer.js';
 
 interface Flags {
   readonly quick?: boolean;
@@ -42,10 +43,18 @@ export function verifyCommand(): Command {
       },
       direct: (warehouse) => warehouse.verify({ full, onProgress }),
     }).finally(() => progress.end());
+    if (found.invoices === 0 && found.drift.length === 0) await requireArchived(settings);
     if (output.form === 'table') printTable(found, output);
     else output.thing(asJson(found), () => '');
     if (found.drift.length > 0) process.exitCode = EXIT.checkFailed;
   });
+}
+
+/** What proves nothing because there is nothing is not a proof. @throws CliError (exit 3) */
+async function requireArchived(settings: Settings): Promise<void> {
+  const { openArchive } = await import('../../archive/open-archive.js');
+  const archive = await openArchive(settings);
+  await requireRecordsIn(archive, settings).finally(() => archive.close());
 }
 
 function printTable(found: Verification, output: Output): void {

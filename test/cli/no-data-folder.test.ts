@@ -1,6 +1,6 @@
-/** A command that only looks, or checks, makes no data folder where there is none. */
+/** A command that only looks, or checks, makes no data folder where there is none, and takes an empty one for no proof. */
 
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -26,4 +26,41 @@ test('snapshot and verify end with 3 and name the folder; a rehearsed import che
   }
   expect(rehearsed).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('checked') });
   expect(existsSync(dataDir)).toBe(false);
+});
+
+test.each([
+  { name: 'empty', holds: [] },
+  { name: 'one-level-too-high', holds: ['billsync'] },
+])(
+  'verify and rebuild end with 3 in a folder that is $name, and make nothing in it',
+  async ({ name, holds }) => {
+    const restored = join(folder, name);
+    for (const held of holds) mkdirSync(join(restored, held, 'archive', 'events'), { recursive: true });
+    mkdirSync(restored, { recursive: true });
+    for (const words of [['verify'], ['rebuild'], ['rebuild', '--dry-run'], ['snapshot']]) {
+      const { exitCode, stdout, stderr } = await runCommand(words, { env: { BILLSYNC_DATA_DIR: restored } });
+      expect({ words, exitCode, stdout }).toEqual({ words, exitCode: 3, stdout: '' });
+      expect(stderr).toContain('there is neither an archive nor a warehouse');
+      expect(stderr).toContain(`BILLSYNC_DATA_DIR, now ${restored}`);
+    }
+    // That somebody asked for a rebuild is written down all the same.
+    expect(readdirSync(restored).filter((made) => made !== 'audit')).toEqual(holds);
+  },
+);
+
+test('verify and rebuild of an archive that holds nothing say so and end with 3, until there is something', async () => {
+  const restored = join(folder, 'emptied');
+  const archive = join(restored, 'archive');
+  for (const part of ['events', 'files', 'facts']) mkdirSync(join(archive, part), { recursive: true });
+  const run = (...words: string[]) => runCommand(words, { env: { BILLSYNC_DATA_DIR: restored } });
+  for (const words of [['rebuild'], ['verify', '--json'], ['rebuild', '--dry-run']]) {
+    const { exitCode, stdout, stderr } = await run(...words);
+    expect({ words, exitCode }).toEqual({ words, exitCode: 3 });
+    expect(stdout + stderr).not.toContain('no drift');
+    expect(stderr).toContain(`the archive holds nothing: no event, no file\n  ${archive}`);
+  }
+  const csv = join(folder, 'first.csv');
+  writeFileSync(csv, aCsv());
+  expect(await run('import', csv)).toMatchObject({ exitCode: 0 });
+  expect(await run('verify')).toMatchObject({ exitCode: 0 });
 });

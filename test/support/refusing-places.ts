@@ -35,10 +35,10 @@ mkdir folder sealed full readonly
 touch file locked sealed/file
 ln -s circle circle
 mount -t tmpfs -o size=64k tmpfs full
-mkdir full/data
+mkdir -p full/data/archive
 cat /dev/zero >full/zero 2>/dev/null || true
 mount -t tmpfs -o size=64k tmpfs readonly
-mkdir readonly/data
+mkdir -p readonly/data/archive
 mount -o remount,bind,ro readonly
 chmod 000 locked sealed
 shift
