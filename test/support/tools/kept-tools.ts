@@ -2,12 +2,14 @@
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const cache = join(import.meta.dirname, '../../../.cache');
 const run = promisify(execFile);
+/** Ends what hangs. Beside much else 310 MB of packages took more than five minutes. */
+const PATIENCE_MS = 1_200_000;
 
 export interface KeptTool {
   /** Of its folder, with its version. */
@@ -19,16 +21,18 @@ export interface KeptTool {
 export function keepPythonTool(tool: KeptTool): Promise<string> {
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-compile'];
   return keep(tool, 'python3 with pip and PyPI', (draft) =>
-    run('python3', [...pip, '--target', draft, ...tool.packages], { timeout: 300_000 }),
+    run('python3', [...pip, '--target', draft, ...tool.packages], { timeout: PATIENCE_MS }),
   );
 }
 
 /** From the registry of npm: a folder that has `node_modules`. @throws Error the packages cannot be had */
 export function keepNodeTool(tool: KeptTool): Promise<string> {
   const npm = ['install', '--silent', '--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock'];
-  return keep(tool, 'npm and its registry', (draft) =>
-    run('npm', [...npm, '--prefix', draft, ...tool.packages], { timeout: 300_000 }),
-  );
+  return keep(tool, 'npm and its registry', async (draft) => {
+    // Makes it a project: with `--prefix` npm would look there for the machine's settings too, such as its authorities.
+    await writeFile(join(draft, 'package.json'), '{}');
+    await run('npm', [...npm, ...tool.packages], { cwd: draft, timeout: PATIENCE_MS });
+  });
 }
 
 /**
@@ -40,7 +44,7 @@ export function keepNodeTool(tool: KeptTool): Promise<string> {
 export function keepDebianTool(tool: KeptTool): Promise<string> {
   return keep(tool, 'apt-get with dpkg and the packages of Debian', async (draft) => {
     const apt = (args: readonly string[], options: readonly string[] = []) =>
-      run('apt-get', [...options, ...args], { cwd: draft, timeout: 300_000 });
+      run('apt-get', [...options, ...args], { cwd: draft, timeout: PATIENCE_MS });
     await apt(['download', ...tool.packages]).catch(async () => {
       const lists = join(draft, 'lists');
       await mkdir(join(lists, 'partial'), { recursive: true });
