@@ -29,8 +29,8 @@ const run = promisify(execFile);
 
 /** The folder of the packages; `bin/duckdb` and `bin/harlequin` are in it. @throws Error python3 or pip is missing */
 export async function installDuckDbTools(): Promise<string> {
-  await keepPythonTool(NEWER);
-  return keepPythonTool(TOOLS);
+  const [tools] = await Promise.all([keepPythonTool(TOOLS), keepPythonTool(NEWER)]);
+  return tools;
 }
 
 /** Runs a Python program in `folder` with DuckDB 1.5 or 2.0 and answers what it prints. */
