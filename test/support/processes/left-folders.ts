@@ -1,5 +1,9 @@
-/** After all tests: a folder that is still there was written to by something that outlived its test file, and fails the run. */
+/**
+ * After all tests: a folder that is still there was written to by something that outlived its test file, and fails the run. What a
+ * test started that ran out of time, and so ended without ending it, would go on for ever: it is ended here.
+ */
 
+import { endProcessesIn } from './processes-in.js';
 import { foldersOf, removeLeftInMemory } from './where-folders-lie.js';
 
 export function setup(): () => void {
@@ -8,6 +12,9 @@ export function setup(): () => void {
     const left = foldersOf(process.pid);
     if (left.length === 0) return;
     process.exitCode = 1;
-    process.stderr.write(`${left.length} folders of test files were left: ${left.join(', ')}\n`);
+    const ended = endProcessesIn(left);
+    process.stderr.write(
+      `${left.length} folders of test files were left: ${left.join(', ')}; ${ended} processes worked there\n`,
+    );
   };
 }
