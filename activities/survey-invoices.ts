@@ -22,6 +22,7 @@ import {
 import { createSemaphore } from '../ops/semaphore.js';
 import type { InvoiceStanding } from '../warehouse/warehouse.js';
 import { checkDetails, checkLedger, type Finding } from './check-standing.js';
+import { alertingRefusal } from './credentials-alert.js';
 import type { BillingDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 
@@ -41,7 +42,7 @@ const LONGEST_PAUSE_SECONDS = 300;
  * @returns a finding for each id, in their order
  * @throws what the service cannot be asked for; an overload is waited out, as long as it asks
  */
-export function surveyInvoices({ service }: Pick<BillingDependencies, 'service'>) {
+export function surveyInvoices({ service, alerts }: Pick<BillingDependencies, 'service' | 'alerts'>) {
   return ({ invoiceIds, standings, atOnce }: SurveyRequest): Promise<readonly Finding[]> =>
     translated(async () => {
       const standingOf = new Map(standings.map((standing) => [standing.invoiceId, standing]));
@@ -52,7 +53,8 @@ export function surveyInvoices({ service }: Pick<BillingDependencies, 'service'>
         await eachAtOnce(open, atOnce, async (index, signal) => {
           const invoiceId = invoiceIds[index] ?? '';
           const standing = standingOf.get(invoiceId.toLowerCase()) ?? null;
-          findings[index] = checkLedger(standing) ?? (await ask(service, { invoiceId, standing }, signal));
+          findings[index] =
+            checkLedger(standing) ?? (await ask({ service, alerts }, { invoiceId, standing }, signal));
         });
       } finally {
         clearInterval(beat);
@@ -69,13 +71,15 @@ function found(): (Finding | null)[] | null {
 }
 
 async function ask(
-  service: BillingService,
+  { service, alerts }: Pick<BillingDependencies, 'service' | 'alerts'>,
   { invoiceId, standing }: { readonly invoiceId: string; readonly standing: InvoiceStanding | null },
   signal: AbortSignal,
 ): Promise<Finding> {
   for (;;) {
     try {
-      const details = await detailsOf(service, invoiceId, signal);
+      const details = await alertingRefusal(alerts, () => detailsOf(service, invoiceId, signal), {
+        provesThem: true,
+      });
       // An invoice that we never heard of may have a file where it has no details (spec 7, 4.4 shows no errors).
       if (details === null && standing === null && (await hasFile(service, invoiceId, signal))) return 'work';
       return checkDetails(standing, details);

@@ -9,7 +9,7 @@ import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Alerts } from '../ops/alerts.js';
 
 interface Failing {
-  /** The end of the workflow's id: the invoice. */
+  /** The invoice; of other workflows their id. */
   readonly subject: string;
   readonly activity: string;
   readonly sinceMs: number;
@@ -41,6 +41,8 @@ export function watchRetries({
   readonly now?: () => number;
 }): { readonly interceptor: ActivityInterceptorsFactory; close(): void } {
   const failing = new Map<string, Failing>();
+  // What an earlier process said of a step is not known here; it is taken back once that step would have been tried again.
+  const beganMs = now();
 
   function tell(): void {
     for (const [key, { lastMs }] of failing) if (now() - lastMs > FORGOTTEN_AFTER_MS) failing.delete(key);
@@ -92,7 +94,9 @@ export function watchRetries({
     if (keys.filter((key) => failing.delete(key)).length > 0) tell();
   }
 
-  const sweep = setInterval(() => void (failing.size > 0 && tell()), SWEEP_EVERY_MS).unref();
+  const sweep = setInterval(() => {
+    if (failing.size > 0 || now() - beganMs > FORGOTTEN_AFTER_MS) tell();
+  }, SWEEP_EVERY_MS).unref();
   return {
     interceptor: (context) => ({
       inbound: {
@@ -122,5 +126,7 @@ function workflowOf({ workflowExecution }: Context['info']): string {
 }
 
 function subjectOf({ workflowExecution, activityType }: Context['info']): string {
-  return workflowExecution?.workflowId.split('/').at(-1) ?? activityType;
+  const id = workflowExecution?.workflowId ?? activityType;
+  // A batch of a backfill is called 1: what it is says the whole.
+  return id.startsWith('invoice/') ? (id.split('/').at(-1) ?? id) : id;
 }

@@ -7,6 +7,7 @@ import { checkDetails, checkLedger, type Finding } from '../../activities/check-
 import { surveyInvoices } from '../../activities/survey-invoices.js';
 import type { BillingService, InvoiceDetails } from '../../billing/billing-service.js';
 import {
+  CredentialsRefusedError,
   NotExportedError,
   OverloadedError,
   UnknownInvoiceError,
@@ -89,7 +90,13 @@ function aService(lookUp: (invoiceId: string, times: number) => void = () => {})
       throw new NotExportedError(invoiceId);
     },
   };
-  return { asked, survey: surveyInvoices({ service: service as unknown as BillingService }) };
+  const told: string[] = [];
+  const alerts = {
+    raise: ({ key }: { readonly key: string }) => void told.push(`raised ${key}`),
+    resolve: (key: string) => void told.push(`resolved ${key}`),
+    close: async () => undefined,
+  };
+  return { asked, told, survey: surveyInvoices({ service: service as unknown as BillingService, alerts }) };
 }
 
 const ids = (count: number): string[] => Array.from({ length: count }, () => randomUUID());
@@ -114,6 +121,21 @@ describe('surveyInvoices', () => {
     const second = new MockActivityEnvironment({ heartbeatDetails });
     expect(await second.run(sound.survey, request)).toEqual(invoiceIds.map(() => 'unknown'));
     expect(sound.asked).toEqual([last]);
+  });
+
+  test('tells when the service refuses our credentials, and when it takes them again', async () => {
+    const refused = () => {
+      throw new CredentialsRefusedError('a fresh access token', 401, { code: null, description: null });
+    };
+    const request = { invoiceIds: ids(1), standings: [], atOnce: 1 };
+    const { survey, told } = aService(refused);
+    await expect(new MockActivityEnvironment().run(survey, request)).rejects.toMatchObject({
+      type: 'credentials-refused',
+    });
+    expect(told).toEqual(['raised credentials']);
+    const sound = aService();
+    await new MockActivityEnvironment().run(sound.survey, request);
+    expect(sound.told).toEqual(['resolved credentials']);
   });
 
   test('waits as long as an overloaded service asks for, and fails no attempt for it', async () => {
@@ -143,7 +165,8 @@ describe('surveyInvoices', () => {
         throw new NotExportedError(invoiceId);
       },
     };
-    const survey = surveyInvoices({ service: service as unknown as BillingService });
+    const alerts = { raise: () => undefined, resolve: () => undefined, close: async () => undefined };
+    const survey = surveyInvoices({ service: service as unknown as BillingService, alerts });
     await new MockActivityEnvironment().run(survey, { invoiceIds, standings: [], atOnce: 3 });
     expect(most).toBe(3);
   });

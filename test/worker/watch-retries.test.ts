@@ -2,7 +2,7 @@
 
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Alert } from '../../ops/alerts.js';
 import { watchRetries } from '../../worker/watch-retries.js';
 
@@ -65,4 +65,24 @@ test('a step that fails again and again is an alert that names its invoice, unti
   } finally {
     retries.close();
   }
+});
+
+test('what an earlier process said is taken back when nothing was tried for an hour', () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const resolved: string[] = [];
+  const alerts = {
+    raise: () => undefined,
+    resolve: (key: string) => void resolved.push(key),
+    close: async () => undefined,
+  };
+  let nowMs = Date.parse('2026-03-10T08:00:00Z');
+  const retries = watchRetries({ alerts, now: () => nowMs });
+  nowMs += 3_599_000;
+  vi.advanceTimersByTime(5_000);
+  expect(resolved).toEqual([]);
+  nowMs += 2_000;
+  vi.advanceTimersByTime(5_000);
+  expect(resolved).toEqual(['retries']);
+  retries.close();
+  vi.useRealTimers();
 });

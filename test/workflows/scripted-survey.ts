@@ -12,6 +12,8 @@ import {
 import type { InvoiceStanding } from '../../warehouse/warehouse.js';
 import type { World } from './scripted-world.js';
 
+const NO_ALERTS = { raise: () => undefined, resolve: () => undefined, close: async () => undefined };
+
 type WorldOf = (invoiceId: string) => World;
 
 export function surveyOf(worldOf: WorldOf) {
@@ -28,7 +30,7 @@ export function surveyOf(worldOf: WorldOf) {
       throw new RefusedError('regenerate', 400, { code: null, description: null });
     },
   };
-  return { surveyInvoices: surveyInvoices({ service: service as BillingService }) };
+  return { surveyInvoices: surveyInvoices({ service: service as BillingService, alerts: NO_ALERTS }) };
 }
 
 export function standingsOf(worldOf: WorldOf) {
