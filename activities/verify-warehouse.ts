@@ -29,7 +29,7 @@ export function verifyWarehouse({ warehouse, alerts, log }: WarehouseDependencie
         else {
           log.error({ drift: drift.slice(0, DRIFT_REPORTED) }, 'the warehouse differs from the archive');
           const [first] = drift;
-          const detail = `${drift.length} differences, the first: invoice ${first?.invoiceId} ${first?.rule}. Run \`billsync verify\`, then \`billsync rebuild\`.`;
+          const detail = `${drift.length} differences, the first: invoice ${first?.invoiceId} ${first?.rule}. \`billsync verify\` lists them. Restore what the archive lost; then stop the worker and run \`billsync rebuild\`.`;
           alerts.raise({ key: ALERT_KEY, title: 'The warehouse differs from the archive', detail });
         }
         return { ...found, drift: drift.slice(0, DRIFT_REPORTED), driftInAll: drift.length };

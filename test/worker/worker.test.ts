@@ -125,7 +125,7 @@ describe('worker', () => {
   test('has a schedule that can be shown, paused, resumed and triggered', async () => {
     const ask = rig.temporal.run.bind(rig.temporal);
     const shown = () => ask((client) => showSchedule(client, rig.settings));
-    expect(await shown()).toMatchObject({ every: '3600 s', isPaused: false });
+    expect(await shown()).toMatchObject({ every: '1h', isPaused: false });
     await ask((client) => pauseSchedule(client, rig.settings, 'month end'));
     await ask((client) => applySchedule(client, rig.settings));
     expect(await shown()).toMatchObject({ isPaused: true, note: 'month end' });

@@ -129,7 +129,7 @@ describe.concurrent('in clear text', () => {
       state: { paused: true },
     });
     await applySchedule(fixture.client, settings, route.queues);
-    expect(await showSchedule(fixture.client, settings)).toMatchObject({ every: '3600 s', isPaused: false });
+    expect(await showSchedule(fixture.client, settings)).toMatchObject({ every: '1h', isPaused: false });
     await clear.schedule.getHandle(scheduleId('production')).delete();
   });
 });
