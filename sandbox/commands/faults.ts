@@ -42,15 +42,12 @@ export function faultCommand(): Command {
     description: 'switch one fault off, or all',
     example: 'fault clear fault-1',
     writes: true,
-  })
-    // For scripts that say it wherever something is taken away: it asks nothing.
-    .option('--yes', 'accepted; it never asks')
-    .action((faultId: string | undefined, options: VerbOptions) => {
-      const path = faultId === undefined ? '/faults' : `/faults/${encodeURIComponent(faultId)}`;
-      return ask(options, { method: 'DELETE', path }, () => [
-        faultId === undefined ? 'All faults are off' : `${faultId} is off`,
-      ]);
-    });
+  }).action((faultId: string | undefined, options: VerbOptions) => {
+    const path = faultId === undefined ? '/faults' : `/faults/${encodeURIComponent(faultId)}`;
+    return ask(options, { method: 'DELETE', path }, () => [
+      faultId === undefined ? 'All faults are off' : `${faultId} is off`,
+    ]);
+  });
   return group('fault', 'faults by name', [list, names, addCommand(), clear]);
 }
 

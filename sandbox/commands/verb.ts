@@ -1,6 +1,6 @@
 /** What all verbs share: where the sandbox is, how an answer is printed, dry runs, questions, and how they end. */
 import { createInterface } from 'node:readline/promises';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { type AdminCall, AdminClient, type ConnectionOptions } from './admin-client.js';
 import { CommandFailure, EXIT } from './failure.js';
 import { refusedBySystem } from './refused-by-system.js';
@@ -36,7 +36,10 @@ export function verb(nameAndArguments: string, settings: VerbSettings): Command 
   for (const argument of nameAndArguments.split(' ').slice(1)) command.argument(argument);
   if (settings.writes === true)
     command.option('--dry-run', 'say what would be asked of the sandbox, and stop');
-  if (settings.destroys === true) command.option('--yes', 'do not ask');
+  const yes = new Option('--yes', 'do not ask');
+  // Where nothing is asked it is taken too, for scripts that say it with whatever writes.
+  if (settings.destroys === true) command.addOption(yes);
+  else if (settings.writes === true) command.addOption(yes.hideHelp());
   return command;
 }
 

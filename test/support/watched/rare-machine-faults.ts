@@ -50,6 +50,19 @@ export const RARE_MACHINE_FAULTS: readonly RareFault[] = [
       stage.certify(400);
     },
   }),
+  {
+    ...rare('expiry', 'the certificate that billsync shows to the service ends in five days', {
+      metric: 'billsync_component_up\\{component="client certificate",role="worker"\\} 0',
+      async inject(stage) {
+        stage.certifyClient(5);
+        return null;
+      },
+      async cure(stage) {
+        stage.certifyClient(400);
+      },
+    }),
+    name: 'expiry of the client certificate',
+  },
   rare('webhook/connections', '1,300 connections that say nothing', {
     metric: 'billsync_webhook_connections_ended_total\\{why="[a-z ]+",role="webhook"\\} [1-9]',
     async inject({ product }) {

@@ -21,6 +21,8 @@ export interface RareStage extends Stage {
   leaveFree(bytes: number): void;
   /** Puts a certificate with so many days left where the endpoint's is. */
   certify(days: number): void;
+  /** The same for the certificate that billsync shows to the service. */
+  certifyClient(days: number): void;
   /** With the keys of the data folder. */
   temporal(): Promise<TemporalConnection>;
 }
@@ -34,6 +36,9 @@ export async function openRareStage(): Promise<RareStage & { close(): Promise<vo
   const dataDir = join(disk, 'data');
   const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
   makeKeyPairs(folder);
+  const client = { cert: join(folder, 'client.pem'), key: join(folder, '400.key') };
+  const certifyClient = (days: number) => copyFileSync(join(folder, `${days}.pem`), client.cert);
+  certifyClient(400);
   const certify = (days: number) => {
     copyFileSync(join(folder, `${days}.key`), files.key);
     copyFileSync(join(folder, `${days}.pem`), files.cert);
@@ -47,6 +52,8 @@ export async function openRareStage(): Promise<RareStage & { close(): Promise<vo
       BILLSYNC_OPERATOR_BASIC_AUTH: OPERATOR,
       BILLSYNC_WEBHOOK_TLS_CERT: files.cert,
       BILLSYNC_WEBHOOK_TLS_KEY: files.key,
+      BILLSYNC_CLIENT_CERT: client.cert,
+      BILLSYNC_CLIENT_KEY: client.key,
     },
     async behind(sandbox) {
       const { origin, pathname } = new URL(sandbox.baseUrl);
@@ -62,6 +69,7 @@ export async function openRareStage(): Promise<RareStage & { close(): Promise<vo
   return {
     ...stage,
     certify,
+    certifyClient,
     lie(next) {
       lie = next;
     },
