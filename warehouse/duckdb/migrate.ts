@@ -27,7 +27,7 @@ export async function migrate(database: Database, now: Date): Promise<void> {
     return;
   }
   for (const migration of missing) await database.transaction((session) => apply(session, migration, now));
-  const [applied] = await database.all('applied-views');
+  const [applied] = await database.all('select sha256 from applied_views');
   if (applied?.sha256 !== views().sha256) {
     await database.transaction((session) => applyViews(session, now));
   }
@@ -43,6 +43,9 @@ async function applyViews(session: Session, now: Date): Promise<void> {
   const { scripts, sha256 } = views();
   for (const script of [...laterColumns('internal.shipment_rows'), ...scripts]) await session.script(script);
   await session.script(await commentsOf(session));
-  await session.all('forget-applied-views');
-  await session.all('insert-applied-views', { sha256, applied_at: now.toISOString() });
+  await session.all('delete from applied_views');
+  await session.all('insert into applied_views values ($sha256, $applied_at::timestamp)', {
+    sha256,
+    applied_at: now.toISOString(),
+  });
 }

@@ -35,7 +35,7 @@ export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database
       const run: RunStatement = (statement) => session.statement(statement);
       await attachLake(run, place, { readOnly: false });
       await session.all('create-rows');
-      await session.all('add-columns');
+      await session.all('alter table lake.main.shipment_rows add column if not exists added_columns varchar');
       for (const column of laterColumns('lake.main.shipment_rows')) await session.statement(column);
       for (const view of viewScripts()) await session.script(view);
       await options.whenAttached?.(session);

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { type Migration, migrationsIn, readStatement, sql } from '../duckdb/sql.js';
 import { checkNames, type Params } from '../duckdb/statements.js';
+import { SHORT_STATEMENTS } from './short-statements.js';
 
 /** A statement as `pg` takes it: values by number. */
 export interface LedgerStatement {
@@ -13,12 +14,13 @@ export interface LedgerStatement {
 const ledgerTexts = new Map<string, LedgerStatement>();
 const rowTexts = new Map<string, string>();
 
-/** `ledger/<name>.sql`, else the single file's statement of that name; its `$names` numbered in order of appearance. */
+/** The lake's own statement of that name, else the single file's; its `$names` numbered in order of appearance. */
 export function ledgerStatement(name: string): LedgerStatement {
   let known = ledgerTexts.get(name);
   if (known === undefined) {
     const names: string[] = [];
-    const text = ownOrShared('ledger', name).replaceAll(/\$([a-z_0-9]+)/g, (_found, word: string) => {
+    const own = SHORT_STATEMENTS.get(name) ?? ownOrShared('ledger', name);
+    const text = own.replaceAll(/\$([a-z_0-9]+)/g, (_found, word: string) => {
       if (!names.includes(word)) names.push(word);
       return `$${names.indexOf(word) + 1}`;
     });
@@ -37,11 +39,11 @@ export function ledgerValues({ text, names }: LedgerStatement, params: Params): 
   });
 }
 
-/** `rows/<name>.sql`, else the single file's statement of that name. */
+/** `rows/<name>.sql`, else the single file's statement of that name; rows are inserted into the lake's table. */
 export function rowStatement(name: string): string {
   let text = rowTexts.get(name);
   if (text === undefined) {
-    text = ownOrShared('rows', name);
+    text = ownOrShared('rows', name).replace(/\binto shipment_rows\b/, 'into lake.main.shipment_rows');
     rowTexts.set(name, text);
   }
   return text;

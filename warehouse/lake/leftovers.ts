@@ -13,7 +13,9 @@ export async function removeLeftovers(database: Database, ledger: Ledger): Promi
       if (!(await transaction.tryLock('load', loadId))) return false;
       const counted = await transaction.all('known-of-loads', { load_ids: `[${loadId}]` });
       if (counted.length > 0) return false;
-      await database.all('remove-rows', { load_id: loadId });
+      await database.all('delete from lake.main.shipment_rows where load_id = $load_id::integer', {
+        load_id: loadId,
+      });
       return true;
     });
     if (isGone) removed.push(loadId);

@@ -21,6 +21,9 @@ export interface TidyOptions {
 
 const DAY_MS = 86_400_000;
 const LEAST_FILES = 64;
+/** Small neighbouring files become large ones. */
+const MERGE =
+  "select coalesce(sum(files_processed), 0)::integer as merged from ducklake_merge_adjacent_files('lake')";
 
 /** @returns null when another process is at it */
 export function tidyLake(options: TidyOptions): Promise<Tidied | null> {
@@ -31,11 +34,19 @@ export function tidyLake(options: TidyOptions): Promise<Tidied | null> {
     const count = async (name: string, params = {}): Promise<Row> =>
       (await database.use((session) => session.once(name, params)))[0] ?? {};
     const { files } = await count('small-files');
-    const merged = Number(files) < leastFiles ? 0 : Number((await count('merge-files')).merged);
+    const merged = Number(files) < leastFiles ? 0 : Number((await count(MERGE)).merged);
     const older_than = new Date(now.getTime() - keepMs).toISOString();
-    await count('expire-snapshots', { older_than });
-    const { removed } = await count('clean-up-files', { older_than });
-    const strays = await count('remove-strays', { older_than });
+    const remove = (of: string): Promise<Row> =>
+      count(
+        `select count(*)::integer as removed from ${of}('lake', older_than => $older_than::timestamptz)`,
+        {
+          older_than,
+        },
+      );
+    // The catalogue forgets how the lake looked before; then files go that no look uses, and those that a writer never told of.
+    await remove('ducklake_expire_snapshots');
+    const { removed } = await remove('ducklake_cleanup_old_files');
+    const strays = await remove('ducklake_delete_orphaned_files');
     return {
       mergedFiles: merged,
       removedFiles: Number(removed) + Number(strays.removed),

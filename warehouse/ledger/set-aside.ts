@@ -29,10 +29,8 @@ export async function noteSetAside(
 export async function readSetAside(database: {
   all(name: string): Promise<readonly Row[]>;
 }): Promise<readonly SetAside[]> {
-  return (await database.all('set-aside')).map(({ place, why }) => ({
-    place: String(place),
-    why: String(why),
-  }));
+  const rows = await database.all('select place, why from set_aside order by recorded_at, place');
+  return rows.map(({ place, why }) => ({ place: String(place), why: String(why) }));
 }
 
 /** Whether an error is about what was to be written, so that the same record fails again whenever it is tried. */

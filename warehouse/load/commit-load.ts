@@ -19,7 +19,7 @@ import { Refusal } from './refusal.js';
 
 export interface Commit {
   readonly places: LoadPlaces;
-  /** Puts the rows into the table and answers what they amount to, as `load-totals.sql` does. */
+  /** Puts the rows into the table and answers what they amount to, as `totalsOf` does. */
   readonly insert: () => Promise<readonly Row[]>;
 }
 
@@ -99,6 +99,11 @@ function checkOne(
     if (error instanceof LoadedMeanwhileError || error instanceof MisreadError) return { outcome: null };
     throw error;
   }
+}
+
+/** What loads of a span hold per currency, as the rows of that table say it (`totals_of` of schema/session.sql). */
+export function totalsOf(table: 'shipment_rows' | 'staged_rows'): string {
+  return `from totals_of('${table}', $first::integer, $last::integer)`;
 }
 
 /** First and last of the load ids: a statement with this range reads only the row groups that may hold them. */

@@ -11,7 +11,7 @@ import { GroupCommit } from '../../ops/group-commit.js';
 import type { Metrics } from '../../ops/metrics.js';
 import type { Database } from '../duckdb/database.js';
 import type { FileLoadOutcome } from '../warehouse.js';
-import { commitLoads, spanOf } from './commit-load.js';
+import { commitLoads, spanOf, totalsOf } from './commit-load.js';
 import type { FileLoad, LoadPlaces } from './file-load.js';
 import { ONE_FILE } from './load-file.js';
 
@@ -40,11 +40,12 @@ export async function loadBatch(
     try {
       // Planned anew: the files are part of the plan.
       await session.once('stage-batch', { files: JSON.stringify(filesOf(loads)) });
-      const broken = new Set((await session.all('broken-of-batch')).map((row) => Number(row.load_id)));
+      const bad = await session.all('select distinct load_id from staged_rows where not row_is_good');
+      const broken = new Set(bad.map((row) => Number(row.load_id)));
       const sound = loads.filter(({ loadId }) => !broken.has(loadId));
       const outcomes = await commitLoads(session, sound, {
         places,
-        totals: await session.once('batch-totals', spanOf(loads)),
+        totals: await session.once(totalsOf('staged_rows'), spanOf(loads)),
         insert: (good) =>
           session.once('insert-batch', { load_ids: `[${good.map(({ loadId }) => loadId).join(', ')}]` }),
       });

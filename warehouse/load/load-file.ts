@@ -18,7 +18,7 @@ import type { Params, Row } from '../duckdb/statements.js';
 import { FileNotArchivedError, MisreadError } from '../errors.js';
 import type { FileLoadOutcome } from '../warehouse.js';
 import { type Chunks, cutIntoChunks, numberChunks } from './chunks.js';
-import { commitLoad, spanOf } from './commit-load.js';
+import { commitLoad, spanOf, totalsOf } from './commit-load.js';
 import type { FileLoad, LoadPlaces } from './file-load.js';
 import { Refusal, refusedByCells, refusedByScan } from './refusal.js';
 import { tolerate } from './tolerate.js';
@@ -99,7 +99,7 @@ async function insertChunks(
           // Planned anew: a plan that was kept would count along the sequences of an earlier load.
           const params = { load_id: loadId, folder, chunks: count, invoice_id: invoiceId };
           await session.once(statement, params);
-          expectWholeChunks(load, await session.once('last-rows'));
+          expectWholeChunks(load, await session.once('select unnest(last_rows())::integer as last_row'));
         },
       });
     });
@@ -135,7 +135,7 @@ function loadRows(
     places,
     async insert() {
       await insert();
-      return session.all('load-totals', spanOf([load]));
+      return session.all(totalsOf('shipment_rows'), spanOf([load]));
     },
   });
 }

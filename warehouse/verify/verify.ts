@@ -74,7 +74,9 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
     const load_ids = `[${proved.join(', ')}]`;
     await step(() => database.all('mark-verified', { load_ids, verified_at: options.now.toISOString() }));
   }
-  const [{ discrepancies = 0 } = {}] = await database.all('count-discrepancies');
+  const [{ discrepancies = 0 } = {}] = await database.all(
+    'select count(*)::integer as discrepancies from discrepancies',
+  );
   const invoices = new Set(loads.map((load) => String(load.invoice_id))).size;
   return {
     ...{ invoices, shipments, filesRead, drift, discrepancies: Number(discrepancies) },

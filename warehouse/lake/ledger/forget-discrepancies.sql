@@ -1,1 +1,0 @@
-delete from discrepancy_lines where invoice_id = any(list($invoice_ids)::uuid[])

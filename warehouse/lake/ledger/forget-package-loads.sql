@@ -1,2 +1,0 @@
--- Nothing is noted of tracking numbers in a lake.
-select 1 where $invoice_ids::text is null

@@ -1,1 +1,0 @@
-select coalesce(max(sequence), 0) as sequence from publication_log

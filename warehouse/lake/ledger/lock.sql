@@ -1,2 +1,0 @@
--- Until the transaction ends, one holder at a time.
-select pg_advisory_xact_lock($class::integer, $key::integer)

@@ -1,1 +1,0 @@
-update loads set is_recorded = true where load_id = $load_id::integer

@@ -1,1 +1,0 @@
-update billsync.warehouse set generation = $generation::integer

@@ -1,1 +1,0 @@
-select nextval('load_ids')::integer as load_id

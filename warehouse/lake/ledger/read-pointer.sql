@@ -1,1 +1,0 @@
-select environment, generation from billsync.warehouse

@@ -1,1 +1,0 @@
-select pg_advisory_unlock($class::integer, $key::integer)

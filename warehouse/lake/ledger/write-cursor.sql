@@ -1,1 +1,0 @@
-insert into ingest_cursors values ($stream, $position) on conflict (stream) do update set position = excluded.position

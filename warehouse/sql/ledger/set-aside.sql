@@ -1,1 +1,0 @@
-select place, why from set_aside order by recorded_at, place

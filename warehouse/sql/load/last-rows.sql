@@ -1,2 +1,0 @@
--- The number of each chunk's last row.
-select unnest(last_rows())::integer as last_row

@@ -1,1 +1,0 @@
-select sha256 from applied_views

@@ -1,1 +1,0 @@
-delete from applied_views

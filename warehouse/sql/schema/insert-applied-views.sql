@@ -1,1 +1,0 @@
-insert into applied_views values ($sha256, $applied_at::timestamp)

@@ -1,1 +1,0 @@
-select count(*)::integer as discrepancies from discrepancies
