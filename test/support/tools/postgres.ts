@@ -40,7 +40,9 @@ export async function startPostgres(): Promise<PostgresServer> {
   const data = join(work, 'data');
   await call('initdb', '-D', data, '-U', 'lake', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C');
   const port = await freePort();
-  const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${work} -c fsync=off`;
+  // However it ends, nothing of it stays: shared memory in its own folder, which goes with it, and not in /dev/shm.
+  const shared = '-c dynamic_shared_memory_type=mmap';
+  const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${work} -c fsync=off ${shared}`;
   await call('pg_ctl', '-D', data, '-l', join(work, 'log'), '-w', '-t', '30', '-o', options, 'start');
   return {
     port,
