@@ -89,7 +89,10 @@ export function lineProgress(what: string): Progress {
     update(done, of, note = '') {
       const said = `${done}${of === null ? '' : `/${of}`}${note === '' ? '' : ` ${note}`}`;
       if (said === last) return;
-      last = pending = said;
+      last = said;
+      // A line of its own only once it takes long.
+      if (done === 0) return;
+      pending = said;
       if (performance.now() - wroteMs >= LINE_EVERY_MS) write(last);
     },
     end() {

@@ -27,7 +27,7 @@ test('work without numbers is said to go on every five seconds', () => {
   expect(written).toBe('Publishing: 5 s so far\nPublishing: 10 s so far\n');
 });
 
-test('numbers are told at once, those that stand still with the time, and the last ones at the end', () => {
+test('numbers are told at once, none and those that stand still with the time, and the last ones at the end', () => {
   const progress = lineProgress('Proving');
   for (let second = 0; second < 7; second += 1) {
     progress.update(0, 3, 'invoices');
@@ -37,7 +37,6 @@ test('numbers are told at once, those that stand still with the time, and the la
   progress.update(3, 3, 'invoices');
   progress.end();
   expect(written.split('\n')).toEqual([
-    'Proving: 0/3 invoices',
     'Proving: 0/3 invoices, 5 s so far',
     'Proving: 1/3 invoices',
     'Proving: 3/3 invoices',
