@@ -16,8 +16,8 @@ export class ArchiveAwayError extends BillsyncError {
   readonly code = 'archive-away';
   override readonly exitCode = EXIT.unreachable;
 
-  constructor(root: string) {
-    super('The folder holds no archive any more', { subject: root, hint: 'mount its volume again' });
+  constructor(root: string, hint = 'mount its volume again') {
+    super('The folder holds no archive any more', { subject: root, hint });
   }
 }
 

@@ -1,19 +1,27 @@
 /** Opens the archive that the settings name, so that nobody else needs to know what kinds there are. */
 
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.js';
+import { namesIn } from '../ops/names-in.js';
 import type { Archive } from './archive.js';
-import { openFolderArchive } from './folder-archive.js';
+import { ArchiveAwayError, openFolderArchive } from './folder-archive.js';
+
+type Places = Pick<Settings, 'archive' | 'dataDir' | 'warehouse'>;
 
 /**
  * @param env AWS's own variables decide where S3 is and who asks (BILLSYNC_ARCHIVE=s3://bucket/prefix)
- * @throws Error the place cannot be reached or made
+ * @throws ArchiveAwayError (exit 5) there is a warehouse, but no archive that it was made from; Error the place cannot be
+ * reached or made
  */
 export async function openArchive(
-  settings: Pick<Settings, 'archive' | 'dataDir'>,
+  settings: Places,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<Archive> {
-  if (settings.archive.kind === 'folder') return openFolderArchive(settings.archive.path);
+  if (settings.archive.kind === 'folder') {
+    await requireMounted(settings.archive.path, settings);
+    return openFolderArchive(settings.archive.path);
+  }
   // Loaded only for an archive on S3: its client takes long to import.
   const [{ openS3Bucket }, { openS3Archive }, { ownEndpoint }] = await Promise.all([
     import('./s3/bucket.js'),
@@ -22,4 +30,17 @@ export async function openArchive(
   ]);
   const bucket = openS3Bucket(settings.archive.url, { endpoint: ownEndpoint(env) });
   return openS3Archive(bucket, join(settings.dataDir, 'archive-cache'));
+}
+
+/** A new archive would begin below a volume that is not mounted, and be hidden with all that was acknowledged once it is. */
+async function requireMounted(root: string, { warehouse, dataDir }: Places): Promise<void> {
+  const made = warehouse.kind === 'duckdb' ? warehouse.path : join(dataDir, 'reports.duckdb');
+  if (!existsSync(made)) return;
+  // What cannot be listed, opening tells.
+  const names = await namesIn(root).catch(() => [root]);
+  if (names.some((name) => name !== 'lost+found')) return;
+  throw new ArchiveAwayError(
+    root,
+    `mount its volume again, or restore it; to begin with an empty archive, move ${made} away`,
+  );
 }

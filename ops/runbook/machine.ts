@@ -47,7 +47,7 @@ export const MACHINE = {
     ],
     cure: [
       'Mount the volume again, or bring the bucket back. No restart is needed; what waited is archived within minutes.',
-      'Do not start billsync before the volume is mounted: it would begin an empty archive below.',
+      'A start before the volume is mounted is refused: an empty archive would begin below it. In a systemd unit, `RequiresMountsFor=` waits for the volume.',
     ],
     proof:
       'The page `/health` shows the component `archive` as healthy, and `billsync_inbox_backlog` falls to 0.',

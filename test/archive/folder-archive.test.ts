@@ -8,6 +8,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { Archive, ArchivedEvent, Fact } from '../../archive/archive.js';
 import { openEventFolder } from '../../archive/event-folder.js';
 import { ArchiveAwayError, openFolderArchive } from '../../archive/folder-archive.js';
+import { openArchive } from '../../archive/open-archive.js';
 import type { ArchivedFile } from '../../contract/csv-file.js';
 import { anArchivedEvent } from './an-event.js';
 
@@ -36,6 +37,25 @@ describe('a volume that is not mounted any more', () => {
     await rename(`${root}.mounted`, root);
     expect(await archive.putEvent(event)).toBe('new');
     expect((await ids(archive)).sort()).toEqual([before.eventId, event.eventId].sort());
+  });
+});
+
+describe('a volume that is not mounted at the start', () => {
+  test('is told, and no archive begins below it, where there is a warehouse that was made from one', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'unmounted-'));
+    const path = join(dataDir, 'warehouse.duckdb');
+    const place = join(dataDir, 'mounted', 'archive');
+    const opened = () =>
+      openArchive({ dataDir, archive: { kind: 'folder', path: place }, warehouse: { kind: 'duckdb', path } });
+    await writeFile(path, '');
+    await expect(opened()).rejects.toThrow(ArchiveAwayError);
+    await mkdir(join(place, 'lost+found'), { recursive: true });
+    await expect(opened()).rejects.toThrow('The folder holds no archive any more');
+    expect(await readdir(place)).toEqual(['lost+found']);
+    await rm(path);
+    await (await opened()).close();
+    await writeFile(path, '');
+    await (await opened()).close();
   });
 });
 

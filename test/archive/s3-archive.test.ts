@@ -39,7 +39,11 @@ beforeEach(async () => {
   const bucket = `b-${randomUUID()}`;
   await request(`${server.url}/${bucket}`, { method: 'PUT' });
   url = `s3://${bucket}/some/prefix`;
-  archive = await openArchive({ archive: { kind: 's3', url }, dataDir });
+  archive = await openArchive({
+    archive: { kind: 's3', url },
+    warehouse: { kind: 'duckdb', path: join(dataDir, 'warehouse.duckdb') },
+    dataDir,
+  });
 });
 
 /** Another machine, whose clock goes wrong by that many milliseconds. */

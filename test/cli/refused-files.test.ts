@@ -205,10 +205,11 @@ const WALKS: Readonly<Record<string, Walk>> = {
     }),
     inside: /published-\w+\/reports\.duckdb/,
   },
+  // Without a warehouse: where there is one, an archive that is not there is not begun.
   'the archive': setting(
     'BILLSYNC_ARCHIVE',
-    ['verify'],
-    {},
+    ['import', good],
+    { BILLSYNC_DATA_DIR: folder },
     {
       named: '',
       places: { ...UNREAD, readonly: 'readonly/x' },
