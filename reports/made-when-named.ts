@@ -18,7 +18,7 @@ interface Made {
 
 const SESSION_FOLDER = new URL('./session/', import.meta.url);
 /** In this order: each names only those before it. */
-const FILES = ['macros', 'definitions', 'known-tenants', 'known-invoices'];
+const FILES = ['macros', 'definitions', 'known-invoices'];
 const MADE = /^create or replace temp (macro|table|view) (\w+)/;
 
 let reading: Promise<readonly Made[]> | undefined;

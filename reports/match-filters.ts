@@ -35,6 +35,13 @@ interface Candidate {
 type Named = 'carriers' | 'zones' | 'currencies';
 const SINGULAR = { carriers: 'carrier', zones: 'zone', currencies: 'currency' } as const;
 
+/** Null is an invoice of which no partner is known. */
+const PARTNERS = 'select partner_id, partner from main.partners order by partner_id nulls last';
+const PARTNER_IDS =
+  'select distinct partner_id, null as partner from invoice_state order by partner_id nulls last';
+/** As they are written in all files, those of voided invoices too; the empty text is none. */
+const KNOWN = { carriers: writtenAs('carrier'), zones: writtenAs('carrier_zone') } as const;
+
 export interface Partner {
   /** The empty text stands for invoices of which none is known. */
   readonly key: string;
@@ -46,7 +53,7 @@ export async function knownPartners(
   file: PublishedFile,
   asked: AppliedFilters['partners'],
 ): Promise<readonly Partner[]> {
-  return (await file.fact(asked.length > 0 ? 'partners-known' : 'partner-ids')).map((row) => ({
+  return (await file.fact(asked.length > 0 ? PARTNERS : PARTNER_IDS)).map((row) => ({
     key: textOf(row.partner_id) ?? '',
     name: textOf(row.partner),
   }));
@@ -92,7 +99,7 @@ export async function matchNames(
   if (asked.length === 0) return { values: null, matches: [] };
   // Currencies are those of the partners that were asked for, the others those of all files.
   const rows =
-    filter === 'currencies' ? await rowsOf(file, 'currencies-known') : await file.fact(`${filter}-known`);
+    filter === 'currencies' ? await rowsOf(file, 'currencies-known') : await file.fact(KNOWN[filter]);
   const known = rows.map((row) => String(row.value));
   return match(
     SINGULAR[filter],
@@ -166,6 +173,10 @@ function shownName(name: string): string {
 function candidateOf(key: string, name: string, id: string | null, names: readonly string[]): Candidate {
   const shown = id === null || name.includes(id) ? name : `${name} (${id})`;
   return { key, shown, ids: id === null ? [] : [id], names };
+}
+
+function writtenAs(column: string): SessionStatement {
+  return `select distinct coalesce(${column}, '') as value from (select distinct ${column} from shipment_rows) order by value`;
 }
 
 async function rowsOf(

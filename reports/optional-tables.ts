@@ -14,7 +14,7 @@ import { EXTRA_TABLES, type ExtraTable, type ReportDefinition } from './catalogu
 import { ReportFilterError } from './errors.js';
 import { nearestNames } from './nearest-names.js';
 import type { PublishedFile } from './published-file.js';
-import { appendCell, COLUMNS, UNIQUE } from './table-columns.js';
+import { appendCell, COLUMNS, createTable, UNIQUE } from './table-columns.js';
 
 /** Paths of CSV files by the table they fill; see `table-columns.ts` for their headers. */
 export type OptionalTables = Readonly<Partial<Record<ExtraTable, string | undefined>>>;
@@ -52,7 +52,7 @@ export async function provideTables(
   }
   const missing: string[] = [];
   for (const name of report.sources) {
-    await file.provide(name);
+    await file.query(createTable(name));
     const path = tables[name] ?? (await lyingBeside(file.path, name));
     if (path !== undefined) await appendCsv(file, name, path);
     else if (WITHOUT[name] !== undefined)
@@ -70,8 +70,10 @@ async function rateWeights(file: PublishedFile, isGiven: boolean): Promise<void>
   }
   // Starts from the lines as they were before an earlier file was applied.
   await file.provide('selected-shipments');
-  for (const statement of ['rated-weights', 'selected-shipments-rated', 'rated-as-given'] as const)
+  for (const statement of ['rated-weights', 'selected-shipments-rated'] as const)
     await file.provide(statement);
+  // What was made of a rated weight already tells its pounds, its weight and its unit.
+  await file.provide('create or replace temp macro rated_as(rated) as rated');
 }
 
 async function lyingBeside(published: string, name: ExtraTable): Promise<string | undefined> {

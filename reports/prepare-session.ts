@@ -37,6 +37,14 @@ export interface Prepared {
   readonly partners: readonly (string | null)[];
 }
 
+/** What the reports read: the shipments of finalized, not voided invoices as they are known now, of the partners that were asked for. */
+const CURRENT_SHIPMENTS =
+  'create or replace temp view known_shipments as select * from shipments where is_asked_partner(partner_id)';
+/** Where every tenant goes by the name that its rows have, none needs a label. */
+const NO_LABELS = 'create or replace temp table tenant_labels (tenant_key varchar, label varchar)';
+const PLAIN_SHIPMENTS = 'create or replace temp view base_shipments as select * from known_shipments';
+const LAST_PUBLICATION = 'select sequence, published_at from publication order by sequence desc limit 1';
+
 /** Filters become session variables, which the views of `session/` read. */
 export async function prepareSession(
   file: PublishedFile,
@@ -50,14 +58,14 @@ export async function prepareSession(
   const known = await knownPartners(file, filters.partners);
   const partners = matchPartners(filters.partners, known);
   await setVariable(file, 'partners', partners.values);
-  await file.provide(filters.asKnownOn === null ? 'base-current' : 'base-as-known-on');
+  await file.provide(filters.asKnownOn === null ? CURRENT_SHIPMENTS : 'base-as-known-on');
   const [tenants] = await file.fact('tenants-are-plain');
   const arePlain = tenants?.are_plain === true;
-  await file.provide(arePlain ? 'no-tenant-labels' : 'tenant-labels');
+  await file.provide(arePlain ? NO_LABELS : 'tenant-labels');
   const matches = [...partners.matches, ...(await matchOthers(file, filters))];
-  await file.provide(arePlain ? 'base-plain' : 'base-labelled');
+  await file.provide(arePlain ? PLAIN_SHIPMENTS : 'base-labelled');
   await file.provide('filtered-shipments');
-  const row = (await file.fact('publication'))[0] ?? {};
+  const row = (await file.fact(LAST_PUBLICATION))[0] ?? {};
   const publication = Number(row.sequence ?? 0);
   const areNoted = filters.asKnownOn === null && (await monthsAreNoted(file));
   const readsNoted = areNoted && takesWholeMonths(filters);

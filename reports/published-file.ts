@@ -3,7 +3,6 @@
 import { stat } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
 import { asDamage } from '../ops/damaged-file.js';
-import type { ExtraTable } from './catalogue.js';
 import { asOtherVersion, NotPublishedError } from './errors.js';
 import { everyMacro, madeWhenNamed } from './made-when-named.js';
 import { connectShared, type OwnConnection } from './shared-instance.js';
@@ -16,9 +15,9 @@ export interface PublishedFile {
   readonly isWhole: boolean;
   /** Runs one statement of ours; values are bound by name, never written into the text. Without values it is planned once. */
   query(sql: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
-  /** Runs a statement from `reports/session/`. */
+  /** Runs a statement from `reports/session/`, or of a line. */
   apply(statement: SessionStatement): Promise<DuckDBResultReader>;
-  /** Gives the session the table, view or macro of a statement from `reports/session/`; the last two are made when they are named. */
+  /** Gives the session the table, view or macro that a statement makes; the last two are made when they are named. */
   provide(statement: SessionStatement): Promise<void>;
   /** Rows of a statement that asks nothing of a session, read once for all sessions of this file that share it. */
   fact(statement: SessionStatement): Promise<readonly Readonly<Record<string, unknown>>[]>;
@@ -29,19 +28,15 @@ export interface PublishedFile {
   close(): void;
 }
 
+/** One of a line stands where it is asked. */
 export type SessionStatement =
-  | 'base-current'
+  | `select ${string}`
+  | `create ${string}`
   | 'base-as-known-on'
-  | 'base-plain'
   | 'base-labelled'
   | 'tenants-are-plain'
   | 'tenant-labels'
-  | 'no-tenant-labels'
-  | 'partners-known'
-  | 'partner-ids'
   | 'tenants-known'
-  | 'carriers-known'
-  | 'zones-known'
   | 'currencies-known'
   | 'files-on'
   | 'filtered-shipments'
@@ -49,7 +44,6 @@ export type SessionStatement =
   | 'selected-shipments-rated'
   | 'rated-weights'
   | 'no-rated-weights'
-  | 'rated-as-given'
   | 'prices'
   | 'line-faults'
   | 'faulty-lines'
@@ -59,7 +53,6 @@ export type SessionStatement =
   | 'rate-day'
   | 'rated-cells'
   | 'billed-by-noted'
-  | 'invoiced-months'
   | 'invoiced-months-noted'
   | 'months-are-noted'
   | 'base-months'
@@ -73,9 +66,6 @@ export type SessionStatement =
   | 'invoice-currencies'
   | 'invoice-totals'
   | 'invoices-owed'
-  | 'monthly-prices'
-  | 'followed-prices'
-  | 'followed-prices-kept'
   | 'price-moves'
   | 'shipped-months'
   | 'shipped-months-noted'
@@ -85,9 +75,7 @@ export type SessionStatement =
   | 'invoices-left-out'
   | 'levels-noted'
   | 'voided-shipments'
-  | 'head'
-  | 'publication'
-  | ExtraTable;
+  | 'head';
 
 const SESSION_FOLDER = new URL('./session/', import.meta.url);
 
@@ -177,6 +165,6 @@ async function connectTo(path: string): Promise<OwnConnection> {
   return connectShared(path);
 }
 
-function sessionText(name: string): Promise<string> {
-  return statementText(new URL(`${name}.sql`, SESSION_FOLDER));
+async function sessionText(name: SessionStatement): Promise<string> {
+  return name.includes(' ') ? name : statementText(new URL(`${name}.sql`, SESSION_FOLDER));
 }

@@ -41,6 +41,19 @@ const NOTED = {
   'shipped-months': 'shipped-months-noted',
 } as const;
 
+/** Kept as long as the filters are, so that several reports of a page read the shipments once. */
+const KEPT = {
+  'invoiced-months':
+    'create temp table if not exists invoiced_months as from invoiced(month_start(report_date))',
+  'monthly-prices':
+    'create temp table if not exists monthly_prices as from prices(month_start(report_date), service_level)',
+} as const;
+
+/** The prices that price_moves follows; for who reads them nowhere else, to keep them would be dearer. */
+const FOLLOWED_PRICES =
+  'create or replace temp view followed_prices as from prices(month_start(report_date), service_level)';
+const FOLLOWED_PRICES_KEPT = 'create or replace temp view followed_prices as from monthly_prices';
+
 type Shared = keyof typeof SHARED_BY_REPORTS;
 
 /** Makes what a report reads, of the filters that the session has. */
@@ -67,10 +80,12 @@ async function provide(
   if (shared === 'repeated-lines') {
     if (!(await readsNotedRepeats(file, asked))) await file.provide(shared);
     else for (const noted of ['asked-repeats', 'repeated-lines-noted'] as const) await file.provide(noted);
-  } else if (shared === 'followed-prices' && SHARED_BY_REPORTS['monthly-prices'].test(asked.sql))
-    await file.provide('followed-prices-kept');
-  else if (shared === 'billed-by') await findBilled(file, asked);
+  } else if (shared === 'followed-prices') {
+    const areKept = SHARED_BY_REPORTS['monthly-prices'].test(asked.sql);
+    await file.provide(areKept ? FOLLOWED_PRICES_KEPT : FOLLOWED_PRICES);
+  } else if (shared === 'billed-by') await findBilled(file, asked);
   else if (asked.readsNoted && isNoted(shared)) await file.provide(NOTED[shared]);
+  else if (shared === 'invoiced-months' || shared === 'monthly-prices') await file.provide(KEPT[shared]);
   else await file.provide(shared);
 }
 

@@ -19,6 +19,7 @@ export interface TableColumn {
 }
 
 export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
+  /** Expected prices: from_lb < weight <= to_lb (in pounds without a unit), valid_from <= day < valid_to. A null fits all. */
   rates: [
     { name: 'carrier', kind: 'text', may: 'be empty' },
     { name: 'service_level', kind: 'text', may: 'be empty' },
@@ -31,23 +32,27 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
     { name: 'valid_to', kind: 'date', may: 'be missing' },
     { name: 'unit', kind: 'unit', may: 'be missing' },
   ],
+  /** Carriers round weights up to whole steps, up to and with up_to (null: all heavier ones). A null carrier: all that are not named. */
   weights: [
     { name: 'carrier', kind: 'text', may: 'be empty' },
     { name: 'unit', kind: 'unit' },
     { name: 'step', kind: 'step' },
     { name: 'up_to', kind: 'step', may: 'be missing' },
   ],
+  /** What a shipment cost us ourselves; several lines of one tracking number are added. */
   costs: [
     { name: 'carrier', kind: 'text' },
     { name: 'tracking_number', kind: 'text' },
     { name: 'currency_code', kind: 'currency' },
     { name: 'cost', kind: 'decimal' },
   ],
+  /** Differences that somebody accepted with a reason: without an invoice's number for all invoices. */
   accepted: [
     { name: 'invoice_number', kind: 'text', may: 'be empty' },
     { name: 'rule', kind: 'text' },
     { name: 'reason', kind: 'text' },
   ],
+  /** What was paid of an invoice; several payments of one invoice are added. A null tenant is any. */
   payments: [
     { name: 'invoice_number', kind: 'text' },
     { name: 'currency_code', kind: 'currency' },
@@ -55,18 +60,21 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
     { name: 'paid_on', kind: 'date', may: 'be missing' },
     { name: 'tenant', kind: 'text', may: 'be missing' },
   ],
+  /** What a carrier's own statement says; several lines of one date are added. */
   statements: [
     { name: 'carrier', kind: 'text' },
     { name: 'carrier_invoice_date', kind: 'date' },
     { name: 'currency_code', kind: 'currency' },
     { name: 'amount', kind: 'decimal' },
   ],
+  /** What was asked back of a carrier; several disputes of one number are added. */
   disputes: [
     { name: 'carrier', kind: 'text' },
     { name: 'tracking_number', kind: 'text' },
     { name: 'currency_code', kind: 'currency' },
     { name: 'amount', kind: 'decimal' },
   ],
+  /** What was budgeted for a month; a null tenant or carrier is the budget of all. */
   budget: [
     { name: 'month', kind: 'month' },
     { name: 'tenant', kind: 'text', may: 'be empty' },
@@ -74,6 +82,7 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
     { name: 'currency_code', kind: 'currency' },
     { name: 'amount', kind: 'decimal' },
   ],
+  /** Rates of exchange: one of from_currency is rate of to_currency; a null month is for all. */
   fx: [
     { name: 'month', kind: 'month', may: 'be empty' },
     { name: 'from_currency', kind: 'currency' },
@@ -81,6 +90,22 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
     { name: 'rate', kind: 'rate' },
   ],
 };
+
+const NUMBER = 'decimal(18, 4)';
+const TYPES: Readonly<Partial<Record<TableColumn['kind'], string>>> = {
+  decimal: NUMBER,
+  step: NUMBER,
+  rate: 'decimal(18, 8)',
+  date: 'date',
+};
+
+/** The statement that makes a session's table for such a file, empty. */
+export function createTable(table: ExtraTable): string {
+  const columns = COLUMNS[table].map(
+    ({ name, kind, may }) => `${name} ${TYPES[kind] ?? 'varchar'}${may === undefined ? ' not null' : ''}`,
+  );
+  return `create or replace temp table ${table} (${columns.join(', ')})`;
+}
 
 /** What tells the lines of a file apart, whatever the case, where two of a kind would contradict each other. */
 export const UNIQUE: Readonly<Partial<Record<ExtraTable, readonly string[]>>> = {

@@ -4,8 +4,7 @@ select * replace (coalesce(tenant, partner_tenant_id) as tenant)
 from known_invoices
 where is_asked_tenant(tenant_id, coalesce(tenant, partner_tenant_id))
 and (
-    getvariable('currencies') is null
-    or list_contains(cast(getvariable('currencies') as varchar[]), currency_code)
+    is_asked_currency(currency_code)
     or list_has_any(cast(getvariable('currencies') as varchar[]), string_split(currencies, ','))
 )
 and (

@@ -14,7 +14,7 @@ amounts as (
 select i.*, coalesce(a.shipments, i.shipments) as lines, true as is_own_currency
 from chosen as i
 left join amounts as a on a.load_id = i.load_id and a.currency_code = i.currency_code
-where (getvariable('currencies') is null or list_contains(cast(getvariable('currencies') as varchar[]), i.currency_code))
+where is_asked_currency(i.currency_code)
 union all by name
 select
     i.* replace (a.currency_code as currency_code, a.billing_cost as billing_cost),
@@ -22,4 +22,4 @@ select
     false as is_own_currency
 from chosen as i
 join amounts as a on a.load_id = i.load_id and a.currency_code <> i.currency_code
-where (getvariable('currencies') is null or list_contains(cast(getvariable('currencies') as varchar[]), a.currency_code))
+where is_asked_currency(a.currency_code)

@@ -162,6 +162,16 @@ create or replace temp macro is_asked_partner(partner_id) as
         or list_contains(cast(getvariable('partners') as varchar[]), coalesce(partner_id, ''))
     );
 
+create or replace temp macro is_asked_currency(currency) as
+    (getvariable('currencies') is null or list_contains(cast(getvariable('currencies') as varchar[]), currency));
+
+-- The filter has carriers as our lines write them, a person's file in any case.
+create or replace temp macro is_asked_carrier_in_file(carrier) as
+    (
+        getvariable('carriers') is null
+        or list_contains(list_transform(cast(getvariable('carriers') as varchar[]), lambda c: lower(c)), lower(carrier))
+    );
+
 -- Whether a shipment passes every filter but the level. The filters are session variables, bound one by one by the
 -- runner, so that no value ever becomes part of a query; null means "all", the empty zone means "none given".
 create or replace temp macro passes_filters(tenant_id, tenant, carrier, zone, currency, ship_date, invoice_date) as

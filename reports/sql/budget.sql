@@ -56,10 +56,7 @@ budgets as (
         or last_day(cast(month || '-01' as date)) >= cast(getvariable('date_from') as date)
     )
     and (getvariable('date_to') is null or cast(month || '-01' as date) < cast(getvariable('date_to') as date))
-    and (
-        carrier is null or getvariable('carriers') is null
-        or list_contains(list_transform(cast(getvariable('carriers') as varchar[]), lambda c: lower(c)), lower(carrier))
-    )
+    and (carrier is null or is_asked_carrier_in_file(carrier))
     and (
         tenant is null or getvariable('tenants') is null
         or lower(tenant) in (select lower(unnest([label, tenant_id])) from asked_tenants)

@@ -57,15 +57,7 @@ stated as (
     select
         lower(carrier) as name, min(carrier) as carrier, carrier_invoice_date, currency_code, sum(amount) as amount
     from statements
-    -- The filters have the carriers as our lines write them.
-    where (
-        getvariable('carriers') is null
-        or list_contains(list_transform(cast(getvariable('carriers') as varchar[]), lambda c: lower(c)), lower(carrier))
-    )
-    and (
-        getvariable('currencies') is null
-        or list_contains(cast(getvariable('currencies') as varchar[]), currency_code)
-    )
+    where is_asked_carrier_in_file(carrier) and is_asked_currency(currency_code)
     group by name, carrier_invoice_date, currency_code
 ),
 -- A carrier is called as our lines call it, however many ways there are; or else as the statement does.
