@@ -8,32 +8,24 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { BILLSYNC, cleanEnvironment } from '../support/processes/billsync.js';
 import { runCommand } from '../support/processes/run-command.js';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.js';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-messages-'));
 const named = (name: string): string => join(folder, name);
-let fixture: ReportsFixture;
 
-beforeAll(async () => {
-  writeFileSync(named('empty'), '');
-  for (const name of ['one', 'other']) {
-    const made = await generate([{ name: 'commonName', value: name }], {
-      notAfterDate: new Date('2020-01-01'),
-      notBeforeDate: new Date('2019-01-01'),
-    });
-    writeFileSync(named(`${name}.crt`), made.cert);
-    writeFileSync(named(`${name}.key`), made.private);
-  }
-  fixture = await reportsFixture([anInvoice([aShipment()])]);
-});
+writeFileSync(named('empty'), '');
+for (const name of ['one', 'other']) {
+  const made = await generate([{ name: 'commonName', value: name }], {
+    notAfterDate: new Date('2020-01-01'),
+    notBeforeDate: new Date('2019-01-01'),
+  });
+  writeFileSync(named(`${name}.crt`), made.cert);
+  writeFileSync(named(`${name}.key`), made.private);
+}
+const fixture = await reportsFixture([anInvoice([aShipment()])]);
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await fixture.remove();

@@ -1,21 +1,13 @@
 /** `billsync shipments`: the same lines as the page, for scripts and at a terminal. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { billsync } from '../support/processes/billsync.js';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.js';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
 
-let fixture: ReportsFixture;
-beforeAll(async () => {
-  const lines = ['1', '2', '30.5'].map((cost) =>
-    aShipment({ cost, tracking: `T-${cost}`, service: cost === '1' ? null : 'Ground' }),
-  );
-  fixture = await reportsFixture([anInvoice(lines, { number: 'INV-A' })]);
-});
+const lines = ['1', '2', '30.5'].map((cost) =>
+  aShipment({ cost, tracking: `T-${cost}`, service: cost === '1' ? null : 'Ground' }),
+);
+const fixture = await reportsFixture([anInvoice(lines, { number: 'INV-A' })]);
 afterAll(() => fixture.remove());
 
 const run = (...args: readonly string[]) =>

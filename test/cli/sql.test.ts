@@ -2,12 +2,12 @@
 
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { askSql } from '../../reports/ask-sql.js';
 import { SqlRefusedError } from '../../reports/errors.js';
 import { runReport } from '../../reports/run-report.js';
 import { billsync } from '../support/processes/billsync.js';
-import { anInvoice, type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
+import { anInvoice, reportsFixture } from '../support/reports/reports-fixture.js';
 import { seededInvoices } from '../support/reports/seeded-invoices.js';
 
 const page = await readFile(new URL('../../docs/sql-cookbook.md', import.meta.url), 'utf8');
@@ -15,12 +15,9 @@ const questions = [...page.matchAll(/^## (\d+)\. (.*?)(?: ★)?\n[\s\S]*?^```sql
   ([, number, title, sql]) => [`${number}. ${title}`, sql ?? ''] as const,
 );
 
-let fixture: ReportsFixture;
-beforeAll(async () => {
-  const [first, ...others] = seededInvoices(5, 40);
-  const odd = first === undefined ? [] : [anInvoice(first.shipments, { ...first, statedTotal: '1.0000' })];
-  fixture = await reportsFixture([...odd, ...others]);
-});
+const [first, ...others] = seededInvoices(5, 40);
+const odd = first === undefined ? [] : [anInvoice(first.shipments, { ...first, statedTotal: '1.0000' })];
+const fixture = await reportsFixture([...odd, ...others]);
 afterAll(() => fixture.remove());
 
 const ask = (sql: string) => askSql({ databasePath: fixture.path, sql, timeLimitMs: 60_000 });

@@ -3,19 +3,14 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { findCosts } from '../../cost-alerts/find-costs.js';
 import { readCostRules } from '../../cost-alerts/rules.js';
 import { costPaths, lookAtCosts, watchCosts } from '../../cost-alerts/watch-costs.js';
 import type { Alert } from '../../ops/alerts.js';
 import { createLogger } from '../../ops/log.js';
 import { runCommand } from '../support/processes/run-command.js';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.js';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
 import { testSettings } from '../webhook/a-delivery.js';
 
 /** A Wednesday: the last whole week is that of Monday the 16th. */
@@ -37,13 +32,10 @@ const twice = anInvoice([
   on('2026-01-06', '12.5', { tracking: 'TWICE' }),
 ]);
 
-let fixture: ReportsFixture;
 let folder: string;
 let raised: Alert[];
 let resolved: string[];
-beforeAll(async () => {
-  fixture = await reportsFixture([acme, beta, fresh, twice]);
-});
+const fixture = await reportsFixture([acme, beta, fresh, twice]);
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'billsync-costs-'));
   await mkdir(join(folder, 'run'));

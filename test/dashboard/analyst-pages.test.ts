@@ -2,20 +2,14 @@
 
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { daysName } from '../../dashboard/days.js';
 import { openSavedViews } from '../../dashboard/saved-views/saved-views.js';
-import type { RunningDashboard } from '../../dashboard/server.js';
 import { listReports } from '../../reports/catalogue.js';
 import { cellLabels } from '../../reports/render/cell-labels.js';
 import type { ReportColumn } from '../../reports/report-result.js';
 import { monthsInvoices } from '../support/reports/months-invoices.js';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.js';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
 import { dashboardOver } from './support.js';
 
 /** More origins than fit on a page. */
@@ -27,14 +21,12 @@ const origins = Array.from({ length: 130 }, (_, index) =>
     cost: '1',
   }),
 );
-let fixture: ReportsFixture;
-let dashboard: RunningDashboard;
 
-beforeAll(async () => {
-  const billed = monthsInvoices({ now: new Date('2026-07-15T00:00:00Z'), months: 3, shipments: 8 });
-  fixture = await reportsFixture([...billed, anInvoice(origins)], { publishedAt: '2026-07-15T00:00:00Z' });
-  dashboard = await dashboardOver(fixture.path, { warmUpEveryMs: null });
+const billed = monthsInvoices({ now: new Date('2026-07-15T00:00:00Z'), months: 3, shipments: 8 });
+const fixture = await reportsFixture([...billed, anInvoice(origins)], {
+  publishedAt: '2026-07-15T00:00:00Z',
 });
+const dashboard = await dashboardOver(fixture.path, { warmUpEveryMs: null });
 afterAll(async () => {
   await dashboard?.close();
   await fixture?.remove();

@@ -4,28 +4,20 @@ import { mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { AdminPasswordMissingError } from '../../dashboard/admin-guard.js';
 import { AdminPortTakenError } from '../../dashboard/probes.js';
-import type { RunningDashboard } from '../../dashboard/server.js';
 import { decideOnAlerts } from '../../ops/alert-decisions.js';
 import { createAlerts } from '../../ops/alerts.js';
 import { createHealth } from '../../ops/health.js';
 import { createSemaphore } from '../../ops/semaphore.js';
 import { listReports } from '../../reports/catalogue.js';
 import { INJECTIONS } from '../support/hostile/injections.js';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.js';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
 import { seededInvoices } from '../support/reports/seeded-invoices.js';
 import { alertSettings } from '../webhook/a-delivery.js';
 import { dashboardOver, SILENT } from './support.js';
 
-let fixture: ReportsFixture;
-let dashboard: RunningDashboard;
 const parked = anInvoice([], {
   number: 'INV-STUCK',
   state: 'needs_attention',
@@ -33,11 +25,9 @@ const parked = anInvoice([], {
 });
 const awaited = anInvoice([], { number: 'INV-AWAITED', state: 'draft', proof: null });
 
-beforeAll(async () => {
-  fixture = await reportsFixture([...seededInvoices(8, 60), parked, awaited]);
-  dashboard = await dashboardOver(fixture.path, {
-    admin: { temporalUi: 'http://temporal.example/namespaces/default/' },
-  });
+const fixture = await reportsFixture([...seededInvoices(8, 60), parked, awaited]);
+const dashboard = await dashboardOver(fixture.path, {
+  admin: { temporalUi: 'http://temporal.example/namespaces/default/' },
 });
 afterAll(async () => {
   await dashboard.close();

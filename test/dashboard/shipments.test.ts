@@ -1,16 +1,10 @@
 /** Shipments on pages, as JSON and as files; the search field; a shipment's own page. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { presetsOf } from '../../dashboard/days.js';
-import type { RunningDashboard } from '../../dashboard/server.js';
 import { dayAfter, dayBefore } from '../../reports/relative-period.js';
 import { INJECTIONS } from '../support/hostile/injections.js';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.js';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
 import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.js';
 import { dashboardOver } from './support.js';
 
@@ -20,27 +14,23 @@ const alike = anInvoice([aShipment({ tracking: 'SAME-NAME' })], { number: 'SAME-
 const lone = anInvoice([aShipment({ tracking: '1Z999', cost: '12.3456' })], { number: 'LONE-1' });
 const counted = countedShipments([...seeded, ...shared, alike, lone]);
 
-let fixture: ReportsFixture;
-let dashboard: RunningDashboard;
 const explained: string[] = [];
 
-beforeAll(async () => {
-  fixture = await reportsFixture([...seeded, ...shared, alike, lone]);
-  dashboard = await dashboardOver(fixture.path, {
-    explain: async (trackingNumber) => {
-      explained.push(trackingNumber);
-      return [
-        {
-          ...{ trackingNumber, invoiceId: lone.id, invoiceNumber: lone.number, version: 1 },
-          ...{ isCurrent: true, voidedAt: null, eventId: 'event-1' },
-          facts: [
-            ['row', '1 of the file, line 2'],
-            ['event', 'event-1, received <then>'],
-          ],
-        },
-      ];
-    },
-  });
+const fixture = await reportsFixture([...seeded, ...shared, alike, lone]);
+const dashboard = await dashboardOver(fixture.path, {
+  explain: async (trackingNumber) => {
+    explained.push(trackingNumber);
+    return [
+      {
+        ...{ trackingNumber, invoiceId: lone.id, invoiceNumber: lone.number, version: 1 },
+        ...{ isCurrent: true, voidedAt: null, eventId: 'event-1' },
+        facts: [
+          ['row', '1 of the file, line 2'],
+          ['event', 'event-1, received <then>'],
+        ],
+      },
+    ];
+  },
 });
 afterAll(async () => {
   await dashboard.close();

@@ -2,17 +2,13 @@
 
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { escapeHtml } from '../../reports/render/escape-html.js';
-import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
+import { reportsFixture } from '../support/reports/reports-fixture.js';
 import { seededInvoices } from '../support/reports/seeded-invoices.js';
 import { dashboardOver } from './support.js';
 
-let fixture: ReportsFixture;
-
-beforeAll(async () => {
-  fixture = await reportsFixture(seededInvoices(3, 12));
-});
+const fixture = await reportsFixture(seededInvoices(3, 12));
 afterAll(() => fixture.remove());
 
 const READING = 'The shipments are being read; the figures follow here.';

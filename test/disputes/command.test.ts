@@ -2,24 +2,16 @@
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { runCommand } from '../support/processes/run-command.js';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.js';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
 import { cellsOf, unzipped } from '../support/tools/read-workbook.js';
 
-let fixture: ReportsFixture;
-beforeAll(async () => {
-  const twice = (tracking: string, carrier: string) =>
-    Array.from({ length: 2 }, () => aShipment({ tracking, carrier, cost: '12.5' }));
-  fixture = await reportsFixture([
-    anInvoice([...twice('A', 'ups'), ...twice('B', 'ups'), ...twice('=C', 'fedex')]),
-  ]);
-});
+const twice = (tracking: string, carrier: string) =>
+  Array.from({ length: 2 }, () => aShipment({ tracking, carrier, cost: '12.5' }));
+const fixture = await reportsFixture([
+  anInvoice([...twice('A', 'ups'), ...twice('B', 'ups'), ...twice('=C', 'fedex')]),
+]);
 afterAll(() => fixture.remove());
 
 const disputes = (...args: string[]) => runCommand(['disputes', ...args, '--data-dir', fixture.folder]);

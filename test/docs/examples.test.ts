@@ -2,9 +2,9 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
+import { reportsFixture } from '../support/reports/reports-fixture.js';
 import { seededInvoices } from '../support/reports/seeded-invoices.js';
 import { dbtModelSql } from '../support/tools/dbt-project.js';
 
@@ -13,13 +13,9 @@ const dbt = join(examples, 'dbt');
 const questions = join(examples, 'metabase', 'questions');
 const names = (await readdir(questions)).sort();
 
-let fixture: ReportsFixture;
-let connection: DuckDBConnection;
-beforeAll(async () => {
-  fixture = await reportsFixture(seededInvoices(5, 30), { publishedAt: '2026-07-01T00:00:00Z' });
-  connection = await (await DuckDBInstance.create()).connect();
-  await connection.run(`attach '${fixture.path}' as billsync (read_only)`);
-});
+const fixture = await reportsFixture(seededInvoices(5, 30), { publishedAt: '2026-07-01T00:00:00Z' });
+const connection = await (await DuckDBInstance.create()).connect();
+await connection.run(`attach '${fixture.path}' as billsync (read_only)`);
 afterAll(async () => {
   connection.closeSync();
   await fixture.remove();

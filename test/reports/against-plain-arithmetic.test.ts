@@ -1,6 +1,6 @@
 /** Compares the grouping reports with the same question answered in plain TypeScript with whole numbers. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { ReportRow } from '../../reports/report-result.js';
 import {
   costOf as cost,
@@ -13,7 +13,6 @@ import {
 } from '../support/reports/plain-arithmetic.js';
 import {
   decimalText,
-  type ReportsFixture,
   reportsFixture,
   roundedQuotient,
   tenThousandths,
@@ -23,11 +22,8 @@ import { countedShipments, seededInvoices } from '../support/reports/seeded-invo
 const invoices = seededInvoices(11, 60);
 const rows = countedShipments(invoices);
 type Row = (typeof rows)[number];
-let fixture: ReportsFixture;
 
-beforeAll(async () => {
-  fixture = await reportsFixture(invoices);
-});
+const fixture = await reportsFixture(invoices);
 afterAll(() => fixture.remove());
 
 async function answer(name: string, parameters: Record<string, string> = {}): Promise<readonly ReportRow[]> {

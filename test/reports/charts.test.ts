@@ -1,23 +1,15 @@
 /** What charts show is what the rows say: one place, one value; amounts added exactly, currencies never. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.js';
 import { pointsOf } from '../../reports/render/chart-points.js';
 import { drawCharts } from '../../reports/render/chart-svg.js';
-import {
-  decimalText,
-  type ReportsFixture,
-  reportsFixture,
-  tenThousandths,
-} from '../support/reports/reports-fixture.js';
+import { decimalText, reportsFixture, tenThousandths } from '../support/reports/reports-fixture.js';
 import { seededInvoices } from '../support/reports/seeded-invoices.js';
 
 const reports = await listReports();
-let fixture: ReportsFixture;
 
-beforeAll(async () => {
-  fixture = await reportsFixture(seededInvoices(31, 50));
-});
+const fixture = await reportsFixture(seededInvoices(31, 50));
 afterAll(() => fixture.remove());
 
 describe('every chart', () => {

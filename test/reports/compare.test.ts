@@ -1,6 +1,6 @@
 /** A report beside what it was in another period: the same figures as two reports, exact differences, every row once. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { findReport } from '../../reports/catalogue.js';
 import { compareResults } from '../../reports/compare/compare-results.js';
 import { comparedWith } from '../../reports/compare/periods.js';
@@ -10,30 +10,22 @@ import { ReportFilterError } from '../../reports/errors.js';
 import type { ReportColumn, ReportRow } from '../../reports/report-result.js';
 import { runReport } from '../../reports/run-report.js';
 import { cells } from '../support/reports/ask-report.js';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.js';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
 import { seededInvoices } from '../support/reports/seeded-invoices.js';
 
-let fixture: ReportsFixture;
-beforeAll(async () => {
-  const october = { shipDate: '2026-10-05', currency: 'GBP' };
-  const september = { shipDate: '2026-09-30', currency: 'GBP' };
-  fixture = await reportsFixture([
-    ...seededInvoices(4, 40),
-    anInvoice([
-      aShipment({ ...october, carrier: 'ups', cost: '30.0001' }),
-      aShipment({ ...september, carrier: 'ups', cost: '20' }),
-      aShipment({ ...october, carrier: 'new', cost: '5' }),
-      aShipment({ ...september, carrier: 'gone', cost: '7.5' }),
-      aShipment({ ...september, carrier: 'credit', cost: '-2' }),
-      aShipment({ ...october, carrier: 'credit', cost: '1' }),
-    ]),
-  ]);
-});
+const october = { shipDate: '2026-10-05', currency: 'GBP' };
+const september = { shipDate: '2026-09-30', currency: 'GBP' };
+const fixture = await reportsFixture([
+  ...seededInvoices(4, 40),
+  anInvoice([
+    aShipment({ ...october, carrier: 'ups', cost: '30.0001' }),
+    aShipment({ ...september, carrier: 'ups', cost: '20' }),
+    aShipment({ ...october, carrier: 'new', cost: '5' }),
+    aShipment({ ...september, carrier: 'gone', cost: '7.5' }),
+    aShipment({ ...september, carrier: 'credit', cost: '-2' }),
+    aShipment({ ...october, carrier: 'credit', cost: '1' }),
+  ]),
+]);
 afterAll(() => fixture.remove());
 
 describe('the other period', () => {

@@ -1,7 +1,7 @@
 /** Relations that hold whatever the rows are: parts add up to the whole, order and voids leave no trace. */
 
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.js';
 import type { ReportFilters } from '../../reports/report-filters.js';
 import type { ReportRow } from '../../reports/report-result.js';
@@ -11,18 +11,14 @@ import { withAllThreads } from '../support/processes/one-duckdb-thread.js';
 import {
   anInvoice,
   decimalText,
-  type ReportsFixture,
   reportsFixture,
   tenThousandths,
 } from '../support/reports/reports-fixture.js';
 import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.js';
 
 const invoices = seededInvoices(23, 40);
-let fixture: ReportsFixture;
 
-beforeAll(async () => {
-  fixture = await reportsFixture(invoices);
-});
+const fixture = await reportsFixture(invoices);
 afterAll(() => fixture.remove());
 
 async function ask(name: string, filters: ReportFilters = {}, of = fixture): Promise<readonly ReportRow[]> {

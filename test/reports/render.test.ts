@@ -6,34 +6,23 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import stringWidth from 'string-width';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { fromTenThousandths } from '../../contract/decimal.js';
 import { listReports } from '../../reports/catalogue.js';
 import { headerProse, sentence } from '../../reports/render/header-prose.js';
 import { fileNameOf, sheetNameOf } from '../../reports/render/names.js';
 import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
-import type { ReportResult } from '../../reports/report-result.js';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.js';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
 import { seededInvoices } from '../support/reports/seeded-invoices.js';
 import { cellsOf, unzipped } from '../support/tools/read-workbook.js';
 
-let fixture: ReportsFixture;
-let tenants: ReportResult;
-
-beforeAll(async () => {
-  fixture = await reportsFixture([
-    ...seededInvoices(3, 30),
-    anInvoice([aShipment({ tenant: '<script>alert(1)</script>', cost: '12345678901234.5678' })]),
-    anInvoice([aShipment({ tenant: 'line\r\nbreak, "quoted"', cost: '-1.5' })]),
-    anInvoice([aShipment({ tenant: '\u001b[2Jevil\u202e', cost: '0.0001' })]),
-  ]);
-  tenants = await fixture.ask('tenants');
-});
+const fixture = await reportsFixture([
+  ...seededInvoices(3, 30),
+  anInvoice([aShipment({ tenant: '<script>alert(1)</script>', cost: '12345678901234.5678' })]),
+  anInvoice([aShipment({ tenant: 'line\r\nbreak, "quoted"', cost: '-1.5' })]),
+  anInvoice([aShipment({ tenant: '\u001b[2Jevil\u202e', cost: '0.0001' })]),
+]);
+const tenants = await fixture.ask('tenants');
 afterAll(() => fixture.remove());
 
 const body = async (format: (typeof REPORT_FORMATS)[number], width?: number): Promise<string> =>

@@ -2,17 +2,13 @@
 
 import { readFile } from 'node:fs/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { madeWhenNamed } from '../../reports/made-when-named.js';
-import { openPublishedFile, type PublishedFile } from '../../reports/published-file.js';
-import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
+import { openPublishedFile } from '../../reports/published-file.js';
+import { reportsFixture } from '../support/reports/reports-fixture.js';
 
-let fixture: ReportsFixture;
-let file: PublishedFile;
-beforeAll(async () => {
-  fixture = await reportsFixture([]);
-  file = await openPublishedFile(fixture.path);
-});
+const fixture = await reportsFixture([]);
+const file = await openPublishedFile(fixture.path);
 afterAll(async () => {
   file.close();
   await fixture.remove();

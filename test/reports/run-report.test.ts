@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { listReports, PURPOSES, parseReport } from '../../reports/catalogue.js';
 import {
   NotPublishedError,
@@ -16,17 +16,13 @@ import { openPublishedFile } from '../../reports/published-file.js';
 import { drawCharts } from '../../reports/render/chart-svg.js';
 import { openReportSession } from '../../reports/report-session.js';
 import { runReport } from '../../reports/run-report.js';
-import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
+import { reportsFixture } from '../support/reports/reports-fixture.js';
 import { seededInvoices } from '../support/reports/seeded-invoices.js';
 
 const reports = await listReports();
-let fixture: ReportsFixture;
-let empty: ReportsFixture;
 
-beforeAll(async () => {
-  fixture = await reportsFixture(seededInvoices(5, 30));
-  empty = await reportsFixture([]);
-});
+const fixture = await reportsFixture(seededInvoices(5, 30));
+const empty = await reportsFixture([]);
 afterAll(() => Promise.all([fixture.remove(), empty.remove()]));
 
 describe('the catalogue', () => {

@@ -1,6 +1,6 @@
 /** The list of shipments against the same rows in plain TypeScript: conditions, order, pages, totals, exports. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { ReportFilterError } from '../../reports/errors.js';
 import { renderReport } from '../../reports/render/render-report.js';
 import type { ReportFilters } from '../../reports/report-filters.js';
@@ -11,7 +11,6 @@ import {
   aShipment,
   decimalText,
   type FixtureShipment,
-  type ReportsFixture,
   reportsFixture,
   tenThousandths,
 } from '../support/reports/reports-fixture.js';
@@ -19,11 +18,8 @@ import { countedShipments, seededInvoices } from '../support/reports/seeded-invo
 
 const invoices = seededInvoices(11, 60);
 const counted = countedShipments(invoices);
-let fixture: ReportsFixture;
 
-beforeAll(async () => {
-  fixture = await reportsFixture(invoices);
-});
+const fixture = await reportsFixture(invoices);
 afterAll(async () => {
   for (const session of sessions.values()) (await session).close();
   await fixture.remove();

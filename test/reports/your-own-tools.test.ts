@@ -4,10 +4,10 @@ import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { runReport } from '../../reports/run-report.js';
 import { BILLSYNC } from '../support/processes/billsync.js';
-import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
+import { reportsFixture } from '../support/reports/reports-fixture.js';
 import { seededInvoices } from '../support/reports/seeded-invoices.js';
 import { installDuckDbTools, runHarlequin, runPython, runShell } from '../support/tools/duckdb-tools.js';
 import { installEvidence, runEvidenceSource } from '../support/tools/evidence-source.js';
@@ -19,13 +19,10 @@ const examples = (language: string): string[] =>
   );
 
 const run = promisify(execFile);
-let fixture: ReportsFixture;
 
-beforeAll(async () => {
-  fixture = await reportsFixture(seededInvoices(5, 30), { publishedAt: '2026-07-01T00:00:00Z' });
-  await installDuckDbTools();
-  await installEvidence();
-}, 300_000);
+const fixture = await reportsFixture(seededInvoices(5, 30), { publishedAt: '2026-07-01T00:00:00Z' });
+await installDuckDbTools();
+await installEvidence();
 afterAll(() => fixture.remove());
 
 const rowsOf = async (name: string) => (await runReport({ databasePath: fixture.path, name })).rows;

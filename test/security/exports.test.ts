@@ -4,26 +4,18 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { attack } from '../support/hostile/attack.js';
 import { billsync } from '../support/processes/billsync.js';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.js';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
 
 const FORMULAS = ['=1+1', '+cmd|calc', '-2+3', '@SUM(A1)', ' =hyperlink("x")', '\t=1', '\u200b=1', '%0A'];
 const folder = mkdtempSync(join(tmpdir(), 'billsync-export-'));
-let fixture: ReportsFixture;
 
-beforeAll(async () => {
-  const shipments = FORMULAS.map((text, at) =>
-    aShipment({ tracking: text, carrier: text, origin: text, service: text, cost: at === 0 ? '-1.5' : '2' }),
-  );
-  fixture = await reportsFixture([anInvoice(shipments, { number: '=2+2' })]);
-});
+const shipments = FORMULAS.map((text, at) =>
+  aShipment({ tracking: text, carrier: text, origin: text, service: text, cost: at === 0 ? '-1.5' : '2' }),
+);
+const fixture = await reportsFixture([anInvoice(shipments, { number: '=2+2' })]);
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await fixture.remove();

@@ -12,25 +12,16 @@ import { writeStatements } from '../../worker/write-statements.js';
 import { cleanEnvironment } from '../support/processes/billsync.js';
 import { runCommand } from '../support/processes/run-command.js';
 import { testProgram } from '../support/processes/test-program.js';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.js';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
 import { unzipped } from '../support/tools/read-workbook.js';
 
-let fixture: ReportsFixture;
-let out: string;
-beforeAll(async () => {
-  const line = (tenant: string, cost: string) =>
-    aShipment({ tenant, cost, invoiceDate: '2026-10-10', service: '=1+1' });
-  fixture = await reportsFixture([
-    anInvoice([line('Acme', '12.3456'), line('Acme', '-2')], { tenant: 'Acme', date: '2026-10-10' }),
-    anInvoice([line('Łódź & Söhne <b>', '7')], { tenant: 'Łódź & Söhne <b>', date: '2026-10-10' }),
-  ]);
-  out = join(fixture.folder, 'out');
-});
+const line = (tenant: string, cost: string) =>
+  aShipment({ tenant, cost, invoiceDate: '2026-10-10', service: '=1+1' });
+const fixture = await reportsFixture([
+  anInvoice([line('Acme', '12.3456'), line('Acme', '-2')], { tenant: 'Acme', date: '2026-10-10' }),
+  anInvoice([line('Łódź & Söhne <b>', '7')], { tenant: 'Łódź & Söhne <b>', date: '2026-10-10' }),
+]);
+const out = join(fixture.folder, 'out');
 afterAll(() => fixture.remove());
 
 const statement = (...args: string[]) =>

@@ -1,37 +1,29 @@
 /** The views that people sum: worked out by hand over a few lines. */
 
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { COLUMN_MEANINGS } from '../../../warehouse/duckdb/column-meanings.js';
 import { sql } from '../../../warehouse/duckdb/sql.js';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../../support/reports/reports-fixture.js';
+import { anInvoice, aShipment, reportsFixture } from '../../support/reports/reports-fixture.js';
 import { ask } from '../support.js';
 
-let fixture: ReportsFixture;
-beforeAll(async () => {
-  fixture = await reportsFixture([
-    anInvoice(
-      [
-        aShipment({ tracking: '1Z1', cost: '10', weight: '0.4536', unit: 'KG', zone: 'Zone 05' }),
-        aShipment({ tracking: '1Z1', cost: '-2' }),
-        aShipment({ tracking: '1Z2', cost: '3', currency: 'EUR' }),
-      ],
-      { number: 'INV-A', currency: 'USD', loadedAt: '2026-03-10T12:00:00Z' },
-    ),
-    anInvoice([aShipment({ tracking: '1Z2', cost: '5' })], { number: 'INV-B', level: null }),
-    anInvoice([aShipment({ tracking: '1Z1', cost: '8' })], { number: 'INV-P', level: 'partner' }),
-    anInvoice([aShipment({ tracking: '1Z9', cost: '99' })], {
-      number: 'INV-V',
-      state: 'voided',
-      voidedAt: '2026-03-20T00:00:00Z',
-    }),
-  ]);
-});
+const fixture = await reportsFixture([
+  anInvoice(
+    [
+      aShipment({ tracking: '1Z1', cost: '10', weight: '0.4536', unit: 'KG', zone: 'Zone 05' }),
+      aShipment({ tracking: '1Z1', cost: '-2' }),
+      aShipment({ tracking: '1Z2', cost: '3', currency: 'EUR' }),
+    ],
+    { number: 'INV-A', currency: 'USD', loadedAt: '2026-03-10T12:00:00Z' },
+  ),
+  anInvoice([aShipment({ tracking: '1Z2', cost: '5' })], { number: 'INV-B', level: null }),
+  anInvoice([aShipment({ tracking: '1Z1', cost: '8' })], { number: 'INV-P', level: 'partner' }),
+  anInvoice([aShipment({ tracking: '1Z9', cost: '99' })], {
+    number: 'INV-V',
+    state: 'voided',
+    voidedAt: '2026-03-20T00:00:00Z',
+  }),
+]);
 afterAll(() => fixture.remove());
 
 test('invoice_amounts has a row per invoice and currency, and adds up to shipments', async () => {
