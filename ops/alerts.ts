@@ -17,6 +17,9 @@ import { isOver } from './open-alerts.js';
 import { type AlertKey, alertNameOf, anchorOf } from './runbook/runbook.js';
 import { openSaidAlerts } from './said-alerts.js';
 
+/** So long something that is well again at once is still an alert: nobody would see one that is over in less than a second. */
+export const SHOWN_FOR_MS = 15_000;
+
 export interface Alert {
   readonly key: AlertKey;
   /** One sentence a person understands. */

@@ -3,7 +3,7 @@
  * moved aside and never deleted, and readers keep the published copy meanwhile (faults: corrupt database).
  */
 
-import type { Alerts } from '../ops/alerts.js';
+import { type Alerts, SHOWN_FOR_MS } from '../ops/alerts.js';
 import type { Health } from '../ops/health.js';
 import { WarehouseCorruptError } from '../warehouse/errors.js';
 import { openWarehouse } from '../warehouse/open-warehouse.js';
@@ -14,13 +14,13 @@ import type { Warehouse } from '../warehouse/warehouse.js';
 export interface OpenOrRebuildOptions extends OpenWarehouseOptions {
   readonly health: Health;
   readonly alerts: Alerts;
-  /** So long after it was made again it is still an alert: it can take less than a second, which nobody would see. */
+  /** So long after it was made again it is still an alert. */
   readonly saidForMs?: number;
 }
 
 /** @throws WarehouseCorruptError the new file cannot be opened either; else as `openWarehouse` */
 export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Warehouse> {
-  const { health, alerts, log, onFatal, saidForMs = 15_000, ...rest } = options;
+  const { health, alerts, log, onFatal, saidForMs = SHOWN_FOR_MS, ...rest } = options;
   let isOpen = false;
   let wasDamaged = false;
   const opening: OpenWarehouseOptions = {

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../../config/settings.js';
+import { SHOWN_FOR_MS } from '../../ops/alerts.js';
 import { CliError, EXIT, type ExitCode } from '../errors.js';
 import type { ChildRole, ChildState, FromChild, ToChild } from './child-messages.js';
 import type { RoleContext } from './run-role.js';
@@ -40,8 +41,6 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
 /** After so long a life the next pause is short again. */
 const SOUND_AFTER_MS = 60_000;
-/** So long after its return it is still an alert that it ended: the dashboard, which ends with the worker, shows it too. */
-const SAID_FOR_MS = 15_000;
 /** A terminal interrupts all processes at once; this one may hear it, and be gone, before `up` does. */
 const INTERRUPTED_WITHIN_MS = 1_000;
 /** A little more than a process gives itself to drain. */
@@ -85,7 +84,8 @@ export function startProcess({ role, settings, context }: UpProcessOptions): UpP
         isUp = true;
         addresses = message.addresses;
         started.resolve();
-        recovery = setTimeout(() => alerts.resolve(`process/${role}`), SAID_FOR_MS).unref();
+        // The dashboard, which ends with the worker, shows it too.
+        recovery = setTimeout(() => alerts.resolve(`process/${role}`), SHOWN_FOR_MS).unref();
       }
     });
     // One that cannot even be started, where the machine has no room for it, is tried again as well.

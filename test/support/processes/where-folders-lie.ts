@@ -9,6 +9,7 @@
 import { readdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isAlive } from '../../../ops/process-identity.js';
 
 const IN_MEMORY = '/dev/shm';
 /** A run has never had 1 GB there at a time. */
@@ -76,13 +77,4 @@ function namesIn(folder: string): readonly string[] {
 function ageMs(path: string): number {
   const { mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: Date.now() };
   return Date.now() - mtimeMs;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

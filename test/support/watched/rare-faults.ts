@@ -5,7 +5,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from '@temporalio/client';
+import { Client, type ClientOptions } from '@temporalio/client';
 import { openFolderArchive } from '../../../archive/folder-archive.js';
 import { invoiceWorkflowId } from '../../../contract/names.js';
 import { openQuarantine } from '../../../inbox/quarantine-folder.js';
@@ -334,30 +334,12 @@ export const RARE_FAULTS: readonly RareFault[] = [
     },
   }),
   rare('temporal/unencrypted', 'a stranger signals a workflow in clear text', {
-    async inject(stage) {
-      const { invoiceId, workflowId } = await aDraft(stage);
-      await withTemporal(stage, async ({ client, namespace }) => {
-        const stranger = new Client({ connection: client.connection, namespace });
-        await stranger.workflow
-          .getHandle(workflowId)
-          .signal('invoiceEvent', anEvent('invoice_voided', { invoiceId }));
-      });
-      return null;
-    },
+    inject: (stage) => signalBy(stage, {}),
     cure: acknowledge,
   }),
   rare('temporal/undecryptable', 'a workflow is signalled with another key', {
-    async inject(stage) {
-      const { invoiceId, workflowId } = await aDraft(stage);
-      await withTemporal(stage, async ({ client, namespace }) => {
-        const dataConverter = createDataConverter([{ id: 'another', key: randomBytes(32) }]);
-        const other = new Client({ connection: client.connection, namespace, dataConverter });
-        await other.workflow
-          .getHandle(workflowId)
-          .signal('invoiceEvent', anEvent('invoice_voided', { invoiceId }));
-      });
-      return null;
-    },
+    inject: (stage) =>
+      signalBy(stage, { dataConverter: createDataConverter([{ id: 'another', key: randomBytes(32) }]) }),
     cure: acknowledge,
   }),
   rare('temporal/foreign-event', 'an event of one invoice is sent to the workflow of another', {
@@ -371,6 +353,17 @@ export const RARE_FAULTS: readonly RareFault[] = [
     cure: acknowledge,
   }),
 ];
+
+/** A client of these options voids an invoice. */
+async function signalBy(stage: RareStage, options: Pick<ClientOptions, 'dataConverter'>): Promise<null> {
+  const { invoiceId, workflowId } = await aDraft(stage);
+  await withTemporal(stage, async ({ client, namespace }) => {
+    const other = new Client({ connection: client.connection, namespace, ...options });
+    const event = anEvent('invoice_voided', { invoiceId });
+    await other.workflow.getHandle(workflowId).signal('invoiceEvent', event);
+  });
+  return null;
+}
 
 async function ofOperators({ product }: RareStage, user: string): Promise<void> {
   const authorization = `Basic ${Buffer.from(user).toString('base64')}`;
