@@ -19,6 +19,7 @@ import { readSetAside } from '../ledger/set-aside.js';
 import type { SetAside } from '../opening.js';
 import type { Drift, Verification } from '../warehouse.js';
 import { fingerprintFile } from './fingerprint-file.js';
+import { noteProofs } from './note-proofs.js';
 import { damaged, verifyFacts } from './verify-facts.js';
 
 export interface VerifyOptions {
@@ -29,6 +30,8 @@ export interface VerifyOptions {
   readonly onProgress?: ((done: number, of: number) => void) | undefined;
   /** Around each part of the work; the pauses between are for those who must be alone (a publication). */
   readonly step?: <T>(work: () => Promise<T>) => Promise<T>;
+  /** How often what was proved is noted; every few seconds by default. */
+  readonly noteEveryMs?: number;
   /** Which loads of this moment are yet to be told to the archive; none by default. */
   readonly beingTold?: () => Promise<(load: HeldRecord) => boolean>;
 }
@@ -44,7 +47,7 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
   const loads = await database.all('loads-to-verify', { full });
   const drift: Drift[] = [];
   const known = new Set<string>();
-  const proved: number[] = [];
+  const proved = noteProofs({ ...options, step });
   let filesRead = 0;
   let shipments = 0;
   let purged = 0;
@@ -55,7 +58,7 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
     );
     drift.push(...found.drift);
     for (const { rule } of found.drift) known.add(`${load.load_id} ${rule}`);
-    if (found.drift.length === 0) proved.push(Number(load.load_id));
+    if (found.drift.length === 0) await proved.add(Number(load.load_id));
     if (found.fileRead === 'purged') purged += 1;
     else if (found.fileRead) filesRead += 1;
     shipments += Number(load.shipments);
@@ -70,10 +73,7 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
   const told = new Set(drift.map(({ found }) => found));
   const setAside = (await step(() => readSetAside(database))).map(driftOfSetAside);
   drift.push(...setAside.filter(({ found }) => !told.has(found)));
-  if (proved.length > 0) {
-    const load_ids = `[${proved.join(', ')}]`;
-    await step(() => database.all('mark-verified', { load_ids, verified_at: options.now.toISOString() }));
-  }
+  await proved.note();
   const [{ discrepancies = 0 } = {}] = await database.all(
     'select count(*)::integer as discrepancies from discrepancies',
   );

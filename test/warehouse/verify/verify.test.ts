@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Fact } from '../../../archive/archive.js';
+import { Database } from '../../../warehouse/duckdb/database.js';
+import { verifyWarehouse } from '../../../warehouse/verify/verify.js';
 import {
   aCsv,
   anEvent,
@@ -64,6 +66,38 @@ async function tellOfTwo(): Promise<readonly string[]> {
   expect(await drift()).toEqual([]);
   return hashes;
 }
+
+test('what was proved before an interruption is not proved again', async () => {
+  const [, second] = await tellOfTwo();
+  await loadCsv(t, aCsv([{}, {}], SECOND), { invoiceId: SECOND });
+  await t.warehouse.close();
+  const path = join(t.dataDir, 'warehouse.duckdb');
+  const database = await Database.open({
+    path,
+    folders: [t.dataDir],
+    temporaryFolder: t.dataDir,
+    memoryLimit: null,
+  });
+  try {
+    await database.use((session) => session.statement('delete from verification_log'));
+    const asked = { database, full: false, now: new Date('2026-03-02T00:00:00Z'), noteEveryMs: 0 };
+    const stopping = Object.create(t.archive, {
+      file: { value: (sha256: string) => t.archive.file(sha256) },
+      reread: {
+        value: (sha256: string) =>
+          sha256 === second ? Promise.reject(new Error('stopped')) : t.archive.reread(sha256),
+      },
+    });
+    await expect(verifyWarehouse({ ...asked, archive: stopping })).rejects.toThrow('stopped');
+    expect(await verifyWarehouse({ ...asked, archive: t.archive })).toMatchObject({
+      filesRead: 2,
+      drift: [],
+    });
+    expect(await verifyWarehouse({ ...asked, archive: t.archive })).toMatchObject({ filesRead: 0 });
+  } finally {
+    database.close();
+  }
+});
 
 test('a journal of facts that is gone is drift: each load that is not told of, and how many of what else', async () => {
   const [first, second] = await tellOfTwo();
