@@ -60,14 +60,22 @@ export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
     await session.all('forget-unrepeated');
   });
   await tellArchive(await database.all('loads-since'), archive, log);
-  const { load_id: highestHere } = await database.use((session) => session.first('highest-load'));
+  const highestHere = await highestLoad(database);
   return {
-    lastLoadId: Math.max(highest, Number(highestHere)),
+    lastLoadId: Math.max(highest, highestHere),
     events: ingested.events,
     loadsRepeated: repeated,
     losses: [...failed.map(lossOf), ...tellOfIngested(ingested, { log, onSetAside })],
     purged,
   };
+}
+
+async function highestLoad(database: Database): Promise<number> {
+  return database.use(async (session) => {
+    const { load_id: above } = await session.first('select coalesce(max(load_id), 0) as load_id from loads');
+    const { load_id: highest } = await session.first('highest-load', { above: Number(above) });
+    return Number(highest);
+  });
 }
 
 /** What says in the ledger that a load could not be repeated; no fact of the archive does, so it goes with the cause. */
