@@ -97,6 +97,8 @@ export class Database {
         // It folds min, max and count of a table into the plan, and a kept statement then answers them for ever:
         // `(select max(sequence) …)` stayed at 3 while rows 4 to 9 were written, and publishing stopped.
         disabled_optimizers: 'statistics_propagation',
+        // Of a join with up to so many keys only row groups that can have one are read, and rows that have one; 50 by default.
+        ...(isWriter ? { dynamic_or_filter_threshold: '1000' } : {}),
         ...(options.memoryLimit === null ? {} : { memory_limit: options.memoryLimit }),
         ...(options.readOnly === true ? { access_mode: 'READ_ONLY' } : {}),
       });
