@@ -94,6 +94,8 @@ export interface PrepareLake {
   readonly now: () => Date;
   /** A rebuild shows nothing to readers before it is whole. */
   readonly isShown?: boolean;
+  /** When there are tables, before anything is read of the archive. */
+  readonly whenMade?: (database: Database) => Promise<void>;
 }
 
 export interface PreparedLake {
@@ -129,6 +131,7 @@ export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
     ...(isShown ? { whenAttached: (session) => writePointerFile(session, paths.published, place) } : {}),
   });
   try {
+    await prepare.whenMade?.(database);
     return { database, ...(await catchUpLake(prepare, database)) };
   } catch (error) {
     database.close();
@@ -167,7 +170,8 @@ async function catchUpLake(
     await ledger.onInvoices(invoiceIds, (transaction) => noteFailed(transaction, failed));
   }
   await ledger.all('forget-unrepeated');
-  if (highest > 0) await ledger.all('skip-load-ids', { highest });
+  // Also when nothing was missing: a process may have died after it had repeated the last one.
+  await ledger.all('skip-load-ids', { highest });
   await tellArchive(ledger, archive, log);
   return {
     events,

@@ -1,18 +1,22 @@
 /**
  * Makes a lake again from the archive alone: the next generation is filled beside the one that counts, then takes its
- * place at one stroke. The one before stays until the next rebuild, in PostgreSQL and as files.
+ * place at one stroke. The one before stays until the next rebuild, in PostgreSQL and as files. One that was killed is gone on with
+ * by the next (`draft.ts`).
  *
  * With the settings pointing to another kind of warehouse than before, this is also the way over, in both directions.
  */
 
 import { claimDataFolder } from '../data-folder.js';
+import type { Database } from '../duckdb/database.js';
 import { RebuildLossError } from '../errors.js';
 import { countsOf, type HeldRecord, lackingFrom, readHeldRecords } from '../ledger/archive-diff.js';
 import type { Made, RebuildOptions, Rebuilt } from '../opening.js';
+import { beginDraft, type DoneBefore, leftDraft } from '../recover/draft.js';
 import { findLosses } from '../recover/missing-from-rebuild.js';
 import { generationPath } from './attach-lake.js';
 import { currentGeneration, dropGenerations, moveTo } from './generation.js';
 import { Ledger } from './ledger.js';
+import { removeLeftovers } from './leftovers.js';
 import { enterLake, lakeAddress, openLake, prepareLake, tellArchive } from './open-lake.js';
 import { removeFiles } from './remove-files.js';
 
@@ -69,7 +73,8 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
   };
   try {
     leave = await enterLake(counted, address.shown, 'alone');
-    await dropNext();
+    const done = await leftInNext(made, options);
+    if (done === null) await dropNext();
     const before = await readBefore(counted, options);
     const { database, events, loadsRepeated, losses, purged } = await prepareLake({
       options: { ...options, ...(onProgress === undefined ? {} : { onCatchUp: onProgress }) },
@@ -77,13 +82,15 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
       place: { address, dataPath, generation: next },
       now,
       isShown: false,
+      whenMade: (rows) => (done === null ? beginDraft(options, made) : tidyDraft(rows, made)),
     });
     database.close();
     try {
+      await made.all('finish-draft');
       const { invoices, shipments } = await made.first('count-made');
       const there = {
-        events,
-        loads: loadsRepeated,
+        events: events + (done?.events ?? 0),
+        loads: loadsRepeated + (done?.loads ?? 0),
         invoices: Number(invoices),
         shipments: Number(shipments),
       };
@@ -95,6 +102,7 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
             purged,
           }),
           ...(purged.length === 0 ? {} : { purgedLoads: purged.length }),
+          ...(done === null ? {} : { loadsBefore: done.loads }),
         },
         movedAside: await continueSequence({ counted, made, now, log }),
         shown: address.shown,
@@ -113,6 +121,22 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
     await counted.close();
     await made.close();
   }
+}
+
+/** What an interrupted rebuild had made of the next generation; null: nothing that may go on. */
+async function leftInNext(made: Ledger, options: RebuildOptions): Promise<DoneBefore | null> {
+  try {
+    return await leftDraft(options, made);
+  } catch (error) {
+    if (!isMissingTable(error)) throw error;
+    return null;
+  }
+}
+
+/** Rows whose load did not come to count go, since it is repeated under the same id. */
+async function tidyDraft(rows: Database, made: Ledger): Promise<void> {
+  await removeLeftovers(rows, made);
+  await made.all('mark-all-recorded');
 }
 
 /** null when there is none yet. A generation that cannot be read is none either: to make it again is what this is for. */

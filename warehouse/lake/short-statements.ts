@@ -40,6 +40,8 @@ export const SHORT_STATEMENTS: ReadonlyMap<string, string> = new Map(
     'known-of-loads': 'select load_id from loads where load_id = any(list($load_ids)::integer[])',
     'next-load-id': "select nextval('load_ids')::integer as load_id",
     'mark-recorded': 'update loads set is_recorded = true where load_id = $load_id::integer',
+    // Of a lake that is being made: the archive told of all its loads.
+    'mark-all-recorded': 'update loads set is_recorded = true where not is_recorded',
     'last-sequence': 'select coalesce(max(sequence), 0) as sequence from publication_log',
   }),
 );

@@ -1,6 +1,6 @@
 /**
- * The draft of a rebuild: one that was interrupted goes on where it was, since every transaction of it leaves a warehouse that reads
- * on in the archive. It is begun anew where that could end in anything else than an uninterrupted rebuild: when it was made
+ * The draft of a rebuild, a file's or a lake's: one that was interrupted goes on where it was, since every transaction of it leaves a
+ * warehouse that reads on in the archive. It is begun anew where that could end in anything else than an uninterrupted rebuild: when it was made
  * by another version or of another archive, when it came to the end of the loads, when a record of the archive was set aside (it may be whole by now), and when a file was
  * purged of which it has rows.
  */
@@ -11,13 +11,20 @@ import { version } from '../../ops/version.js';
 import { type Database, removeDatabase } from '../duckdb/database.js';
 import { migrate } from '../duckdb/migrate.js';
 import { views } from '../duckdb/sql.js';
+import type { Ledgers } from '../duckdb/statements.js';
 import type { RebuildOptions } from '../opening.js';
 import { schemaNumber } from '../schema-number.js';
 
 export interface Draft {
   readonly database: Database;
-  /** What an interrupted rebuild had taken in already; null: nothing, it begins. */
-  readonly done: { readonly events: number; readonly loads: number } | null;
+  /** null: it begins. */
+  readonly done: DoneBefore | null;
+}
+
+/** What an interrupted rebuild had taken in already. */
+export interface DoneBefore {
+  readonly events: number;
+  readonly loads: number;
 }
 
 /** Nobody else may have it: the caller holds the lock of the warehouse. @param open opens, and makes, the file */
@@ -30,8 +37,26 @@ export async function openDraft(
   await removeDatabase(path);
   const database = await open();
   await migrate(database, now);
-  await database.all('write-cursor', { stream: 'draft', position: madeOf(options) });
+  await beginDraft(options, database);
   return { database, done: null };
+}
+
+/** Notes of what it is made, in ledgers that have just been made. */
+export async function beginDraft(options: RebuildOptions, ledgers: Pick<Ledgers, 'all'>): Promise<void> {
+  await ledgers.all('write-cursor', { stream: 'draft', position: madeOf(options) });
+}
+
+/** @returns null when what an interrupted rebuild left in these ledgers may not go on */
+export async function leftDraft(
+  options: RebuildOptions,
+  ledgers: Pick<Ledgers, 'all'>,
+): Promise<DoneBefore | null> {
+  const [state] = await ledgers.all('draft-state');
+  const isSame = state?.made_of === madeOf(options) && state.is_open === true && state.set_aside === 0;
+  if (!isSame || (await hasPurged(options, ledgers))) return null;
+  const done = { events: Number(state.events), loads: Number(state.loads) };
+  options.log.info(done, 'going on with the rebuild that was interrupted');
+  return done;
 }
 
 /** null when there is none, or none that may go on. */
@@ -44,13 +69,8 @@ async function goOn(
   let database: Database | null = null;
   try {
     database = await open();
-    const [state] = await database.all('draft-state');
-    const isSame = state?.made_of === madeOf(options) && state.is_open === true && state.set_aside === 0;
-    if (isSame && !(await hasPurged(options, database))) {
-      const done = { events: Number(state.events), loads: Number(state.loads) };
-      options.log.info(done, 'going on with the rebuild that was interrupted');
-      return { database, done };
-    }
+    const done = await leftDraft(options, database);
+    if (done !== null) return { database, done };
   } catch (error) {
     options.log.warn({ err: error, path }, 'what an interrupted rebuild left cannot be used');
   }
@@ -62,8 +82,8 @@ function madeOf({ settings: { archive } }: RebuildOptions): string {
   return JSON.stringify({ version: version(), schema: schemaNumber(), views: views().sha256, archive });
 }
 
-async function hasPurged({ archive }: RebuildOptions, database: Database): Promise<boolean> {
+async function hasPurged({ archive }: RebuildOptions, ledgers: Pick<Ledgers, 'all'>): Promise<boolean> {
   const { purgedFiles } = await readRetention(archive);
   if (purgedFiles.size === 0) return false;
-  return (await database.all('draft-files')).some(({ file_sha256: file }) => purgedFiles.has(String(file)));
+  return (await ledgers.all('draft-files')).some(({ file_sha256: file }) => purgedFiles.has(String(file)));
 }

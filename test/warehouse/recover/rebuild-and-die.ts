@@ -6,9 +6,9 @@ import { openFolderArchive } from '../../../archive/folder-archive.js';
 import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
 import { settingsFor } from '../support.js';
 
-const [dataDir = '', loads = '0'] = process.argv.slice(2);
+const [dataDir = '', loads = '0', settings] = process.argv.slice(2);
 await rebuildWarehouse({
-  settings: settingsFor(dataDir),
+  settings: settings === undefined ? settingsFor(dataDir) : JSON.parse(settings),
   archive: await openFolderArchive(join(dataDir, 'archive')),
   log: pino({ level: 'error' }, process.stderr),
   onProgress({ loadsDone }) {
