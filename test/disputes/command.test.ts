@@ -3,6 +3,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { openFolderArchive } from '../../archive/folder-archive.js';
+import { anArchivedEvent } from '../archive/an-event.js';
 import { runCommand } from '../support/processes/run-command.js';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
 import { cellsOf, unzipped } from '../support/tools/read-workbook.js';
@@ -148,6 +150,9 @@ describe('billsync disputes', () => {
       { id: 'D-2' },
       { id: 'D-1', state: 'sent' },
     ]);
+    const archive = await openFolderArchive(join(folder, 'archive'));
+    await archive.putEvent(anArchivedEvent());
+    await archive.close();
     const rebuilt = await runCommand(['rebuild', '--data-dir', folder]);
     expect(rebuilt).toMatchObject({ exitCode: 0 });
     expect(JSON.parse((await runCommand(list)).stdout)).toHaveLength(3);

@@ -28,7 +28,7 @@ export interface Reading {
 
 export interface Read {
   readonly broken: BrokenRows;
-  /** Of the rows that break no rule, as `load-totals.sql` says it of rows that are loaded. */
+  /** Of the rows that break no rule, as `totalsOf` says it of rows that are loaded. */
   readonly totals: readonly Row[];
   /** Of a tolerant reading: what the byte scan says under these tolerances; null when they do not reach to the file's form. */
   readonly scan: CsvScan | null;

@@ -1,4 +1,4 @@
-/** The count and sum of rows as csv-parse reads them, as `load-totals.sql` says it of rows that are loaded. */
+/** The count and sum of rows as csv-parse reads them, as `totalsOf` says it of rows that are loaded. */
 
 import { CSV_HEADERS, type CsvHeader } from '../../contract/columns.js';
 import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.js';
