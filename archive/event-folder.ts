@@ -13,7 +13,7 @@ import {
   exists,
   linkDurably,
   makeFolder,
-  removeIfThere,
+  removeSmall,
   replaceDurably,
   systemCode,
   writeSynced,
@@ -125,7 +125,7 @@ async function link(root: string, path: string, event: ArchivedEvent): Promise<b
     await writeSynced(part, `${wellFormedJson(event)}\n`);
     return await linkDurably(part, path);
   } finally {
-    await removeIfThere(part);
+    removeSmall(part);
   }
 }
 
@@ -182,5 +182,5 @@ async function restoreJournal(root: string, journalPath: string): Promise<void> 
   const part = temporaryName(root);
   await writeSynced(part, lines.sort().join(''));
   await linkDurably(part, journalPath);
-  await removeIfThere(part);
+  removeSmall(part);
 }

@@ -24,7 +24,7 @@ export function encodeEntry(entry: InboxEntry, sequence: number, body: Uint8Arra
   return Buffer.concat([Buffer.from(`${JSON.stringify({ ...entry, sequence })}\n`), body]);
 }
 
-/** One file of several entries, for `decodeEntry`; of one it is the entry itself. */
+/** One file of several entries, for `notedIn` and `bodyOf`; of one it is the entry itself. */
 export function encodeTogether(
   parts: readonly { readonly key: string; readonly bytes: Uint8Array }[],
 ): Uint8Array {
@@ -37,22 +37,26 @@ export function encodeTogether(
   ]);
 }
 
-export interface DecodedEntry {
-  /** null when a broken disk damaged what was noted; the body may be whole all the same. */
-  readonly noted: { readonly entry: InboxEntry; readonly sequence: number } | null;
-  readonly body: Uint8Array;
+export interface NotedEntry {
+  readonly entry: InboxEntry;
+  readonly sequence: number;
 }
 
-/** Never throws. @param key of the entry: what was noted of another is damage. @param file alone, or with others */
-export function decodeEntry(key: string, file: Uint8Array): DecodedEntry {
+/**
+ * Never throws. @param key of the entry: what was noted of another is damage. @param file alone, or with others
+ * @returns null when a broken disk damaged what was noted; the body may be whole all the same
+ */
+export function notedIn(key: string, file: Uint8Array): NotedEntry | null {
   const bytes = partOf(key, file);
-  const headEnd = bytes.indexOf(0x0a);
-  const head = bytes.subarray(0, Math.max(headEnd, 0));
+  const head = bytes.subarray(0, Math.max(bytes.indexOf(0x0a), 0));
   const noted = readHead(Buffer.from(head).toString());
-  return {
-    noted: noted !== null && isNamed(noted.entry, key) ? noted : null,
-    body: bytes.subarray(headEnd + 1),
-  };
+  return noted !== null && isNamed(noted.entry, key) ? noted : null;
+}
+
+/** As it was received. What was noted is not looked at: whoever forwards knows it already. */
+export function bodyOf(key: string, file: Uint8Array): Uint8Array {
+  const bytes = partOf(key, file);
+  return bytes.subarray(bytes.indexOf(0x0a) + 1);
 }
 
 const BEGIN_TOGETHER = Buffer.from('{"together":');
@@ -83,7 +87,7 @@ const Head = z.object({
   sequence: z.number(),
 });
 
-function readHead(text: string): DecodedEntry['noted'] {
+function readHead(text: string): NotedEntry | null {
   const read = Head.safeParse(jsonOrNull(text));
   if (!read.success) return null;
   const { sequence, ...entry } = read.data;

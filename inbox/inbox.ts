@@ -11,12 +11,12 @@ import { constants, readFileSync, statSync } from 'node:fs';
 import { access, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { exists, makeFolder, removeIfThere, systemCode, writeSynced } from '../ops/durable-files.js';
+import { exists, makeFolder, removeSmall, systemCode, writeSynced } from '../ops/durable-files.js';
 import { syncFolder } from '../ops/flush.js';
 import { sweepLeftBehind, temporaryName } from '../ops/temporary-names.js';
 import { openDoneMarkers } from './done-markers.js';
 import type { DurablePoint } from './durable-point.js';
-import { decodeEntry, encodeEntry, keyOf, namedBy } from './inbox-entry.js';
+import { bodyOf, encodeEntry, keyOf, type NotedEntry, namedBy, notedIn } from './inbox-entry.js';
 import { placeTogether } from './place-together.js';
 
 /**
@@ -82,7 +82,7 @@ export async function openInbox(
     options.durablePoint?.('D2');
     // Another process may have finished the same delivery between our look at its marker and our link.
     if (done.has(key)) {
-      await removeIfThere(pendingPath(key));
+      removeSmall(pendingPath(key));
       return 'duplicate';
     }
     for (const listener of listeners) listener(entry);
@@ -98,7 +98,7 @@ export async function openInbox(
   }
 
   async function pending(isKnown: (key: string) => boolean = () => false): Promise<readonly InboxEntry[]> {
-    const found: { entry: InboxEntry; sequence: number }[] = [];
+    const found: NotedEntry[] = [];
     let looked = 0;
     for (const key of await readdir(pendingFolder)) {
       if (isKnown(key)) continue;
@@ -114,7 +114,7 @@ export async function openInbox(
   async function trim(entry: InboxEntry, as: DeliveryKind = entry.kind): Promise<void> {
     // Before the body is removed: without the marker a duplicate would count as new.
     await done.mark(keyOf({ ...entry, kind: as }));
-    await removeIfThere(pendingPath(keyOf(entry)));
+    removeSmall(pendingPath(keyOf(entry)));
   }
 
   return {
@@ -123,7 +123,7 @@ export async function openInbox(
     read: async (entry) => {
       const key = keyOf(entry);
       const bytes = readOrNull(pendingPath(key));
-      return bytes === null ? null : decodeEntry(key, bytes).body;
+      return bytes === null ? null : bodyOf(key, bytes);
     },
     trim,
     has: async (entry) => {
@@ -142,15 +142,15 @@ export async function openInbox(
         await access(`${pendingFolder}/.`, constants.W_OK);
         await writeSynced(part, Buffer.alloc(4096));
       } finally {
-        await removeIfThere(part);
+        removeSmall(part);
       }
     },
   };
 }
 
 /** An entry that a broken disk damaged still counts as backlog and is named; it must not hide the others. */
-function decodeOrName(key: string, bytes: Uint8Array, path: string): { entry: InboxEntry; sequence: number } {
-  const { noted } = decodeEntry(key, bytes);
+function decodeOrName(key: string, bytes: Uint8Array, path: string): NotedEntry {
+  const noted = notedIn(key, bytes);
   if (noted !== null) return noted;
   const named = namedBy(key) ?? { kind: 'refused', eventId: key };
   // The time of receipt is stored nowhere else.
@@ -158,10 +158,7 @@ function decodeOrName(key: string, bytes: Uint8Array, path: string): { entry: In
   return { entry: { ...named, receivedAt, invoiceId: null, code: null }, sequence: 0 };
 }
 
-function byArrival(
-  a: { entry: InboxEntry; sequence: number },
-  b: { entry: InboxEntry; sequence: number },
-): number {
+function byArrival(a: NotedEntry, b: NotedEntry): number {
   if (a.entry.receivedAt !== b.entry.receivedAt) return a.entry.receivedAt < b.entry.receivedAt ? -1 : 1;
   return a.sequence - b.sequence;
 }

@@ -4,7 +4,7 @@
  */
 
 import { linkSync } from 'node:fs';
-import { removeIfThere, systemCode, writeSynced } from '../ops/durable-files.js';
+import { removeSmall, systemCode, writeSynced } from '../ops/durable-files.js';
 import { GroupCommit } from '../ops/group-commit.js';
 import { temporaryName } from '../ops/temporary-names.js';
 import type { DurablePoint } from './durable-point.js';
@@ -33,8 +33,7 @@ export function placeTogether(
       durablePoint?.('D1');
       return parts.map(({ key }) => linkOnce(path, pathOf(key)));
     } finally {
-      // Not awaited: what a kill leaves behind is removed at the next start.
-      removeIfThere(path).catch(() => undefined);
+      forget(path);
     }
   }, TOGETHER);
   return async (part) => {
@@ -52,5 +51,14 @@ function linkOnce(from: string, to: string): boolean | Error {
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     return systemCode(error) === 'EEXIST' ? false : error;
+  }
+}
+
+/** Who was kept is told so, also when the first name cannot be removed: what stays behind is removed at the next start. */
+function forget(path: string): void {
+  try {
+    removeSmall(path);
+  } catch {
+    // The next start looks again.
   }
 }

@@ -1,8 +1,8 @@
 /**
  * The few ways in which billsync puts bytes on disk so that they survive a kill -9 and a power cut.
  *
- * Names and bytes go into the page cache by direct calls, which take microseconds; only flushes (flush.ts) and removals, which
- * wait for the disk, go to Node's four threads. A dozen such waits per delivery made answers slow under load.
+ * Names and bytes go into the page cache by direct calls, which take microseconds; only flushes (flush.ts) and removals of files
+ * that may be large, which wait for the disk, go to Node's four threads. A dozen such waits per delivery made answers slow under load.
  *
  * Everything that is promised to the billing service rests on these functions: a 2xx is only sent after `linkDurably` resolved.
  */
@@ -15,6 +15,7 @@ import {
   openSync,
   renameSync,
   statSync,
+  unlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -79,7 +80,7 @@ export async function createDurably(path: string, bytes: Uint8Array | string): P
     await writeSynced(part, bytes);
     return await linkDurably(part, path);
   } finally {
-    await removeIfThere(part);
+    removeSmall(part);
   }
 }
 
@@ -135,5 +136,14 @@ export async function removeIfThere(path: string): Promise<boolean> {
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return false;
     throw error;
+  }
+}
+
+/** As `removeIfThere`, directly, for a name whose file is small or has another name: 10 µs instead of 60 by a thread. */
+export function removeSmall(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error;
   }
 }

@@ -9,6 +9,7 @@ import {
   appendDurably,
   linkDurably,
   makeFolder,
+  removeSmall,
   replaceDurably,
   writeSynced,
 } from '../../ops/durable-files.js';
@@ -51,6 +52,17 @@ describe('durable files', () => {
     await writeFile(path, 'old');
     await replaceDurably(path, 'new');
     expect(await readFile(path, 'utf8')).toBe('new');
+  });
+
+  test('a name is removed once, and its file keeps its other names', async () => {
+    const [path, other] = [join(root, 'path'), join(root, 'other')];
+    await writeFile(path, 'kept');
+    await linkDurably(path, other);
+    removeSmall(path);
+    removeSmall(path);
+    expect(await readdir(root)).toEqual(['other']);
+    expect(await readFile(other, 'utf8')).toBe('kept');
+    expect(() => removeSmall(root)).toThrow(/EISDIR|EPERM/);
   });
 
   test('what the dead left is swept, also of one that had our pid, and nothing that is in use', async () => {
