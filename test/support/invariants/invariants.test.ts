@@ -173,6 +173,11 @@ describe('checkInvariants', () => {
     expect(await broken({ client: aServerThatTells({ attempt: 1 }) })).toEqual([]);
   });
 
+  test('I7: a workflow task that fails at its second attempt too, but not one whose worker was killed', async () => {
+    expect(await broken({ client: aServerThatTells({ attempt: [2, 2, 3] }) })).toEqual(['I7']);
+    expect(await broken({ client: aServerThatTells({ attempt: [2, 2, 0] }) })).toEqual([]);
+  });
+
   test('I7: a warning of unfinished handlers', async () => {
     const warning =
       '{"level":40,"msg":"[TMPRL1102] Workflow finished while signal handlers are still running"}\n';
@@ -218,14 +223,23 @@ function minutesAgo(minutes: number): Date {
 }
 
 /** A stalled task takes a real server minutes to come to, and a leak cannot be asked for at all. */
-function aServerThatTells({ attempt = 1, history = {} }: { attempt?: number; history?: object }): Client {
+/** @param attempt one, or those that it tells from one look to the next */
+function aServerThatTells({
+  attempt = 1,
+  history = {},
+}: {
+  attempt?: number | readonly number[];
+  history?: object;
+}): Client {
+  const attempts = [attempt].flat();
+  const next = (): number => (attempts.length > 1 ? attempts.shift() : attempts[0]) ?? 0;
   return {
     workflow: {
       async *list({ query = '' } = {}) {
         if (!query.includes('Failed')) yield { workflowId: 'invoice/test/1', runId: 'run' };
       },
       getHandle: () => ({
-        describe: async () => ({ raw: { pendingWorkflowTask: { attempt } } }),
+        describe: async () => ({ raw: { pendingWorkflowTask: { attempt: next() } } }),
         fetchHistory: async () => history,
       }),
     },
