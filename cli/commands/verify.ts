@@ -67,8 +67,8 @@ function printTable(found: Verification, output: Output): void {
     { title: 'found', value: ({ found: there }) => there, align: 'right' },
   ]);
   output.note(
-    `${invoices} invoices, ${shipments} shipments, ${filesRead} files read: ` +
-      `${driftInAll === 0 ? 'no drift' : `${driftInAll} differences`}, ${discrepancies} recorded discrepancies.`,
+    `${counted(invoices, 'invoice')}, ${counted(shipments, 'shipment')}, ${counted(filesRead, 'file')} read: ` +
+      `${driftInAll === 0 ? 'no drift' : counted(driftInAll, 'difference')}, ${counted(discrepancies, 'recorded discrepancy', 'recorded discrepancies')}.`,
   );
   if (purged > 0) {
     output.note(
