@@ -64,6 +64,7 @@ describe('renderTable', () => {
 
 describe('paint', () => {
   test('colours a terminal, and nothing else', () => {
+    vi.stubEnv('NO_COLOR', undefined);
     expect(paint('bold', 'x', { isTTY: true })).toBe('\u001b[1mx\u001b[22m');
     expect(paint('bold', 'x', {})).toBe('x');
     vi.stubEnv('NO_COLOR', '1');
