@@ -113,13 +113,13 @@ export async function triggerSchedule(client: Client, settings: ScheduleSettings
   await client.schedule.getHandle(scheduleId(settings.environment)).trigger(ScheduleOverlapPolicy.SKIP);
 }
 
-/** A tenth of the interval, so that several installations do not ask the service in the same second. */
 /** As people write it into the settings: `1h`, `30m`, `90s`. */
 function inUnits(ms: number): string {
   if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
   return ms % 60_000 === 0 ? `${ms / 60_000}m` : `${ms / 1_000}s`;
 }
 
+/** A tenth of the interval, so that several installations do not ask the service in the same second. */
 function jitterOf(every: string): Duration {
   const match = /^\s*([\d.]+)\s*(ms|s|m|h|d)/.exec(every);
   const unit = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }[match?.[2] ?? 'ms'] ?? 1;
