@@ -36,12 +36,21 @@ const MOST_WAITS = 2.5;
 const LONGEST_RETRY_MS = 30_000;
 const COMPLAIN_EVERY_MS = 60_000;
 
+/** @returns says which publication readers see now, whoever made it */
+export function publicationGauges(metrics: Metrics): (publication: Publication) => void {
+  const number = metrics.gauge('publication_sequence');
+  const madeAt = metrics.gauge('publication_timestamp_seconds');
+  return ({ sequence, publishedAt }) => {
+    number.set(sequence);
+    madeAt.set(Date.parse(publishedAt) / 1_000);
+  };
+}
+
 /** Starts at once and publishes until it is closed; a failure is tried again and shows in the metrics. */
 export function startPublisher(warehouse: PublishedWarehouse, options: PublisherOptions): Publisher {
   const { log, quietMs = 400, longestMs = 4_000, ingestEveryMs = 1_000 } = options;
   const { metrics } = options;
-  const sequence = metrics?.gauge('publication_sequence');
-  const madeAt = metrics?.gauge('publication_timestamp_seconds');
+  const tell = metrics && publicationGauges(metrics);
   const seconds = metrics?.histogram('publication_seconds');
   const failed = metrics?.counter('publication_failures_total');
   const pending = metrics?.gauge('publication_pending_seconds');
@@ -82,8 +91,7 @@ export function startPublisher(warehouse: PublishedWarehouse, options: Publisher
       const longestPauseMs = Math.max(longestMs, longestMs * MOST_WAITS - 2 * took);
       earliest = Date.now() + Math.min(took * LEAST_PAUSE_FACTOR, longestPauseMs);
       if (firstChange === null) unseenSince = null;
-      sequence?.set(publication.sequence);
-      madeAt?.set(Date.parse(publication.publishedAt) / 1_000);
+      tell?.(publication);
       seconds?.observe(took / 1000);
       log.debug({ sequence: publication.sequence, tookMs: Math.round(took) }, 'published');
       options.onPublished?.(publication);
