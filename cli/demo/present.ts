@@ -1,6 +1,7 @@
 /** How the demo looks: the first thing of billsync that most people see. */
 
 import { renderReport } from '../../reports/render/render-report.js';
+import { CLEAR } from '../terminal/progress.js';
 import { paint } from '../terminal/terminal-text.js';
 import type { Outcome } from './outcomes.js';
 import type { ProvedReport } from './proof.js';
@@ -23,7 +24,7 @@ export function createNarrator(options: { readonly quiet: boolean }): Narrator {
   let last = '';
   let toldAt = performance.now();
   const clear = (): void => {
-    if (isOpen) process.stderr.write('\r\u001b[2K');
+    if (isOpen) process.stderr.write(CLEAR);
     isOpen = false;
   };
   const say = (line: string): void => {
@@ -42,7 +43,7 @@ export function createNarrator(options: { readonly quiet: boolean }): Narrator {
         process.stderr.write(`  … ${words}\n`);
         return;
       }
-      process.stderr.write(`\r\u001b[2K  ${paint('dim', `… ${words}`, process.stderr)}`);
+      process.stderr.write(`${CLEAR}  ${paint('dim', `… ${words}`, process.stderr)}`);
       isOpen = true;
     },
   };

@@ -1,7 +1,15 @@
 /** The one place that writes: data to stdout, words and progress to stderr, nothing that was not asked for. */
 
 import type { Scrub } from '../../ops/scrub.js';
-import { barProgress, isDrawing, lineProgress, NO_PROGRESS, type Progress } from './progress.js';
+import {
+  barProgress,
+  CLEAR,
+  isDrawing,
+  lineProgress,
+  NO_PROGRESS,
+  type Progress,
+  writeErr,
+} from './progress.js';
 import { type Column, renderTable } from './render-table.js';
 
 export type OutputForm = 'table' | 'json' | 'ndjson';
@@ -40,7 +48,7 @@ export function createOutput(options: {
     JSON.stringify(value, (_key, part) => (typeof part === 'string' ? scrub(part) : part), indent);
   const out = (text: string): void => {
     // A bar that is being drawn would stand in the middle of the line.
-    if (isDrawing() && process.stdout.isTTY === true) writeErr('\r\u001b[2K');
+    if (isDrawing() && process.stdout.isTTY === true) writeErr(CLEAR);
     writeOut(text);
   };
   return {
@@ -69,8 +77,4 @@ export function createOutput(options: {
 /** `1 invoice`, `2 invoices`. */
 export function counted(count: number, one: string, several = `${one}s`): string {
   return `${count} ${count === 1 ? one : several}`;
-}
-
-function writeErr(text: string): void {
-  process.stderr.write(text);
 }

@@ -15,6 +15,9 @@ const LINE_EVERY_MS = 2_000;
 /** Work that says nothing new for so long is said to go on. */
 const SILENT_MS = 5_000;
 
+/** Empties the line of a terminal that the cursor is in. */
+export const CLEAR = '\r\u001b[2K';
+
 let openBars = 0;
 
 /** Whether something is being drawn in the last line of the terminal. */
@@ -102,8 +105,6 @@ export function lineProgress(what: string): Progress {
   };
 }
 
-const CLEAR = '\r\u001b[2K';
-
 function timeSoFar(): () => string {
   const began = performance.now();
   return () => `${Math.round((performance.now() - began) / 1_000)} s so far`;
@@ -113,6 +114,6 @@ function joined(...parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join(', ');
 }
 
-function writeErr(text: string): void {
+export function writeErr(text: string): void {
   process.stderr.write(text);
 }
