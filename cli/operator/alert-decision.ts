@@ -29,14 +29,16 @@ export async function decideOnAlert(
   const said = { at, by, note, key };
   if (action === 'acknowledge') {
     await decideOnAlerts(runFolder(settings), [{ ...said, kind: 'acknowledged', until: null }]);
-    return { detail: `${key} is acknowledged.`, next: '/alerts' };
+    return { detail: `${key} is acknowledged.`, next: ALERTS };
   }
   const until = action === 'quiet' ? new Date(nowMs + requested.hours * 3_600_000).toISOString() : at;
   await decideOnAlerts(runFolder(settings), [{ ...said, kind: 'quieted', until }]);
   const detail =
     action === 'quiet' ? `${key} is silenced until ${until}.` : `Notices of ${key} are sent again.`;
-  return { detail, next: '/alerts' };
+  return { detail, next: ALERTS };
 }
+
+const ALERTS = { path: '/alerts', label: 'Show the alerts' } as const;
 
 function runFolder({ dataDir }: Settings): string {
   return join(dataDir, 'run');

@@ -9,6 +9,7 @@ import { withTemporal } from '../ask-temporal.js';
 import { whyNotLoaded } from '../commands/import/print-imported.js';
 import { CliError, EXIT } from '../errors.js';
 import { counted } from '../terminal/output.js';
+import { pageOfInvoice } from './named-invoices.js';
 
 type Upload = Extract<RequestedAction, { readonly action: 'import' }>;
 
@@ -42,7 +43,7 @@ export async function importUpload(settings: Settings, requested: Upload): Promi
     if (outcome.outcome !== 'loaded' && outcome.outcome !== 'already_loaded')
       throw refusal(requested, imported);
     const detail = `${printable(requested.name)}: ${outcome.outcome.replace('_', ' ')}, ${counted(outcome.shipments, 'shipment')}, ${outcome.billingCost} ${outcome.currencyCode ?? ''}.`;
-    return { detail, next: `/invoices/${imported.invoiceId}` };
+    return { detail, next: imported.invoiceId === null ? null : pageOfInvoice(imported.invoiceId) };
   } finally {
     await rm(requested.path, { force: true });
   }

@@ -1,6 +1,7 @@
 /** Invoices as an operator names them, by number or id. */
 
 import type { Settings } from '../../config/settings.js';
+import type { Performed } from '../../dashboard/operator/operator-work.js';
 import { idsOf } from '../commands/invoices/invoice-ids.js';
 import { findInvoice } from '../commands/invoices.js';
 import { CliError, EXIT } from '../errors.js';
@@ -22,4 +23,9 @@ export async function idsOfWords(settings: Settings, words: readonly string[]): 
     settings,
     words.map((word) => ({ word, place: null })),
   );
+}
+
+/** Where an action on an invoice goes on. */
+export function pageOfInvoice(invoiceId: string): Performed['next'] {
+  return { path: `/invoices/${invoiceId}`, label: 'Show the invoice' };
 }

@@ -12,7 +12,7 @@ import { counted } from '../terminal/output.js';
 import { decideOnAlert } from './alert-decision.js';
 import { describeAction } from './describe-action.js';
 import { importUpload } from './import-upload.js';
-import { idsOfWords, publishedInvoice, SECTION } from './named-invoices.js';
+import { idsOfWords, pageOfInvoice, publishedInvoice, SECTION } from './named-invoices.js';
 
 /** A worker that is away would be waited for an hour. */
 const ANSWER_WITHIN_MS = 60_000;
@@ -27,7 +27,7 @@ export function createOperatorWork(settings: Settings, quarantine: Quarantine): 
         );
         return {
           detail: 'The retry has started; the page of the invoice shows the result.',
-          next: `/invoices/${requested.invoiceId}`,
+          next: pageOfInvoice(requested.invoiceId),
         };
       case 'requeue':
         return done((await requeue({ settings, quarantine, ids: [requested.quarantineId] })).join(' '));
@@ -130,7 +130,7 @@ async function backfill(settings: Settings, words: readonly string[]): Promise<P
   return withTemporal(settings, async (client) => {
     const { backfillId } = await startBackfill(client, settings, { partnerId, invoiceIds });
     const detail = `Backfill ${backfillId} fetches ${counted(invoiceIds.length, 'invoice')}.`;
-    return { detail, next: `${SECTION}/backfill/${backfillId}` };
+    return { detail, next: { path: `${SECTION}/backfill/${backfillId}`, label: 'Follow its progress' } };
   });
 }
 

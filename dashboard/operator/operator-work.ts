@@ -37,7 +37,7 @@ export interface Performed {
   /** What came of it, a sentence. */
   readonly detail: string;
   /** A page that tells how it goes on; null: there is none. */
-  readonly next: string | null;
+  readonly next: { readonly path: string; readonly label: string } | null;
 }
 
 export interface BackfillShown {
