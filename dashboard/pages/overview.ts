@@ -1,11 +1,12 @@
 /** The first page: what is spent and what moved, where invoices stand, and what needs a person. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ReportInterruptedError } from '../../reports/errors.js';
 import { drawCharts } from '../../reports/render/chart-svg.js';
 import { checkFilters } from '../../reports/report-filters.js';
 import { filtersOf, one, periodOf, type Query, withQuery } from '../address.js';
 import { presetsOf } from '../days.js';
-import { addressOfPage, patienceFor } from '../figures.js';
+import { addressOfPage, asksForFigures, patienceFor } from '../figures.js';
 import type { Shown } from '../page-cache.js';
 import { ask, asOfHead, type PageContext, type PublishedPage, withReports } from '../page-context.js';
 import { type SavedViews, saveAddress } from '../saved-views/saved-views.js';
@@ -37,7 +38,9 @@ async function overview(
 ): Promise<Shown<PublishedPage>> {
   const query = request.query as Query;
   const make = () => publishedPart(context, query);
-  const { value, isFormer } = await context.cache.page(addressOfPage(request), make, patienceFor(request));
+  const { value, isFormer } = await context.cache
+    .page(addressOfPage(request), make, patienceFor(request))
+    .catch((error) => ({ value: withoutSpend(error, request), isFormer: false }));
   const quarantined = context.quarantine === null ? null : (await context.quarantine.list()).length;
   const { asOf, figures, ...published } = value;
   const views = await savedOf(context, saved);
@@ -57,7 +60,36 @@ async function savedOf(context: PageContext, saved: SavedViews) {
 
 type PublishedPart = Readonly<Record<string, unknown>> & { readonly asOf: string; readonly figures: object };
 
-/** What the page shows of the file; a process's own quarantine is read whenever somebody looks. */
+/** The page whose spend took longer than the limit. It is thrown, since what fails is not kept: the next reader asks again. */
+class WithoutSpend extends Error {
+  readonly part: PublishedPart;
+  constructor(part: PublishedPart, cause: Error) {
+    super(cause.message, { cause });
+    this.part = part;
+  }
+}
+
+/** Programs are refused instead: they would take what is missing for nothing. */
+function withoutSpend(error: unknown, request: FastifyRequest): PublishedPart {
+  if (!(error instanceof WithoutSpend)) throw error;
+  if (asksForFigures(request)) throw error.cause;
+  return error.part;
+}
+
+async function spendInTime(...asked: Parameters<typeof spendOf>) {
+  try {
+    return { spend: await spendOf(...asked), late: null };
+  } catch (error) {
+    if (error instanceof ReportInterruptedError) return { spend: null, late: error };
+    throw error;
+  }
+}
+
+/**
+ * What the page shows of the file; a process's own quarantine is read whenever somebody looks.
+ *
+ * @throws WithoutSpend the sums took longer than the limit; where invoices stand and what needs a person is known
+ */
 async function publishedPart(context: PageContext, query: Query): Promise<PublishedPart> {
   const asked = ask(context, async (asking) => ({
     states: await asking('states'),
@@ -69,13 +101,19 @@ async function publishedPart(context: PageContext, query: Query): Promise<Publis
     gaps: await session.run('gaps'),
     months: await session.run('summary'),
   }));
-  const spend = await spendOf(context, query, months.rows);
+  const { spend, late } = await spendInTime(context, query, months.rows);
   const standing = await asked;
   const currency = spend?.currency ?? null;
   const trend = { ...months, rows: months.rows.filter((row) => row.currency_code === currency) };
   const { tiles: _, movers, others: __, ...period } = { tiles: [], others: [], movers: [], ...spend };
-  return {
-    ...{ ...standing, spend, notes: months.head.notes, asOf: asOfHead(months.head) },
+  const part = {
+    ...{
+      ...standing,
+      spend,
+      spendProblem: late?.message ?? null,
+      notes: months.head.notes,
+      asOf: asOfHead(months.head),
+    },
     ...{ gaps: gaps.rows.length, firstGaps: gaps.rows.slice(0, MOST_GAPS) },
     charts: drawCharts(trend, CHART),
     presets: presetsOf(new Date()).map(({ label, from, until }) => ({
@@ -92,4 +130,6 @@ async function publishedPart(context: PageContext, query: Query): Promise<Publis
       months: trend.rows,
     },
   };
+  if (late !== null) throw new WithoutSpend(part, late);
+  return part;
 }

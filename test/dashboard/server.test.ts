@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
 import { AdminPasswordMissingError } from '../../dashboard/admin-guard.js';
 import { AdminPortTakenError } from '../../dashboard/probes.js';
@@ -276,7 +277,44 @@ describe('reports', () => {
     expect(await answer.text()).toContain('was stopped at its limit of 0.001 s');
     await hasty.close();
   });
+
+  test('show where invoices stand while the sums of the overview take too long, and programs are refused', async () => {
+    const slow = await reportsFixture([
+      anInvoice([aShipment()], { number: 'INV-WRONG', differences: [['total-amount', '1', '2']] }),
+    ]);
+    await withEndlessOrigins(slow.path);
+    const hasty = await dashboardOver(slow.path, { admin: { pageLimit: '4s' }, firstWordsMs: 60_000 });
+    const [page, figures] = await Promise.all(
+      ['/', '/?format=json'].map(async (path) => {
+        const answer = await fetch(hasty.url + path);
+        return { status: answer.status, text: await answer.text() };
+      }),
+    );
+    expect(page?.status).toBe(200);
+    expect(page?.text).toContain(
+      '<p class="problem" role="alert">Spend: Report cost was stopped at its limit of 4 s.',
+    );
+    expect(page?.text).toMatch(/INV-WRONG.*Its rows contradict its header: /);
+    expect(page?.text).not.toContain('No shipments are loaded yet.');
+    expect([figures?.status, figures?.text]).toEqual([503, expect.stringContaining('limit of 4 s')]);
+    await hasty.close();
+    await slow.remove();
+  }, 60_000);
 });
+
+/** Whoever asks for the origin of a line waits for ever; every other column is there at once. */
+async function withEndlessOrigins(path: string): Promise<void> {
+  const instance = await DuckDBInstance.create(path);
+  const connection = await instance.connect();
+  await connection.run('alter table internal.shipment_rows rename to kept_rows');
+  await connection.run(
+    `create view internal.shipment_rows as select * replace (
+      if((select count(*) from range(1000000000000) where range % 7 = 8) = 0, origin, null) as origin
+    ) from internal.kept_rows`,
+  );
+  connection.closeSync();
+  instance.closeSync();
+}
 
 describe('the published file', () => {
   test('asks for a person where rows contradict their header, and not for a line that was billed late', async () => {
