@@ -5,7 +5,7 @@
  */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:https';
+import { Agent, createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -101,12 +101,18 @@ export async function startForeignService({
   billing.origin = `https://localhost:${(server.address() as AddressInfo).port}`;
 
   let endpoint: ForeignEndpoint | null = null;
+  let agent: Agent | false = false;
+  function register(to: ForeignEndpoint): void {
+    endpoint = to;
+    if (agent !== false) agent.destroy();
+    agent = to.keepsConnections === true ? new Agent({ keepAlive: true }) : false;
+  }
   async function deliver(eventText: string): Promise<number> {
     if (endpoint === null) return 0;
-    const first = await post(endpoint, eventText);
+    const first = await post(endpoint, eventText, agent);
     if (first >= 200 && first < 300) return first;
     await new Promise((resolve) => setTimeout(resolve, 200));
-    return post(endpoint, eventText);
+    return post(endpoint, eventText, agent);
   }
   async function emit(invoice: StoredInvoice, eventType: string, more: object = {}): Promise<ForeignInvoice> {
     const status = { DRAFT: 'draft', APPROVED: 'finalized', CANCELED: 'voided' }[invoice.status];
@@ -118,9 +124,7 @@ export async function startForeignService({
     ...{ ...CLIENT, caFile, caPem, partnerId: billing.partnerId },
     ...{ baseUrl: `${billing.origin}/rest`, authUrl: `${billing.origin}/auth` },
     storageHost: new URL(billing.origin).host,
-    register: (to) => {
-      endpoint = to;
-    },
+    register,
     createInvoice: (wanted) => emit(billing.create(wanted), 'invoice_created'),
     async finalize(invoiceId) {
       const invoice = billing.get(invoiceId);
@@ -144,6 +148,7 @@ export async function startForeignService({
     secrets: [CLIENT.clientSecret, TOKEN_MARK, SIGNATURE_MARK],
     expireUrls: () => billing.expireUrls(),
     async close() {
+      if (agent !== false) agent.destroy();
       await stop(server);
       await rm(folder, { recursive: true, force: true });
     },

@@ -1,7 +1,7 @@
 /** HTTP and TLS of the foreign service: certificates of a private CA, answers, and the sending of an event. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Server, request as sendRequest } from 'node:https';
+import { type Agent, type Server, request as sendRequest } from 'node:https';
 import { generate } from 'selfsigned';
 
 export interface ForeignEndpoint {
@@ -9,6 +9,8 @@ export interface ForeignEndpoint {
   readonly headers?: Readonly<Record<string, string>>;
   /** null or left out: any certificate will do, as the receiver made its own. */
   readonly caPem?: string;
+  /** Deliveries go over connections that stay open; left out: each has one of its own. The specification says neither. */
+  readonly keepsConnections?: boolean;
 }
 
 export function json(response: ServerResponse, status: number, body: object) {
@@ -25,8 +27,12 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** @returns the status, 0 without an answer */
-export function post({ url, headers, caPem }: ForeignEndpoint, body: string): Promise<number> {
+/** @param agent false: a connection of its own @returns the status, 0 without an answer */
+export function post(
+  { url, headers, caPem }: ForeignEndpoint,
+  body: string,
+  agent: Agent | false,
+): Promise<number> {
   const trust = caPem === undefined ? { rejectUnauthorized: false } : { ca: caPem };
   const all = {
     'content-type': 'application/json',
@@ -36,7 +42,7 @@ export function post({ url, headers, caPem }: ForeignEndpoint, body: string): Pr
   return new Promise((resolve) => {
     const request = sendRequest(
       url,
-      { method: 'POST', headers: all, timeout: 30_000, agent: false, ...trust },
+      { method: 'POST', headers: all, timeout: 30_000, agent, ...trust },
       (response) => {
         response.resume().once('close', () => resolve(response.statusCode ?? 0));
       },
