@@ -1,5 +1,6 @@
 /**
- * Remembers permanently which deliveries were dealt with: `done/ab/<key>` is an empty marker.
+ * Remembers permanently which deliveries were dealt with: `done/ab/<key>` is an empty marker. Those that one process makes are names
+ * (hard links) of one file, as long as the file system takes another: a name costs a fifth of a file.
  *
  * A marker is not flushed by itself, for nearly each lies in a folder of its own, of which there are 256. Its key is: those that
  * are marked together share a line of `done.log` each and one flush. From the log every opening makes again what a power cut took. Once it is
@@ -12,6 +13,7 @@ import {
   closeSync,
   constants,
   fstatSync,
+  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -42,6 +44,8 @@ export async function openDoneMarkers(root: string, longBytes = LONG_BYTES): Pro
   const logPath = join(root, LOG);
   const shards = new Set<string>();
   let beginning: Promise<void> | null = null;
+  /** A marker of ours that the next ones are names of. */
+  let first: string | null = null;
   const pathOf = (key: string): string => join(folder, key.slice(-2), key);
 
   await makeFolder(folder);
@@ -50,7 +54,7 @@ export async function openDoneMarkers(root: string, longBytes = LONG_BYTES): Pro
   const marking = new GroupCommit<string, void>(
     async (keys) => {
       const size = await log(keys);
-      for (const key of keys) make(key);
+      for (const key of keys) await make(key);
       // Nobody waits for it: what is not removed is only read once more.
       if (size > longBytes)
         beginning ??= beginAnew()
@@ -78,7 +82,7 @@ export async function openDoneMarkers(root: string, longBytes = LONG_BYTES): Pro
     }
   }
 
-  function make(key: string): void {
+  async function make(key: string): Promise<void> {
     const path = pathOf(key);
     const shard = dirname(path);
     if (!shards.has(shard)) {
@@ -89,7 +93,15 @@ export async function openDoneMarkers(root: string, longBytes = LONG_BYTES): Pro
       }
       shards.add(shard);
     }
-    closeSync(openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o600));
+    if (first !== null && isNamed(first, path)) return;
+    const file = openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o600);
+    try {
+      // Many names will stand for it.
+      await flushBytes(file, path);
+    } finally {
+      closeSync(file);
+    }
+    first = path;
   }
 
   async function beginAnew(): Promise<void> {
@@ -110,7 +122,7 @@ export async function openDoneMarkers(root: string, longBytes = LONG_BYTES): Pro
   async function settle(path: string): Promise<void> {
     const keys = keysIn(path);
     for (const [i, key] of keys.entries()) {
-      if (!exists(pathOf(key))) make(key);
+      if (!exists(pathOf(key))) await make(key);
       // Deliveries are answered meanwhile.
       if (i % 200 === 199) await setImmediate();
     }
@@ -120,6 +132,16 @@ export async function openDoneMarkers(root: string, longBytes = LONG_BYTES): Pro
   }
 
   return { has: (key) => exists(pathOf(key)), mark: (key) => marking.do(key) };
+}
+
+/** false when the file can have no more names, or is gone. */
+function isNamed(file: string, name: string): boolean {
+  try {
+    linkSync(file, name);
+    return true;
+  } catch (error) {
+    return systemCode(error) === 'EEXIST';
+  }
 }
 
 /** A line that a power cut or a full disk tore names nothing: nobody was told that it is there. */

@@ -1,7 +1,7 @@
 /** What was dealt with stays known, whatever a power cut takes of the markers, and however many processes mark at a time. */
 
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { appendFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +25,17 @@ describe('done markers', () => {
     const again = await openDoneMarkers(root);
     expect(marked.filter((key) => !again.has(key))).toEqual([]);
     expect((await readdir(root)).sort()).toEqual(['done']);
+  });
+
+  test('markers are names of one file, and of another once that is gone', async () => {
+    const [one, two, three] = keys(3) as [string, string, string];
+    const markers = await openDoneMarkers(root);
+    const pathOf = (key: string): string => join(root, 'done', key.slice(-2), key);
+    for (const key of [one, two]) await markers.mark(key);
+    expect(statSync(pathOf(two)).ino).toBe(statSync(pathOf(one)).ino);
+    await rm(pathOf(one));
+    for (const key of [three, two]) await markers.mark(key);
+    expect([one, two, three].map((key) => markers.has(key))).toEqual([false, true, true]);
   });
 
   test('a torn line names nothing, and hides neither the line before it nor what is marked after it', async () => {
