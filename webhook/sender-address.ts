@@ -14,6 +14,7 @@ export interface SenderAddresses {
 export function createSenderAddresses(trusted: readonly string[]): SenderAddresses {
   const networks = trusted.map((text) => ipaddr.parseCIDR(text));
   const isProxy = (address: string | undefined): boolean => {
+    if (networks.length === 0) return false;
     const parsed = addressOrNull(address);
     return (
       parsed !== null &&
