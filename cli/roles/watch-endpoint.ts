@@ -2,12 +2,18 @@
 
 import { request as askHttp } from 'node:http';
 import { request as askHttps } from 'node:https';
+import { createSecureContext, type SecureContext } from 'node:tls';
 import type { RoleContext } from './run-role.js';
 
 const ANSWERS_WITHIN_MS = 5_000;
-const ASK_EVERY_MS = 3_000;
+/** Each question is a handshake, of which the endpoint's process does a half or both. */
+const ASK_EVERY_MS = 5_000;
+/** After a question that was not answered. */
+const ASK_AGAIN_MS = 1_000;
 /** One answer that is late may be a moment of load; red within 16 s. */
 const UNWELL_AFTER = 2;
+/** Trusts nobody, and does not read who could be trusted: whose certificate is shown is not the question. */
+let asker: SecureContext | null = null;
 
 export interface EndpointState {
   readonly isHealthy: boolean;
@@ -23,9 +29,9 @@ export function probeEndpoint(webhookUrl: string, withinMs = ANSWERS_WITHIN_MS):
       resolve({ isHealthy: detail === '', detail });
       asking.destroy();
     };
+    asker ??= createSecureContext({ ca: [] });
     const options = {
-      agent: false,
-      rejectUnauthorized: false,
+      ...{ agent: false, rejectUnauthorized: false, secureContext: asker },
       signal: AbortSignal.timeout(withinMs),
     };
     const ask = url.protocol === 'https:' ? askHttps : askHttp;
@@ -58,25 +64,33 @@ export function reportEndpoint({ health, alerts }: Pick<RoleContext, 'health' | 
   };
 }
 
-/** Asks for ever. @param deps.onState is told after each question, once the answer is certain */
+/** Asks for ever; once soon, and again soon after what was not answered. @param deps.onState is told after each question, once the answer is certain */
 export function watchEndpoint(deps: {
   /** null: it does not run just now, and is not asked. */
   readonly url: () => string | null;
   readonly onState: (state: EndpointState) => void;
   readonly everyMs?: number;
+  readonly againMs?: number;
   readonly withinMs?: number;
 }): { close(): void } {
+  const { everyMs = ASK_EVERY_MS, againMs = ASK_AGAIN_MS } = deps;
   let failures = 0;
-  let isAsking = false;
-  const timer = setInterval(() => void look(), deps.everyMs ?? ASK_EVERY_MS).unref();
+  let timer = setTimeout(look, againMs).unref();
+  let isClosed = false;
   async function look(): Promise<void> {
     const url = deps.url();
-    if (isAsking || url === null) return;
-    isAsking = true;
-    const state = await probeEndpoint(url, deps.withinMs);
-    isAsking = false;
-    failures = state.isHealthy ? 0 : failures + 1;
-    if (failures === 0 || failures >= UNWELL_AFTER) deps.onState(state);
+    if (url !== null) {
+      const state = await probeEndpoint(url, deps.withinMs);
+      failures = state.isHealthy ? 0 : failures + 1;
+      if (isClosed) return;
+      if (failures === 0 || failures >= UNWELL_AFTER) deps.onState(state);
+    }
+    if (!isClosed) timer = setTimeout(look, failures === 0 ? everyMs : againMs).unref();
   }
-  return { close: () => clearInterval(timer) };
+  return {
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+    },
+  };
 }

@@ -16,7 +16,8 @@ export function metricsPage(): string {
     'Metrics',
     '`GET /metrics` of the admin port (`http://127.0.0.1:9090/metrics` unless set) answers in the text format of ' +
       'Prometheus. Every metric has the label `role`. Under `up`, the endpoint’s metrics are on the worker’s port too. ' +
-      'Beside these are the metrics of Node.js (`nodejs_…`, `process_…`) and, of a worker, those of Temporal’s SDK (`temporal_…`). ' +
+      'Beside these are the metrics of Node.js (`nodejs_…`, `process_…`) and, of a worker, those of Temporal’s SDK (`temporal_…`); ' +
+      'the lag of the event loop is looked at every 50 ms, and reads so when there is none. ' +
       'An age is told as the instant since when it counts: `time() - billsync_publication_timestamp_seconds`. ' +
       'Rules for alerts and a dashboard lie in `deploy/prometheus` and `deploy/grafana`.',
     table(['Metric', 'Kind', 'Labels', 'Meaning'], rows),

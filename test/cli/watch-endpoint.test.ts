@@ -2,6 +2,7 @@
 
 import { createServer as createHttp } from 'node:http';
 import { createServer, type Server } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type EndpointState, probeEndpoint, watchEndpoint } from '../../cli/roles/watch-endpoint.js';
 
@@ -57,7 +58,7 @@ describe('watchEndpoint', () => {
     await new Promise<void>((resolve) => {
       const watch = watchEndpoint({
         url: () => `http://127.0.0.1:${port}/`,
-        everyMs: 5,
+        ...{ everyMs: 5, againMs: 5 },
         onState(state) {
           told.push(state);
           if (told.length < 4) return;
@@ -67,5 +68,25 @@ describe('watchEndpoint', () => {
       });
     });
     expect(told.map(({ isHealthy }) => isHealthy)).toEqual([true, true, false, true]);
+  });
+
+  test('asks seldom, but soon again what was not answered', async () => {
+    let asked = 0;
+    const port = await listening(
+      answering(() => {
+        asked += 1;
+        return asked < 3 ? 503 : 200;
+      }),
+    );
+    const told: boolean[] = [];
+    const watch = watchEndpoint({
+      url: () => `http://127.0.0.1:${port}/`,
+      ...{ everyMs: 60_000, againMs: 5 },
+      onState: ({ isHealthy }) => void told.push(isHealthy),
+    });
+    await expect.poll(() => told).toEqual([false, true]);
+    await sleep(50);
+    expect(asked).toBe(3);
+    watch.close();
   });
 });

@@ -1,5 +1,6 @@
 /** What a role says of itself to machines. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createHealth } from '../../ops/health.js';
 import { createMetrics } from '../../ops/metrics.js';
@@ -33,6 +34,13 @@ describe('metrics', () => {
     const text = await metrics.text();
     expect(text).toContain('billsync_inbox_backlog{role="worker"} 2');
     expect(text).toContain('billsync_shipments{role="worker"} 1');
+  });
+
+  test('do not wake an idle process a hundred times a second to look at the lag of its event loop', async () => {
+    const metrics = createMetrics('worker');
+    await sleep(300);
+    const [, least] = /^nodejs_eventloop_lag_min_seconds\{.*\} (\S+)$/m.exec(await metrics.text()) ?? [];
+    expect(Number(least)).toBeGreaterThan(0.04);
   });
 });
 
