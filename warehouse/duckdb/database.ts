@@ -176,7 +176,7 @@ export class Database {
         statements: this.#statements,
       });
       this.#lent.add(session);
-      await session.begin(this.#hasInternal ? SEARCH_PATH : 'main');
+      await session.begin(this.#hasInternal ? SEARCH_PATH : 'main', !this.#isCopy);
       return session;
     } catch (error) {
       this.#open -= 1;

@@ -101,7 +101,7 @@ function checkOne(
   }
 }
 
-/** What loads of a span hold per currency, as the rows of that table say it (`totals_of` of schema/session.sql). */
+/** What loads of a span hold per currency, as the rows of that table say it (`totals_of` of schema/csv-session.sql). */
 export function totalsOf(table: 'shipment_rows' | 'staged_rows'): string {
   return `from totals_of('${table}', $first::integer, $last::integer)`;
 }

@@ -8,7 +8,7 @@ import { sql } from '../../../warehouse/duckdb/sql.js';
 test('DuckDB and TypeScript take the same characters for nothing', async () => {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
-  await connection.run(sql('session'));
+  await connection.run(sql('csv-session'));
   const found = await connection.runAndReadAll(
     `select c from range(1, 1114112) as r(c) where c not between 55296 and 57343 and not is_something(chr(c::integer))`,
   );
