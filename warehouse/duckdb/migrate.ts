@@ -21,21 +21,24 @@ export async function migrate(database: Database, now: Date): Promise<void> {
   const missing = known.filter(({ number }) => number > found);
   if (found === 0) {
     await database.transaction(async (session) => {
-      for (const migration of missing) await apply(session, migration, now);
+      await apply(session, missing, now);
       await applyViews(session, now);
     });
     return;
   }
-  for (const migration of missing) await database.transaction((session) => apply(session, migration, now));
+  for (const migration of missing) await database.transaction((session) => apply(session, [migration], now));
   const [applied] = await database.all('select sha256 from applied_views');
   if (applied?.sha256 !== views().sha256) {
     await database.transaction((session) => applyViews(session, now));
   }
 }
 
-async function apply(session: Session, { number, name, text }: Migration, now: Date): Promise<void> {
-  await session.script(text);
-  await session.all('insert-migration', { number, name, applied_at: now.toISOString() });
+async function apply(session: Session, applied: readonly Migration[], now: Date): Promise<void> {
+  for (const { text } of applied) await session.script(text);
+  await session.all('insert-migrations', {
+    migrations: JSON.stringify(applied.map(({ number, name }) => ({ number, name }))),
+    applied_at: now.toISOString(),
+  });
 }
 
 /** A column more in a view is an edit of its file, or of contract/columns.ts; what a warehouse holds already is told by the hash. */
