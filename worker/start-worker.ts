@@ -81,10 +81,10 @@ export interface RunningWorker {
 const LOCK_PATIENCE_MS = 5_000;
 
 /**
- * A group of loads or events costs nearly as much as one (ADR 36). Nobody notices the wait: readers get a copy 400 ms after the
- * last change at the earliest.
+ * A group of loads or events costs nearly as much as one (ADRs 36 and 52). Only who comes while others are written waits, and readers
+ * get a copy every few seconds then.
  */
-const GATHER_MS = 200;
+const GATHER_MS = 1_000;
 
 /** From a flush that failed to the end of the process. */
 const ENDS_AFTER_MS = 250;

@@ -92,4 +92,14 @@ describe('GroupCommit', () => {
     expect(groups).toEqual([[1], [2, 3, 4], [5]]);
     await alone;
   });
+
+  test('rests no longer than until sixteen wait', { timeout: 5_000 }, async () => {
+    const { groups, commit } = recorded({ restMs: 60_000 });
+    const first = commit.do(0);
+    const second = commit.do(1);
+    await first;
+    const others = Array.from({ length: 15 }, (_, n) => commit.do(n + 2));
+    await Promise.all([second, ...others]);
+    expect(groups.map((group) => group.length)).toEqual([1, 16]);
+  });
 });
