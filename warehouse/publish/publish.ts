@@ -13,6 +13,7 @@ import { namesIn } from '../../ops/names-in.js';
 import { Database } from '../duckdb/database.js';
 import type { Row } from '../duckdb/statements.js';
 import { PublicationError } from '../errors.js';
+import { marksFolderOf } from '../paths.js';
 import type { Publication } from '../warehouse.js';
 import { noteRepeats } from './note-repeats.js';
 
@@ -58,7 +59,7 @@ async function copyAlone(
   const above = numberOf((await keptCopies(publishedPath)).at(-1));
   return database.use(async (session) => {
     await session.transaction(async () => {
-      await noteRepeats(session);
+      await noteRepeats(session, { folder: marksFolderOf(database.path) });
       await session.all('insert-publication', { published_at: now.toISOString(), above });
       await session.all('trim-publications');
     });

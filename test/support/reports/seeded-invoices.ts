@@ -9,7 +9,7 @@ const SERVICES = ['Ground', '2Day', 'Next Day Air', null];
 const ORIGINS = ['94107', '07001', 'K1A 0B1', null];
 
 /** mulberry32: small, seeded, good enough to mix test values. */
-function randomFrom(seed: number): (below: number) => number {
+export function randomFrom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
     state = (state + 0x6d2b79f5) | 0;
