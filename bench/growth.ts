@@ -7,6 +7,7 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ROWS_AT_ONCE } from '../warehouse/publish/tracking-marks.js';
 import { fillWarehouse } from './support/make-published.js';
 import { median, ratio, ratioTable, type Sample } from './support/ratios.js';
 import { expectKept, inTurn, type Promised } from './support/rounds.js';
@@ -45,7 +46,8 @@ export async function measure(args: readonly string[]): Promise<readonly Promise
     const run = (side: keyof typeof paths) => async (place: string) => {
       await copyFile(paths[side], join(place, 'warehouse.duckdb'));
       const command = [process.execPath, '--import', 'tsx', PROGRAM, place] as const;
-      const { stdout } = await runMeasured([...command, `${settled}`, `${perPublication}`]);
+      const first = Math.ceil((there * rows) / ROWS_AT_ONCE) + 1;
+      const { stdout } = await runMeasured([...command, `${settled}`, `${perPublication}`, `${first}`]);
       const sample = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Spent;
       spent.set(side, [...(spent.get(side) ?? []), sample]);
       return sample;

@@ -1,5 +1,6 @@
 -- Fills an empty warehouse with getvariable('invoices') loaded invoices of getvariable('rows') rows each, weekly ones of 200
--- tenants, finalized by an event. No tracking number repeats. The same every time.
+-- tenants, finalized by an event. No tracking number repeats, and they come in no
+-- order: the factor is prime to the modulus. The same every time.
 create temp table billed as
 select
     (n + 1)::integer as load_id,
@@ -13,7 +14,8 @@ select
     b.load_id, (k + 1)::integer as row_number, 'Tenant ' || b.tenant_no as tenant, b.start + 9 as invoice_generation_date,
     b.start + (k % 7)::integer as ship_date, '94107' as origin, 'USD' as currency_code,
     (500 + hash(b.load_id, k) % 9000) / 100 as billing_cost, 1 + hash(k, b.load_id) % 20 as billable_weight,
-    'LB' as billable_weight_unit, '1Z' || lpad((b.load_id::bigint * 100000 + k)::varchar, 14, '0') as tracking_number,
+    'LB' as billable_weight_unit,
+    '1Z' || lpad(((b.load_id::hugeint * 100000 + k) * 61803398874989 % 100000000000000)::varchar, 14, '0') as tracking_number,
     'UPS' as carrier, (2 + k % 7)::varchar as carrier_zone, b.start + 8 as carrier_invoice_date, 'Ground' as service_level
 from billed as b, range(getvariable('rows')) as s(k)
 order by b.load_id, k;
