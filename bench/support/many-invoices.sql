@@ -1,13 +1,13 @@
 -- Fills an empty warehouse with getvariable('invoices') loaded invoices of getvariable('rows') rows each, weekly ones of 200
--- tenants, finalized by an event. No tracking number repeats, and they come in no
+-- tenants, or of more where that would be over 300 weeks, finalized by an event. No tracking number repeats, and they come in no
 -- order: the factor is prime to the modulus. The same every time.
 create temp table billed as
 select
     (n + 1)::integer as load_id,
     cast(md5('invoice ' || n) as uuid) as invoice_id,
-    n % 200 as tenant_no,
-    date '2020-01-06' + (7 * (n // 200))::integer as start
-from range(getvariable('invoices')) as r(n);
+    n % tenants as tenant_no,
+    date '2020-01-06' + (7 * (n // tenants))::integer as start
+from range(getvariable('invoices')) as r(n), (select greatest(200, getvariable('invoices') // 300) as tenants);
 
 insert into shipment_rows by name
 select
