@@ -13,7 +13,7 @@ import {
   settled,
 } from '../support/foreign-service/foreign-story.js';
 import { openToOthers } from '../support/hostile/open-to-others.js';
-import { checkInvariants, type Violation } from '../support/invariants/invariants.js';
+import { checkInvariants, letWorkflowTasksEnd, type Violation } from '../support/invariants/invariants.js';
 import { compareReports } from '../support/invariants/report-check.js';
 import { billsync } from '../support/processes/billsync.js';
 import { freePort } from '../support/processes/free-port.js';
@@ -139,6 +139,7 @@ async function endAndInspect(
 ): Promise<Pick<ProcessesResult, 'violations' | 'exitCodes' | 'orphans'>> {
   const exitCodes: (number | null)[] = [];
   const isApart = roles.includes('temporal');
+  if (isApart) await withTemporalBeside(product.dataDir, letWorkflowTasksEnd);
   for (const role of roles) if (role !== 'temporal') exitCodes.push((await product.stop(role)).code);
   const { dataDir, logFolder } = product;
   const violations = isApart

@@ -7,7 +7,12 @@ import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startForeignService } from '../support/foreign-service/foreign-service.js';
 import { settled } from '../support/foreign-service/foreign-story.js';
-import { checkInvariants, type Truth, type Violation } from '../support/invariants/invariants.js';
+import {
+  checkInvariants,
+  letWorkflowTasksEnd,
+  type Truth,
+  type Violation,
+} from '../support/invariants/invariants.js';
 import { createProduct, type Product } from '../support/processes/product.js';
 import { WORKER_POINTS, type WorkerPoint } from '../support/processes/worker-points.js';
 import { withTemporalBeside } from '../support/temporal/temporal-beside.js';
@@ -79,8 +84,9 @@ export async function runWorkerPoints(options: {
       await settled(product.dataDir, truth(), SETTLED_WITHIN_MS);
       progress(`round ${round} settled after ${Math.round((Date.now() - beganMs) / 1_000)} s`);
     }
-    await product.stop('worker');
     const { dataDir, logFolder } = product;
+    await withTemporalBeside(dataDir, letWorkflowTasksEnd);
+    await product.stop('worker');
     const violations = await withTemporalBeside(dataDir, (client) =>
       checkInvariants({ dataDir, logFolder, truth: truth(), client }),
     );
