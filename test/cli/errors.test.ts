@@ -94,9 +94,11 @@ describe('errors of ours', () => {
     expect(ownBase.sort()).toEqual([
       'BillsyncError',
       'CursorError',
+      'MarkFileDamagedError',
       'NotJsonError',
       'Refusal',
       'SavedViewsBusyError',
+      'WithoutSpend',
     ]);
   });
 
