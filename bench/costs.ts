@@ -7,6 +7,7 @@ import { measure as growth } from './growth.js';
 import { measure as imports } from './imports.js';
 import { measure as settle } from './settle.js';
 import { measure as small } from './small.js';
+import { draw } from './support/plot.js';
 import { expectKept, type Promised } from './support/rounds.js';
 
 export const summary = 'small, settle, growth and imports in one table [short]';
@@ -28,5 +29,11 @@ export async function main([size = 'whole']: readonly string[]): Promise<void> {
   );
   const head = ['| processor time | floor | measured | promised |', '| --- | --- | --- | --- |'];
   process.stdout.write(`\n${[...head, ...lines].join('\n')}\n\n`);
+  await draw({
+    ...{ file: 'costs', title: 'What an invoice costs, to what is promised', unit: 'measured / promised' },
+    names: promises.map(({ what }) => what),
+    series: { measured: promises.map(({ found, atMost }) => found / atMost) },
+    atMost: 1,
+  });
   expectKept(promises);
 }

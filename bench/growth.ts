@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ROWS_AT_ONCE } from '../warehouse/publish/tracking-marks.js';
 import { fillWarehouse } from './support/make-published.js';
+import { draw } from './support/plot.js';
 import { median, ratio, ratioTable, type Sample } from './support/ratios.js';
 import { expectKept, inTurn, type Promised } from './support/rounds.js';
 import { runMeasured } from './support/run-measured.js';
@@ -59,6 +60,12 @@ export async function measure(args: readonly string[]): Promise<readonly Promise
     process.stdout.write(`${ratioTable(found, 'empty')}\n\n${stepTable(spent)}\n\n`);
     const least = median((found.get('empty') ?? []).map(({ cpuMs }) => cpuMs ?? Number.NaN)) / settled;
     const beside = `${perPublication} a publication, beside ${there} of ${rows} rows`;
+    const steps = Object.keys(spent.get('empty')?.[0]?.spent ?? {});
+    const eachOf = (side: string): number[] => steps.map((step) => stepMs(spent, side, step) / settled);
+    await draw({
+      ...{ file: 'growth', title: `An invoice, ${beside}`, unit: 'ms of processor time', names: steps },
+      series: { 'empty warehouse': eachOf('empty'), 'grown warehouse': eachOf('grown') },
+    });
     return [
       {
         what: `an invoice, ${beside}, to the same in an empty warehouse`,
@@ -71,10 +78,15 @@ export async function measure(args: readonly string[]): Promise<readonly Promise
   }
 }
 
+type SpentBySide = ReadonlyMap<string, readonly Spent[]>;
+
+function stepMs(spent: SpentBySide, side: string, step: string): number {
+  return median((spent.get(side) ?? []).map((sample) => sample.spent[step] ?? 0));
+}
+
 /** Processor time of each step, in ms, all invoices together. */
-function stepTable(spent: ReadonlyMap<string, readonly Spent[]>): string {
-  const of = (side: string, step: string): string =>
-    median((spent.get(side) ?? []).map((sample) => sample.spent[step] ?? 0)).toFixed(0);
+function stepTable(spent: SpentBySide): string {
+  const of = (side: string, step: string): string => stepMs(spent, side, step).toFixed(0);
   const steps = Object.keys(spent.get('empty')?.[0]?.spent ?? {});
   const lines = steps.map((step) => `| ${step} | ${of('empty', step)} | ${of('grown', step)} |`);
   return ['| step | empty, ms | grown, ms |', '| --- | --- | --- |', ...lines].join('\n');

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { builtProgram } from '../scripts/built-program.js';
 import { cpuSeconds } from './support/cpu-seconds.js';
 import { makeCsv } from './support/make-csv.js';
+import { draw } from './support/plot.js';
 import { median } from './support/ratios.js';
 import { expectKept, type Promised } from './support/rounds.js';
 
@@ -41,6 +42,11 @@ export async function measure([rows = '2000000', imports = '16']: readonly strin
   }
   const first = median(seconds.slice(0, COMPARED));
   const found = median(seconds.slice(-COMPARED)) / first;
+  await draw({
+    ...{ file: 'imports', title: `${imports} imports of ${rows} rows, one after the other`, kind: 'line' },
+    ...{ unit: 'seconds of processor time', names: seconds.map((_, index) => `${index + 1}`) },
+    ...{ series: { seconds }, atMost: first * AT_MOST },
+  });
   const what = `the last of ${imports} imports of ${rows} rows, to the first`;
   return [{ what, found, atMost: AT_MOST, floor: `${first.toFixed(2)} s` }];
 }

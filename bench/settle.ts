@@ -18,6 +18,7 @@ import { type ForeignService, startForeignService } from '../test/support/foreig
 import { publishedStates } from '../test/support/invariants/published-states.js';
 import { freePort } from '../test/support/processes/free-port.js';
 import { createProduct, type Product } from '../test/support/processes/product.js';
+import { draw } from './support/plot.js';
 import { cpuOf } from './support/process-figures.js';
 import { expectKept, type Promised } from './support/rounds.js';
 
@@ -68,12 +69,20 @@ export async function measure([count = '600', rows = '20']: readonly string[]): 
     say(`${count} invoices of ${rows} rows, milliseconds of processor time an invoice\n`);
     say(`| deliveries | ${PROCESSES.join(' | ')} | a second |`);
     say(`|---|${PROCESSES.map(() => '---|').join('')}---|`);
-    for (const { name, taken } of [...runs, { name: 'floor', taken: floor }]) {
+    const sides = [...runs, { name: 'floor', taken: floor }];
+    for (const { name, taken } of sides) {
       const used = PROCESSES.map((process) => each(taken.cpuMs[process]).toFixed(1));
       say(`| ${name} | ${used.join(' | ')} | ${rate(taken.ms)} |`);
     }
     const [first] = runs;
     if (first === undefined) throw new Error('nothing was settled');
+    await draw({
+      ...{ file: 'settle', title: 'An invoice from its webhook to its rows', unit: 'ms of processor time' },
+      ...{ kind: 'stacked', names: sides.map(({ name }) => name) },
+      series: Object.fromEntries(
+        PROCESSES.map((process) => [process, sides.map(({ taken }) => each(taken.cpuMs[process]))]),
+      ),
+    });
     say(`\nHistory of one: ${await historyOf(address, service, first.taken.invoiceIds[0] ?? '')}`);
     const heavy = (['worker', 'temporal'] as const).map((name) => ({
       ...{ what: `ms of the ${name}, an invoice`, found: each(first.taken.cpuMs[name]) },

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeCsv } from './support/make-csv.js';
+import { draw } from './support/plot.js';
 import { median, type Rounds, ratio, ratioTable, type Sample } from './support/ratios.js';
 import { expectKept, inTurn, type Promised } from './support/rounds.js';
 import { runMeasured } from './support/run-measured.js';
@@ -34,6 +35,7 @@ export async function measure([files = '500', rows = '20', rounds = '3']: readon
       await makeCsv(join(csvFolder, `${digits}.csv`), Number(rows), `7f3a0000-1111-4222-8333-${digits}`);
     }
     const promises: Promised[] = [];
+    const eachMs: Record<'floor' | 'billsync', number[]> = { floor: [], billsync: [] };
     for (const [work, atMost] of [
       ['import', 8],
       ['rebuild', 5],
@@ -47,13 +49,21 @@ export async function measure([files = '500', rows = '20', rounds = '3']: readon
       );
       const found = await inTurn({ folder, rounds: Number(rounds) }, sides);
       show(`${work} of ${files} files of ${rows} rows`, found, { floor, files: Number(files) });
-      const least = median((found.get(floor) ?? []).map(({ cpuMs }) => cpuMs ?? Number.NaN)) / Number(files);
+      const of = (side: string): number =>
+        median((found.get(side) ?? []).map(({ cpuMs }) => cpuMs ?? Number.NaN)) / Number(files);
+      const least = of(floor);
+      eachMs.floor.push(least);
+      eachMs.billsync.push(of(work));
       promises.push({
         what: `${work} of ${files} files of ${rows} rows, to its floor`,
         found: ratio(found, { side: work, floor, of: 'cpuMs' }),
         ...{ atMost, floor: `${least.toFixed(2)} ms a file` },
       });
     }
+    await draw({
+      ...{ file: 'small', title: `A file of ${rows} rows, of ${files} together` },
+      ...{ unit: 'ms of processor time', names: ['import', 'rebuild'], series: eachMs },
+    });
     return promises;
   } finally {
     await rm(folder, { recursive: true, force: true });

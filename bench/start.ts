@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { builtProgram } from '../scripts/built-program.js';
 import { cpuSeconds } from './support/cpu-seconds.js';
 import { makeCsv } from './support/make-csv.js';
+import { draw } from './support/plot.js';
 import { median } from './support/ratios.js';
 import { missedOf } from './support/rounds.js';
 import { runMeasured } from './support/run-measured.js';
@@ -36,6 +37,11 @@ export async function main([rounds = '7']: readonly string[]): Promise<void> {
       const spread = `${Math.min(...seconds).toFixed(2)}–${Math.max(...seconds).toFixed(2)}`;
       process.stdout.write(`| ${name} | ${median(seconds).toFixed(2)} s (${spread}) |\n`);
     }
+    await draw({
+      ...{ file: 'start', title: 'A command from start to end', unit: 'ms of processor time' },
+      names: [...samples.keys()],
+      series: { measured: [...samples.values()].map((seconds) => median(seconds) * 1000) },
+    });
     const missed = missedOf(
       Object.entries(MOST).map(([what, atMost]) => ({
         ...{ what: `seconds of processor time of ${what}`, atMost },
