@@ -104,7 +104,11 @@ const ROWS: Readonly<Record<string, readonly Panel[]>> = {
     lines('Disk, free', { free: 'billsync_disk_free_bytes{instance=~"$instance"}' }, 'bytes'),
     lines('Memory', { '{{role}}': 'process_resident_memory_bytes{instance=~"$instance"}' }, 'bytes'),
     lines('Processor', { '{{role}}': 'rate(process_cpu_seconds_total{instance=~"$instance"}[5m])' }),
-    lines('Event loop, 99 %', { '{{role}}': 'nodejs_eventloop_lag_p99_seconds{instance=~"$instance"}' }, 's'),
+    lines(
+      'Event loop, 99 % (0.05 at rest)',
+      { '{{role}}': 'nodejs_eventloop_lag_p99_seconds{instance=~"$instance"}' },
+      's',
+    ),
     lines('Processes started again', {
       '{{process}}': 'increase(billsync_process_restarts_total{instance=~"$instance"}[1h])',
     }),
