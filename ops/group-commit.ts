@@ -1,7 +1,7 @@
 /**
  * Does for many callers at once what costs nearly as much for one: what is asked for while one group is at work goes
- * into the next. Who finds nobody at work begins at once. Only who came while a group was at work may wait a moment longer
- * for company, where the callers of this group allow it (`restMs`).
+ * into the next. Who finds nobody at work begins at once. Only who came while a group was at work, or shortly after a group of
+ * several, may wait a moment longer for company, where the callers of this group allow it (`restMs`).
  */
 
 interface Waiting<T, R> {
@@ -18,7 +18,7 @@ export interface GroupLimits<T> {
   readonly heaviest?: number;
   /** Whether one of a group can make it fail, so that its halves are tried; else all of it has failed. True by default. */
   readonly isSplit?: boolean;
-  /** How long after a group the next one is gathered, when somebody waits already and until enough do; 0 by default. */
+  /** How long after a group the next one is gathered, when it was one of several or somebody waits already, and until enough do; 0 by default. */
   readonly restMs?: number;
 }
 
@@ -50,9 +50,10 @@ export class GroupCommit<T, R> {
   async #work(): Promise<void> {
     this.#isAtWork = true;
     while (this.#waiting.length > 0) {
-      await this.#settle(this.#next());
-      const { restMs } = this.#limits;
-      if (restMs > 0 && this.#waiting.length > 0 && this.#waiting.length < this.#enough) await this.#rest();
+      const group = this.#next();
+      await this.#settle(group);
+      const isUnderLoad = this.#waiting.length > 0 || group.length > 1;
+      if (this.#limits.restMs > 0 && isUnderLoad && this.#waiting.length < this.#enough) await this.#rest();
     }
     this.#isAtWork = false;
   }

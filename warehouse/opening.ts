@@ -22,7 +22,7 @@ export interface OpenWarehouseOptions {
   readonly isAlone?: boolean;
   /** How long a living owner of the lock is waited for; 0 by default. */
   readonly lockPatienceMs?: number;
-  /** How long loads and events that came while others were written wait for more company; 0 by default (ADR 36). */
+  /** How long loads and events that come while others are written, or after several were, wait for more company; 0 by default (ADRs 36 and 55). */
   readonly gatherMs?: number;
   /** Other than usual for tests, whose files are small: from how many records on a file is read in chunks (ADR 20). */
   readonly recordsPerCut?: number;

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { GroupCommit, type GroupLimits } from '../../ops/group-commit.js';
 
@@ -88,9 +89,24 @@ describe('GroupCommit', () => {
     expect(groups).toEqual([[1]]);
     await Promise.all([...others, late]);
     expect(groups).toEqual([[1], [2, 3, 4]]);
+    await setTimeout(100);
     const alone = commit.do(5);
     expect(groups).toEqual([[1], [2, 3, 4], [5]]);
     await alone;
+    await setTimeout(1);
+    const next = commit.do(6);
+    expect(groups).toEqual([[1], [2, 3, 4], [5], [6]]);
+    await next;
+  });
+
+  test('gathers behind a group of several though nobody waits yet', async () => {
+    const { groups, commit } = recorded({ restMs: 50 });
+    await Promise.all([1, 2, 3].map((n) => commit.do(n)));
+    const first = commit.do(4);
+    expect(groups).toEqual([[1], [2, 3]]);
+    await setTimeout(5);
+    await Promise.all([first, commit.do(5)]);
+    expect(groups).toEqual([[1], [2, 3], [4, 5]]);
   });
 
   test('rests no longer than until sixteen wait', { timeout: 5_000 }, async () => {
