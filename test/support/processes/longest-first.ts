@@ -5,11 +5,12 @@
 
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Those of twenty seconds and more on two cores at rest, the longest first. */
+/** Those of twenty seconds and more on two cores at rest, the longest first; then those of ten that are small files. */
 const LONG = [
   'test/worker/quirks.test.ts',
   'test/warehouse/lake/lake.test.ts',
   'test/end-to-end/up.test.ts',
+  'test/end-to-end/lake.test.ts',
   'test/dashboard/in-the-browser.test.ts',
   'test/end-to-end/recovery.test.ts',
   'test/warehouse/chaos.test.ts',
@@ -18,6 +19,8 @@ const LONG = [
   'test/dashboard/server.test.ts',
   'test/security/any-hostile-sequence.test.ts',
   'test/workflows/backfill.test.ts',
+  'test/simulation/simulation.test.ts',
+  'test/end-to-end/upgrade.test.ts',
   'test/warehouse/load/chunks.test.ts',
   'test/docs/commands.test.ts',
   'test/sandbox/page.test.ts',
@@ -30,6 +33,10 @@ const LONG = [
   'test/package.test.ts',
   'test/workflows/confirm-void.test.ts',
   'test/warehouse/recover/keep.test.ts',
+  'test/cli/upgrade.test.ts',
+  'test/conformance/main.test.ts',
+  'test/warehouse/load/two-readers.test.ts',
+  'test/fuzz/fuzz.test.ts',
 ];
 
 export class LongestFirst extends BaseSequencer {
