@@ -18,7 +18,9 @@ export async function insertEvents(
 ): Promise<TakenEvents> {
   // One statement must not meet an id twice; the first line is the one the archive has.
   const byId = new Map(events.toReversed().map((event) => [event.eventId, event]));
-  const known = await session.all('known-events', { event_ids: wellFormedJson([...byId.keys()]) });
+  const asked = { event_ids: wellFormedJson([...byId.keys()]) };
+  const areKnown = (await session.all('are-events-known', asked)).length > 0;
+  const known = areKnown ? await session.all('known-events', asked) : [];
   const refused: ArchivedEvent[] = [];
   for (const { event_id: eventId, verdict } of known) {
     const event = byId.get(String(eventId));

@@ -1,5 +1,6 @@
 /** Reads what the ledgers say about invoices, derives their rows and writes them: the only writer of `invoice_state`. */
 
+import assert from 'node:assert/strict';
 import { wellFormedJson } from '../../contract/well-formed.js';
 import type { Row, Statements } from '../duckdb/statements.js';
 import { type DerivedInvoice, deriveInvoice } from './derive-invoice.js';
@@ -7,6 +8,8 @@ import type { AttentionLine, Evidence, InvoiceLines, LoadLine } from './invoice-
 
 /** What an invoice's row says of the lines that it was made of. */
 export interface HeldInvoice {
+  /** Where the row lies until the transaction ends; null: PostgreSQL finds it by its key. */
+  readonly place: string | null;
   /** ISO 8601 UTC; none of them is older. */
   readonly firstHeardAt: string;
   readonly hasLoads: boolean;
@@ -107,7 +110,7 @@ export async function writeInvoices(
   if (derived.size === 0) return derived;
   const ids = listOf([...derived.keys()]);
   // Forgotten and inserted, never updated: this version of DuckDB can lose an update from null to a text (ADR 14).
-  if (held.size > 0) await session.all('forget-states', { invoice_ids: ids });
+  await forgetStates(session, derived, held);
   const fresh = [...derived.keys()].filter((id) => !held.has(id));
   if (fresh.length > 0) await session.all('claim-invoices', { invoice_ids: listOf(fresh) });
   const moved = [...derived].flatMap(([id, { row }]) => {
@@ -127,6 +130,20 @@ export async function writeInvoices(
   return derived;
 }
 
+async function forgetStates(
+  session: Statements,
+  derived: ReadonlyMap<string, DerivedInvoice>,
+  held: ReadonlyMap<string, HeldInvoice>,
+): Promise<void> {
+  const rows = [...held].filter(([id]) => derived.has(id));
+  if (rows.length === 0) return;
+  const places = rows.flatMap(([, { place }]) => place ?? []);
+  const asked = { invoice_ids: listOf(rows.map(([id]) => id)), places: listOf(places) };
+  const forgotten = await session.all('forget-states', asked);
+  // A row that stayed would be a second one of its invoice.
+  if (places.length > 0) assert.equal(forgotten.length, rows.length, 'rows of invoices that are replaced');
+}
+
 async function readHeld(
   session: Statements,
   invoiceIds: readonly string[],
@@ -136,6 +153,7 @@ async function readHeld(
     rows.map((row) => [
       String(row.invoice_id),
       {
+        place: typeof row.place === 'string' ? row.place : null,
         firstHeardAt: String(row.first_heard_at),
         hasLoads: row.has_loads === true,
         isPartner: row.invoice_level === 'partner',

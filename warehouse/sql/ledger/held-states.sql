@@ -1,5 +1,7 @@
--- Which of these invoices have a row, what it was made of, and whether discrepancies are recorded for them.
+-- Which of these invoices have a row, what it was made of, and whether discrepancies are recorded for them. Where it lies holds
+-- until the transaction ends.
 select
+    s.rowid::varchar as place,
     s.invoice_id::varchar as invoice_id, iso(s.first_heard_at) as first_heard_at, s.versions > 0 as has_loads, s.invoice_level,
     coalesce(s.notes, 1) > 0 as has_attention,
     s.invoice_id in (select d.invoice_id from discrepancy_lines as d) as has_discrepancies
