@@ -18,8 +18,11 @@ export type Question =
   | 'invoice-life'
   | 'invoice-lines'
   | 'invoices'
+  | 'invoices-found'
+  | 'invoices-found-by-file'
   | 'publication'
   | 'states'
+  | 'tenant-names'
   | 'tracked';
 
 /** Asks one question; values are bound by name. Decimals are exact text, instants ISO 8601 UTC. */

@@ -7,6 +7,7 @@ import { cellLabel, columnLabel } from '../../reports/render/labels.js';
 import type { ReportColumn, ReportRow } from '../../reports/report-result.js';
 import { all, one, pageNumber, type Query, withQuery } from '../address.js';
 import { addressOfPage, patienceFor } from '../figures.js';
+import { rowsOfInvoices, withTenants } from '../invoice-rows.js';
 import {
   ask,
   asOfNow,
@@ -32,6 +33,9 @@ const SORTS: readonly (readonly [string, string])[] = [
   ['shipments', 'shipments'],
 ];
 
+/** What only the files of invoices tell. */
+const SORTS_BY_FILE: readonly string[] = ['tenant', 'cost', 'shipments'];
+
 /** Serves `/invoices` with its filters, and a page for each invoice. */
 export function registerInvoices(app: FastifyInstance, context: PageContext): void {
   app.get('/invoices', (request, reply) =>
@@ -55,18 +59,21 @@ async function listPage(context: PageContext, query: Query): Promise<PublishedPa
   const search = one(query, 'search') ?? null;
   const sort = SORTS.find(([name]) => name === one(query, 'sort'))?.[0] ?? 'changed';
   const page = pageNumber(query);
-  const { rows, asOf } = await ask(context, async (asking) => ({
-    rows: await asking('invoices', {
+  const { rows, found, asOf } = await ask(context, async (asking) => {
+    const asked = {
       states: states.length > 0 ? listValue([...states]) : null,
-      tenants: tenants.length > 0 ? listValue([...tenants]) : null,
-      search,
-      sort,
-      limit: ROWS_ON_A_PAGE,
-      offset: (page - 1) * ROWS_ON_A_PAGE,
-    }),
-    asOf: await asOfNow(asking),
-  }));
-  const found = Number(rows[0]?.found ?? 0);
+      ...{ search, sort, limit: ROWS_ON_A_PAGE, offset: (page - 1) * ROWS_ON_A_PAGE },
+    };
+    const ids =
+      tenants.length > 0 || SORTS_BY_FILE.includes(sort)
+        ? await asking('invoices-found-by-file', {
+            ...asked,
+            tenants: tenants.length > 0 ? listValue([...tenants]) : null,
+          })
+        : await asking('invoices-found', asked);
+    const rows = await withTenants(asking, await rowsOfInvoices(asking, ids));
+    return { rows: rows.map(shownOf), found: Number(ids[0]?.found ?? 0), asOf: await asOfNow(asking) };
+  });
   const to = (number: number): string => withQuery('/invoices', query, { page: String(number) });
   const next = page * ROWS_ON_A_PAGE < found ? to(page + 1) : null;
   return {
@@ -74,7 +81,7 @@ async function listPage(context: PageContext, query: Query): Promise<PublishedPa
     view: 'invoices',
     title: 'Invoices',
     section: '/invoices',
-    figures: { found, rows: rows.map(({ found: _, ...row }) => row), next },
+    figures: { found, rows, next },
     values: {
       save: saveAddress('/invoices', query),
       ...{ rows, found, search, states, tenants, sort, sorts: SORTS },
@@ -84,6 +91,13 @@ async function listPage(context: PageContext, query: Query): Promise<PublishedPa
       next,
     },
   };
+}
+
+/** What the list shows of an invoice. */
+function shownOf(row: ReportRow): ReportRow {
+  const { reason_code: _1, discrepancy_rules: _2, loaded_at: _3, ...rest } = row;
+  const { partner_id: _4, tenant_id: _5, partner_tenant_id: _6, ...shown } = rest;
+  return shown;
 }
 
 async function invoicePage(context: PageContext, id: string): Promise<PublishedPage | null> {

@@ -4,11 +4,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ReportInterruptedError } from '../../reports/errors.js';
 import { drawCharts } from '../../reports/render/chart-svg.js';
 import { checkFilters } from '../../reports/report-filters.js';
+import type { ReportRow } from '../../reports/report-result.js';
 import { filtersOf, one, periodOf, type Query, withQuery } from '../address.js';
 import { presetsOf } from '../days.js';
 import { addressOfPage, asksForFigures, patienceFor } from '../figures.js';
+import { pick, rowsOfInvoices, withTenants } from '../invoice-rows.js';
 import type { Shown } from '../page-cache.js';
 import { ask, asOfHead, type PageContext, type PublishedPage, withReports } from '../page-context.js';
+import type { Ask } from '../published-questions.js';
 import { type SavedViews, saveAddress } from '../saved-views/saved-views.js';
 import { sendWhenKnown } from '../stream-page.js';
 import { spendOf } from './spend.js';
@@ -85,6 +88,20 @@ async function spendInTime(...asked: Parameters<typeof spendOf>) {
   }
 }
 
+const INVOICE = ['invoice_id', 'invoice_number', 'tenant'];
+const ATTENTION = [...INVOICE, 'reason_code', 'reason', 'state_since'];
+const SUMS = ['stated_total_amount', 'billing_cost', 'currency_code'];
+const CONTRADICTED = [...INVOICE, 'discrepancy_rules', ...SUMS, 'loaded_at'];
+
+/** The first invoices that the question finds, each with the number of all. */
+async function listed(asking: Ask, question: 'attention' | 'contradicted'): Promise<readonly ReportRow[]> {
+  const ids = await asking(question);
+  const found = ids[0]?.found ?? null;
+  const rows = await rowsOfInvoices(asking, ids);
+  if (question === 'contradicted') return rows.map((row) => ({ ...pick(row, CONTRADICTED), found }));
+  return (await withTenants(asking, rows)).map((row) => ({ ...pick(row, ATTENTION), found }));
+}
+
 /**
  * What the page shows of the file; a process's own quarantine is read whenever somebody looks.
  *
@@ -93,8 +110,8 @@ async function spendInTime(...asked: Parameters<typeof spendOf>) {
 async function publishedPart(context: PageContext, query: Query): Promise<PublishedPart> {
   const asked = ask(context, async (asking) => ({
     states: await asking('states'),
-    attention: await asking('attention'),
-    contradicted: await asking('contradicted'),
+    attention: await listed(asking, 'attention'),
+    contradicted: await listed(asking, 'contradicted'),
   }));
   asked.catch(() => undefined);
   const { gaps, months } = await withReports(context, undefined, async (session) => ({

@@ -11,7 +11,7 @@ with found as (
         or contains(lower(coalesce(invoice_number, '')), lower($search))
     )
 )
-select *, count(*) over () as found
+select *, (select count(*) from found) as found
 from found
 order by received_at desc, event_id
 limit $limit offset $offset

@@ -1,2 +1,2 @@
--- How many invoices stand where, and what they state, for the overview.
-select state, count(*) as invoices from invoices group by state order by state
+-- How many invoices stand where, for the overview.
+select state, count(*) as invoices from invoice_state group by state order by state
