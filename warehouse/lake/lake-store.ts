@@ -13,10 +13,11 @@ import type { Database } from '../duckdb/database.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
 import type { Ingested } from '../ledger/ingest.js';
 import type { FileLoad, LoadPlaces } from '../load/file-load.js';
+import { knownLoads } from '../load/known-load.js';
 import { BatchingLoader, loadBatch, type OnBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
 import type { NewLoad, Store, StoreIngest } from '../store/store.js';
-import type { FileLoadOutcome, Publication, Tidied } from '../warehouse.js';
+import type { FileLoadOutcome, LoadOutcome, Publication, Tidied } from '../warehouse.js';
 import { ingestLake } from './ingest-lake.js';
 import { lakePlaces } from './lake-places.js';
 import type { Ledger } from './ledger.js';
@@ -54,6 +55,11 @@ export class LakeStore implements Store {
     const ways = {
       alone: (load: NewLoad) => this.#loadAlone(load),
       together: (loads: readonly NewLoad[]) => this.#loadTogether(loads),
+      known: (loads: readonly NewLoad[]) =>
+        knownLoads(
+          parts.ledger,
+          loads.map(({ invoiceId, file }) => ({ invoiceId, sha256: file.sha256 })),
+        ),
     };
     this.#loader = new BatchingLoader<NewLoad>(ways, parts);
     this.#givingAgain = setInterval(() => this.#giveCredentials(), GIVE_AGAIN_MS);
@@ -79,7 +85,7 @@ export class LakeStore implements Store {
     return this.#locks.run(`load ${invoiceId}`, work);
   }
 
-  loadFile(load: NewLoad, isSuspected: boolean): Promise<FileLoadOutcome> {
+  loadFile(load: NewLoad, isSuspected: boolean): Promise<LoadOutcome> {
     return isSuspected ? this.#loadAlone(load) : this.#loader.load(load);
   }
 

@@ -10,7 +10,7 @@ import { hasAllColumns } from '../../contract/csv-file.js';
 import { GroupCommit } from '../../ops/group-commit.js';
 import type { Metrics } from '../../ops/metrics.js';
 import type { Database } from '../duckdb/database.js';
-import type { FileLoadOutcome } from '../warehouse.js';
+import type { FileLoadOutcome, LoadOutcome } from '../warehouse.js';
 import { commitLoads, spanOf, totalsOf } from './commit-load.js';
 import type { FileLoad, LoadPlaces } from './file-load.js';
 import { ONE_FILE } from './load-file.js';
@@ -79,6 +79,8 @@ export interface LoadWays<Load> {
   readonly alone: (load: Load) => Promise<FileLoadOutcome>;
   /** As `loadBatch`; always several. */
   readonly together: (loads: readonly Load[]) => Promise<readonly (FileLoadOutcome | null)[]>;
+  /** Asked first, for all of a group at once: in their order an answer where there is nothing to do, null where there is. */
+  readonly known?: (loads: readonly Load[]) => Promise<readonly (LoadOutcome | null)[]>;
 }
 
 export interface BatchOptions {
@@ -90,7 +92,7 @@ export interface BatchOptions {
 /** Small files that come while others are loaded are loaded together with the next; who comes alone begins at once. */
 export class BatchingLoader<Load extends Pick<FileLoad, 'file'>> {
   readonly #ways: LoadWays<Load>;
-  readonly #batches: GroupCommit<Load, FileLoadOutcome | null>;
+  readonly #batches: GroupCommit<Load, LoadOutcome | null>;
   readonly #onBatch: OnBatch;
 
   constructor(ways: LoadWays<Load>, { onBatch = () => undefined, gatherMs = 0 }: BatchOptions = {}) {
@@ -98,9 +100,10 @@ export class BatchingLoader<Load extends Pick<FileLoad, 'file'>> {
     this.#onBatch = onBatch;
     this.#batches = new GroupCommit(
       async (loads: readonly Load[]) => {
-        onBatch(loads.length);
-        const [first] = loads;
-        return first !== undefined && loads.length === 1 ? [await ways.alone(first)] : ways.together(loads);
+        const known = (await ways.known?.(loads)) ?? [];
+        const rest = await this.#loadNew(loads.filter((_, index) => (known[index] ?? null) === null));
+        const next = rest.values();
+        return loads.map((_, index) => known[index] ?? next.next().value ?? null);
       },
       {
         most: BATCH_FILES,
@@ -111,10 +114,18 @@ export class BatchingLoader<Load extends Pick<FileLoad, 'file'>> {
     );
   }
 
-  async load(load: Load): Promise<FileLoadOutcome> {
+  /** Who has a load that is not small has asked whether there is anything to do. */
+  async load(load: Load): Promise<LoadOutcome> {
     const together = isSmall(load) ? await this.#batches.do(load) : null;
     if (together !== null) return together;
     this.#onBatch(1);
     return this.#ways.alone(load);
+  }
+
+  async #loadNew(loads: readonly Load[]): Promise<readonly (FileLoadOutcome | null)[]> {
+    const [first] = loads;
+    if (first === undefined) return [];
+    this.#onBatch(loads.length);
+    return loads.length === 1 ? [await this.#ways.alone(first)] : this.#ways.together(loads);
   }
 }

@@ -13,7 +13,7 @@ import { isRecordError } from '../ledger/set-aside.js';
 import type { FileLoad } from '../load/file-load.js';
 import { BatchingLoader, type LoadWays } from '../load/load-batch.js';
 import { inWaves } from '../load/waves.js';
-import type { FileLoadOutcome } from '../warehouse.js';
+import type { LoadOutcome } from '../warehouse.js';
 
 export interface RepeatContext {
   readonly ways: LoadWays<FileLoad>;
@@ -102,7 +102,7 @@ async function repeatLoads(
     sizeOf: ({ shipments = 0 }) => shipments * BYTES_A_ROW,
     prepare: (fact) => readInTurn(() => whyNot(() => readAgain(archive, fact, purgedFiles))),
     async finish(fact, found) {
-      const load = (file: FileLoad): Promise<FileLoadOutcome> => loader.load(file);
+      const load = (file: FileLoad): Promise<LoadOutcome> => loader.load(file);
       const why =
         found === null || typeof found === 'string'
           ? found
@@ -157,7 +157,7 @@ async function readAgain(
 async function repeatLoad(
   fact: LoadFact,
   found: Pick<FileLoad, 'file' | 'csvPath'>,
-  load: (file: FileLoad) => Promise<FileLoadOutcome>,
+  load: (file: FileLoad) => Promise<LoadOutcome>,
 ): Promise<string | null> {
   const outcome = await load({
     ...found,

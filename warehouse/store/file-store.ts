@@ -15,11 +15,12 @@ import { CONNECTIONS, type Database } from '../duckdb/database.js';
 import { KeyedMutex, ReadWriteLock } from '../duckdb/read-write-lock.js';
 import { type Ingested, ingest } from '../ledger/ingest.js';
 import type { FileLoad, LoadPlaces } from '../load/file-load.js';
+import { knownLoads } from '../load/known-load.js';
 import { BatchingLoader, loadBatch, type OnBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
 import type { WarehousePaths } from '../paths.js';
 import { publish } from '../publish/publish.js';
-import type { FileLoadOutcome, Publication } from '../warehouse.js';
+import type { FileLoadOutcome, LoadOutcome, Publication } from '../warehouse.js';
 import type { NewLoad, Store, StoreIngest } from './store.js';
 
 export interface FileStoreParts {
@@ -57,6 +58,11 @@ export class FileStore implements Store {
     const ways = {
       alone: (load: NewLoad) => this.#loadAlone(load),
       together: (loads: readonly NewLoad[]) => this.#loadTogether(loads),
+      known: (loads: readonly NewLoad[]) =>
+        knownLoads(
+          parts.database,
+          loads.map(({ invoiceId, file }) => ({ invoiceId, sha256: file.sha256 })),
+        ),
     };
     this.#loader = new BatchingLoader<NewLoad>(ways, parts);
   }
@@ -92,7 +98,7 @@ export class FileStore implements Store {
     return this.#locks.run(`${LOAD} ${invoiceId}`, work);
   }
 
-  loadFile(load: NewLoad, isSuspected: boolean): Promise<FileLoadOutcome> {
+  loadFile(load: NewLoad, isSuspected: boolean): Promise<LoadOutcome> {
     return isSuspected ? this.#loadAlone(load) : this.#loader.load(load);
   }
 

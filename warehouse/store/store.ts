@@ -4,7 +4,7 @@ import type { Database } from '../duckdb/database.js';
 import type { Ledgers } from '../duckdb/statements.js';
 import type { Ingested, OnMissing } from '../ledger/ingest.js';
 import type { FileLoad } from '../load/file-load.js';
-import type { FileLoadOutcome, IngestRequest, Publication, Tidied } from '../warehouse.js';
+import type { IngestRequest, LoadOutcome, Publication, Tidied } from '../warehouse.js';
 
 /** A load before it has its number and its share of memory. */
 export type NewLoad = Omit<FileLoad, 'loadId'>;
@@ -23,11 +23,12 @@ export interface Store {
     work: () => Promise<T>,
   ): Promise<T>;
   /**
-   * Under a load id that was never given before; together with others that come meanwhile, unless it is suspected.
+   * Under a load id that was never given before; together with others that come meanwhile, unless it is suspected. Whether there is
+   * anything to do is asked for all of these at once (`isSmall`); of any other file its caller has asked.
    *
    * @throws what `loadFile` throws
    */
-  loadFile(load: NewLoad, isSuspected: boolean): Promise<FileLoadOutcome>;
+  loadFile(load: NewLoad, isSuspected: boolean): Promise<LoadOutcome>;
   /** The archive has the fact of this load. */
   loadTold?(loadId: number): Promise<void>;
   /** Loads whose fact the archive may lack, when others write too. */
