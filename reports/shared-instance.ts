@@ -57,9 +57,26 @@ export async function connectShared(path: string): Promise<OwnConnection> {
       if (!isClosed) connection.closeSync();
       leave();
     };
-    return { connection, facts: own.facts, close };
+    if (await answers(connection)) return { connection, facts: own.facts, close };
+    if (opened.get(path) === own) opened.delete(path);
+    close();
+    return await connectShared(path);
   } catch (error) {
     leave();
+    throw error;
+  }
+}
+
+/**
+ * An instance that met a fault of DuckDB's own refuses every statement from then on, though nothing is wrong with the file. In 1.5.5
+ * a count over a window can do that, now and then.
+ */
+async function answers(connection: DuckDBConnection): Promise<boolean> {
+  try {
+    await connection.run('select 1');
+    return true;
+  } catch (error) {
+    if (error instanceof Error && /database has been invalidated/i.test(error.message)) return false;
     throw error;
   }
 }

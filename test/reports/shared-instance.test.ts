@@ -1,6 +1,7 @@
 /** One instance of DuckDB for all who read a published file: what they share of each other, and when it is let go. */
 
 import { copyFile, readdir, readlink, rename } from 'node:fs/promises';
+import { DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openPublishedFile } from '../../reports/published-file.js';
 import { keepOpen } from '../../reports/shared-instance.js';
@@ -115,5 +116,21 @@ describe('whoever keeps a published file open', () => {
     await publish(more.path);
     await vi.waitFor(async () => expect(await timesOpen()).toBe(0));
     keeper.close();
+  });
+
+  test('has a new instance when the former one refuses every statement, as after a fault of DuckDB', async () => {
+    const keeper = keepOpen(path);
+    const during = await openPublishedFile(path);
+    const byOne = await timesOpen();
+    vi.spyOn(DuckDBConnection.prototype, 'run').mockRejectedValueOnce(
+      new Error('FATAL Error: Failed: database has been invalidated because of a previous fatal error.'),
+    );
+    expect(await ask(COUNT)).toBe(inMore);
+    vi.restoreAllMocks();
+    expect(await timesOpen()).toBe(byOne * 2);
+    during.close();
+    await vi.waitFor(async () => expect(await timesOpen()).toBe(byOne));
+    keeper.close();
+    await vi.waitFor(async () => expect(await timesOpen()).toBe(0));
   });
 });
