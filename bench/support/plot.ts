@@ -4,6 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { frame, INK, PALETTE } from '../../reports/render/chart-look.js';
+import { escapeHtml } from '../../reports/render/escape-html.js';
 
 export interface Plot {
   /** Of the file, without an ending. */
@@ -40,7 +41,12 @@ function svgOf({ title, unit, names, series, atMost, kind = 'bars' }: Plot): str
   const height = kind === 'line' ? 320 : ABOVE + BELOW + bars * BAR + names.length * BAR;
   const chart = echarts().init(null, null, { renderer: 'svg', ssr: true, width: WIDTH, height });
   const lies = kind !== 'line';
-  const values = { type: 'value', name: unit, nameLocation: 'middle', nameGap: 30, min: 0 };
+  const values = {
+    ...{ type: 'value', name: unit, nameLocation: 'middle', nameGap: 30, min: 0 },
+    // Null: as the values ask for.
+    max: ({ max }: { readonly max: number }) =>
+      atMost === undefined || atMost <= max ? null : Math.ceil(atMost),
+  };
   const places = {
     ...{ type: 'category', data: [...names], inverse: lies, axisTick: { show: false } },
     axisLabel: { width: NAMES_WIDTH, overflow: 'break' },
@@ -72,7 +78,10 @@ function svgOf({ title, unit, names, series, atMost, kind = 'bars' }: Plot): str
   });
   const svg = chart.renderToSVGString();
   chart.dispose();
-  return svg.replace(/<style[^>]*>[\s\S]*?<\/style>/g, '').replaceAll(INK, TEXT);
+  return svg
+    .replace(/<style[^>]*>[\s\S]*?<\/style>/g, '')
+    .replace(/^<svg[^>]*>/, (tag) => `${tag}\n<title>${escapeHtml(title)}</title>`)
+    .replaceAll(INK, TEXT);
 }
 
 /** Three digits; nothing is shown as nothing. */
