@@ -57,10 +57,10 @@ export async function measure(args: readonly string[]): Promise<readonly Promise
     process.stdout.write(
       `${settled} invoices, ${perPublication} a publication, beside ${there} of ${rows} rows\n\n`,
     );
-    process.stdout.write(`${ratioTable(found, 'empty')}\n\n${stepTable(spent)}\n\n`);
+    const steps = Object.keys(spent.get('empty')?.[0]?.spent ?? {});
+    process.stdout.write(`${ratioTable(found, 'empty')}\n\n${stepTable(spent, steps)}\n\n`);
     const least = median((found.get('empty') ?? []).map(({ cpuMs }) => cpuMs ?? Number.NaN)) / settled;
     const beside = `${perPublication} a publication, beside ${there} of ${rows} rows`;
-    const steps = Object.keys(spent.get('empty')?.[0]?.spent ?? {});
     const eachOf = (side: string): number[] => steps.map((step) => stepMs(spent, side, step) / settled);
     await draw({
       ...{ file: 'growth', title: `An invoice, ${beside}`, unit: 'ms of processor time', names: steps },
@@ -85,9 +85,8 @@ function stepMs(spent: SpentBySide, side: string, step: string): number {
 }
 
 /** Processor time of each step, in ms, all invoices together. */
-function stepTable(spent: SpentBySide): string {
+function stepTable(spent: SpentBySide, steps: readonly string[]): string {
   const of = (side: string, step: string): string => stepMs(spent, side, step).toFixed(0);
-  const steps = Object.keys(spent.get('empty')?.[0]?.spent ?? {});
   const lines = steps.map((step) => `| ${step} | ${of('empty', step)} | ${of('grown', step)} |`);
   return ['| step | empty, ms | grown, ms |', '| --- | --- | --- |', ...lines].join('\n');
 }

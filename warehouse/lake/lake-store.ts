@@ -13,7 +13,7 @@ import type { Database } from '../duckdb/database.js';
 import { KeyedMutex } from '../duckdb/read-write-lock.js';
 import type { Ingested } from '../ledger/ingest.js';
 import type { FileLoad, LoadPlaces } from '../load/file-load.js';
-import { knownLoads } from '../load/known-load.js';
+import { knownFiles } from '../load/known-load.js';
 import { BatchingLoader, loadBatch, type OnBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
 import type { NewLoad, Store, StoreIngest } from '../store/store.js';
@@ -55,11 +55,7 @@ export class LakeStore implements Store {
     const ways = {
       alone: (load: NewLoad) => this.#loadAlone(load),
       together: (loads: readonly NewLoad[]) => this.#loadTogether(loads),
-      known: (loads: readonly NewLoad[]) =>
-        knownLoads(
-          parts.ledger,
-          loads.map(({ invoiceId, file }) => ({ invoiceId, sha256: file.sha256 })),
-        ),
+      known: (loads: readonly NewLoad[]) => knownFiles(parts.ledger, loads),
     };
     this.#loader = new BatchingLoader<NewLoad>(ways, parts);
     this.#givingAgain = setInterval(() => this.#giveCredentials(), GIVE_AGAIN_MS);

@@ -5,6 +5,7 @@ import { deriveInvoice } from '../ledger/derive-invoice.js';
 import type { InvoiceLines } from '../ledger/invoice-lines.js';
 import { readInvoiceLines } from '../ledger/invoice-states.js';
 import type { LoadOutcome, LoadRequest } from '../warehouse.js';
+import type { FileLoad } from './file-load.js';
 
 type Asked = Pick<LoadRequest, 'invoiceId' | 'sha256'>;
 
@@ -34,6 +35,15 @@ export async function knownLoads(
 export async function knownLoad(ledgers: Ledgers, asked: Asked): Promise<LoadOutcome | null> {
   const [known] = await knownLoads(ledgers, [asked]);
   return known ?? null;
+}
+
+/** `knownLoads` of files that are about to be loaded. */
+export function knownFiles(
+  ledgers: Ledgers,
+  loads: readonly Pick<FileLoad, 'invoiceId' | 'file'>[],
+): Promise<readonly (LoadOutcome | null)[]> {
+  const asked = loads.map(({ invoiceId, file }) => ({ invoiceId, sha256: file.sha256 }));
+  return knownLoads(ledgers, asked);
 }
 
 function alreadyLoaded({ sha256 }: Asked, of: InvoiceLines | undefined): LoadOutcome | null {

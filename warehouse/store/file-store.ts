@@ -15,7 +15,7 @@ import { CONNECTIONS, type Database } from '../duckdb/database.js';
 import { KeyedMutex, ReadWriteLock } from '../duckdb/read-write-lock.js';
 import { type Ingested, ingest } from '../ledger/ingest.js';
 import type { FileLoad, LoadPlaces } from '../load/file-load.js';
-import { knownLoads } from '../load/known-load.js';
+import { knownFiles } from '../load/known-load.js';
 import { BatchingLoader, loadBatch, type OnBatch } from '../load/load-batch.js';
 import { loadFile } from '../load/load-file.js';
 import type { WarehousePaths } from '../paths.js';
@@ -58,11 +58,7 @@ export class FileStore implements Store {
     const ways = {
       alone: (load: NewLoad) => this.#loadAlone(load),
       together: (loads: readonly NewLoad[]) => this.#loadTogether(loads),
-      known: (loads: readonly NewLoad[]) =>
-        knownLoads(
-          parts.database,
-          loads.map(({ invoiceId, file }) => ({ invoiceId, sha256: file.sha256 })),
-        ),
+      known: (loads: readonly NewLoad[]) => knownFiles(parts.database, loads),
     };
     this.#loader = new BatchingLoader<NewLoad>(ways, parts);
   }
