@@ -22,7 +22,11 @@ const ROWS: Readonly<Record<string, readonly Panel[]>> = {
       1,
     ),
     stat('In quarantine', 'sum(billsync_quarantine_depth{instance=~"$instance"})', 1),
-    stat('Invoices missing', 'sum(billsync_expected_invoices_missing{instance=~"$instance"})', 1),
+    stat(
+      'Invoices missing',
+      'sum(last_over_time(billsync_expected_invoices_missing{instance=~"$instance"}[3h]))',
+      1,
+    ),
     stat('Readers are behind', 'billsync_publication_pending_seconds{instance=~"$instance"}', 120, 's'),
     {
       ...{ title: 'Open alerts', kind: 'table', width: 12 },
