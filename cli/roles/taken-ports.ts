@@ -16,7 +16,7 @@ export async function refuseTakenPorts({
 }: Pick<Settings, 'webhook' | 'admin'>): Promise<void> {
   const endpoint = { host: hostOf(webhook, webhook.open === true), port: webhook.port };
   await refuseTaken(endpoint, async (cause) => {
-    const { WebhookAddressError } = await import('../../webhook/server.js');
+    const { WebhookAddressError } = await import('../../webhook/listen.js');
     return new WebhookAddressError(endpoint.host, endpoint.port, cause);
   });
   await refuseTaken(admin, async (cause) => {
