@@ -7,14 +7,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aDelivery, deliver } from '../webhook/a-delivery.js';
+import { median } from '../../bench/support/ratios.js';
+import { expectKept } from '../../bench/support/rounds.js';
+import { createDice } from '../simulation/dice.js';
 import {
   type Acknowledged,
   checkEndpoint,
   type EndpointFindings,
   sentEvents,
 } from '../webhook/check-endpoint.js';
-import { createEndpointProcess, type EndpointProcess } from '../webhook/endpoint-process.js';
+import { createEndpointProcess } from '../webhook/endpoint-process.js';
+import { type AnswerTimes, type Sent, sendWhileKilled, timesOf } from '../webhook/send-while-killed.js';
 
 export interface EndpointKillsResult extends EndpointFindings {
   readonly acknowledged: number;
@@ -22,108 +25,68 @@ export interface EndpointKillsResult extends EndpointFindings {
   /** The service gave up on these: not acknowledged within its attempts. */
   readonly unacknowledged: number;
   readonly kills: number;
-  readonly acknowledgeP50Ms: number;
-  readonly acknowledgeP99Ms: number;
+  /** How long answers took, in milliseconds, those of each round apart. */
+  readonly answers: AnswerTimes;
+  /** The same deliveries to the bare server of bare-runner.ts, which is killed as often, in turn with ours; null: not asked for. */
+  readonly bareAnswers: AnswerTimes | null;
   readonly seconds: number;
 }
 
-const SENDERS = 16;
-/** More than the service's two, so that a run with many kills still delivers nearly everything. */
-const ATTEMPTS = 6;
-const TEMPORAL_PHASE_MS = 400;
-
-export async function runEndpointKills(options: {
+export interface EndpointKillsOptions {
   readonly deliveries: number;
   readonly kills: number;
   readonly seed: number;
+  /** In each a share of the deliveries goes to the endpoint, then as many to a bare server. Default: one round, to ours alone. */
+  readonly roundsBesideBare?: number;
   readonly progress?: (text: string) => void;
-}): Promise<EndpointKillsResult> {
-  const dataDir = join(await mkdtemp(join(tmpdir(), 'chaos-')), 'data');
-  const random = createRandom(options.seed);
+}
+
+const TEMPORAL_PHASE_MS = 400;
+
+export async function runEndpointKills(options: EndpointKillsOptions): Promise<EndpointKillsResult> {
+  const folder = await mkdtemp(join(tmpdir(), 'chaos-'));
+  const dataDir = join(folder, 'data');
   const startedMs = Date.now();
-  const endpoint = await createEndpointProcess(dataDir, TEMPORAL_PHASE_MS);
-  await endpoint.start();
-  const acknowledged: Acknowledged[] = [];
-  const latencies: number[] = [];
-  let duplicates = 0;
-  let unacknowledged = 0;
-  let next = 0;
-  let kills = 0;
-
-  async function sender(): Promise<void> {
-    while (next < options.deliveries) {
-      next += 1;
-      const { eventId, kind, body } = aRandomDelivery(random);
-      // A tenth is sent twice at once, as two registrations for one event would.
-      const copies = random() < 0.1 ? 2 : 1;
-      const replies = await Promise.all(
-        Array.from({ length: copies }, () => attempt(endpoint, body, (ms) => latencies.push(ms))),
-      );
-      duplicates += replies.filter((status) => status === 'duplicate').length;
-      if (replies.some((status) => status !== null)) acknowledged.push({ eventId, kind });
-      else unacknowledged += 1;
+  const { roundsBesideBare: rounds = 1 } = options;
+  const load = { deliveries: options.deliveries / rounds, kills: options.kills / rounds };
+  const ours = {
+    endpoint: await createEndpointProcess(dataDir, TEMPORAL_PHASE_MS),
+    random: createDice(options.seed).next,
+  };
+  const bare = {
+    endpoint: await createEndpointProcess(join(folder, 'bare'), 0, 'bare'),
+    random: createDice(options.seed).next,
+  };
+  const sent: Sent[] = [];
+  const sentToBare: Sent[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    sent.push(await sendWhileKilled({ ...ours, ...load }));
+    if (options.roundsBesideBare !== undefined) {
+      // It has the machine for itself.
+      await ours.endpoint.kill();
+      sentToBare.push(await sendWhileKilled({ ...bare, ...load }));
+      await bare.endpoint.kill();
+      options.progress?.(`round ${round} of ${rounds}`);
     }
   }
-
-  async function killer(): Promise<void> {
-    while (kills < options.kills && next < options.deliveries) {
-      const due = (options.deliveries * (kills + random())) / options.kills;
-      while (next < due && next < options.deliveries) await sleep(1);
-      await sleep(random() * 20);
-      await endpoint.kill();
-      kills += 1;
-      await endpoint.start();
-      if (kills % 10 === 0) options.progress?.(`${kills} kills, ${acknowledged.length} acknowledged`);
-    }
-  }
-
-  await Promise.all([killer(), ...Array.from({ length: SENDERS }, sender)]);
+  if (ours.endpoint.url() === null) await ours.endpoint.start();
+  const acknowledged = sent.flatMap((round) => round.acknowledged);
   await settled(dataDir, acknowledged);
-  await endpoint.kill();
+  await ours.endpoint.kill();
   const findings = await checkEndpoint(dataDir, acknowledged);
-  if (findings.lost.length === 0) await rm(join(dataDir, '..'), { recursive: true });
-  latencies.sort((a, b) => a - b);
+  if (findings.lost.length === 0) await rm(folder, { recursive: true });
+  const sum = (key: 'duplicates' | 'unacknowledged' | 'kills'): number =>
+    sent.reduce((total, round) => total + round[key], 0);
   return {
     ...findings,
     acknowledged: acknowledged.length,
-    duplicates,
-    unacknowledged,
-    kills,
-    acknowledgeP50Ms: Math.round(latencies[Math.floor(latencies.length * 0.5)] ?? 0),
-    acknowledgeP99Ms: Math.round(latencies[Math.floor(latencies.length * 0.99)] ?? 0),
+    duplicates: sum('duplicates'),
+    unacknowledged: sum('unacknowledged'),
+    kills: sum('kills'),
+    answers: timesOf(sent),
+    bareAnswers: options.roundsBesideBare === undefined ? null : timesOf(sentToBare),
     seconds: Math.round((Date.now() - startedMs) / 1_000),
   };
-}
-
-/** One delivery as the service makes it: an answer of the 2xx range, or another attempt. */
-async function attempt(
-  endpoint: EndpointProcess,
-  body: string,
-  acknowledgedIn: (ms: number) => void,
-): Promise<string | null> {
-  for (let tries = 0; tries < ATTEMPTS; tries += 1) {
-    while (endpoint.url() === null) await sleep(5);
-    const url = endpoint.url();
-    if (url === null) continue;
-    const sentMs = performance.now();
-    try {
-      const { statusCode, body: reply } = await deliver(url, body);
-      if (statusCode >= 300) continue;
-      acknowledgedIn(performance.now() - sentMs);
-      return reply.status ?? '';
-    } catch {
-      // Refused or cut off: the endpoint was killed; the service would try again after a brief delay.
-      await sleep(20);
-    }
-  }
-  return null;
-}
-
-function aRandomDelivery(random: () => number): Acknowledged & { body: string } {
-  const dice = random();
-  if (dice < 0.05) return { kind: 'test', ...aDelivery({ metadata: { testEvent: true } }) };
-  if (dice < 0.08) return { kind: 'refused', ...aDelivery({ metadata: { eventType: 'invoice_paid' } }) };
-  return { kind: 'event', ...aDelivery() };
 }
 
 /** Until everything acknowledged was sent and the rest of the inbox is empty, or a minute is over. */
@@ -139,19 +102,17 @@ async function settled(dataDir: string, acknowledged: readonly Acknowledged[]): 
   await sleep(1_500);
 }
 
-/** mulberry32: the same seed plays the same deliveries; when a kill falls into them is up to the machine. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 export const summary =
   'deliveries while the endpoint is killed and Temporal is down half of the time [2000 100 1]';
+
+/** The sender waits no longer (spec 8). */
+const SENDER_WAITS_MS = 30_000;
+/**
+ * Times the bare server's p50 and p99 of the same round; the median of the rounds counts. With its processes ahead of all other
+ * work 2.5 and 3.3 were measured, the bare p99 being 73 ms; with answers that wait 150 ms more, 4.6 and 3.7.
+ */
+const PROMISED_RATIOS = { p50Ms: 4, p99Ms: 5 };
+const ROUNDS = 10;
 
 /** @throws Error something acknowledged was lost, leaked, wrongly sent, or answered too slowly */
 export async function main([
@@ -163,11 +124,22 @@ export async function main([
     deliveries: Number(deliveries),
     kills: Number(kills),
     seed: Number(seed),
+    roundsBesideBare: ROUNDS,
     progress: (text) => process.stderr.write(`${text}\n`),
   });
   process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
   const broken = result.lost.length + result.wronglySent.length + result.leaks.length;
   if (broken > 0) throw new Error(`${broken} promises were broken; see the figures above.`);
-  if (result.acknowledgeP99Ms >= 250)
-    throw new Error(`Answers took ${result.acknowledgeP99Ms} ms (p99), 250 ms is promised.`);
+  expectKept([
+    ...(['p50Ms', 'p99Ms'] as const).map((of) => ({
+      what: `${of} of the answers, times that of a bare server`,
+      found: ratioOf(of, result),
+      atMost: PROMISED_RATIOS[of],
+    })),
+    { what: 'the slowest answer, ms', found: result.answers.slowestMs, atMost: SENDER_WAITS_MS },
+  ]);
+}
+
+function ratioOf(of: 'p50Ms' | 'p99Ms', { answers, bareAnswers }: EndpointKillsResult): number {
+  return median(answers[of].map((ms, round) => ms / (bareAnswers?.[of][round] ?? Number.NaN)));
 }

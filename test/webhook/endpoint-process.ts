@@ -17,10 +17,18 @@ export interface EndpointProcess {
   gone(): Promise<void>;
 }
 
-const RUNNER = testProgram('webhook/endpoint-runner.ts');
+/** `bare`: the floor that the endpoint is measured against. */
+const RUNNERS = {
+  endpoint: testProgram('webhook/endpoint-runner.ts'),
+  bare: testProgram('webhook/bare-runner.ts'),
+};
 
-/** @param phaseMs how long its Temporal is up, and then down; 0: always up */
-export async function createEndpointProcess(dataDir: string, phaseMs: number): Promise<EndpointProcess> {
+/** @param phaseMs how long its Temporal is up, and then down; 0: always up, as a bare one is, which has none */
+export async function createEndpointProcess(
+  dataDir: string,
+  phaseMs: number,
+  kind: keyof typeof RUNNERS = 'endpoint',
+): Promise<EndpointProcess> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   let child: ChildProcess | null = null;
   let url: string | null = null;
@@ -29,7 +37,7 @@ export async function createEndpointProcess(dataDir: string, phaseMs: number): P
   const waiting = new Map<string, () => void>();
 
   async function start(): Promise<void> {
-    const started = spawn(process.execPath, [RUNNER, dataDir, String(port), String(phaseMs)], {
+    const started = spawn(process.execPath, [RUNNERS[kind], dataDir, String(port), String(phaseMs)], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     child = started;
