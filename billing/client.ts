@@ -7,7 +7,14 @@ import type { ArchivedFile } from '../contract/csv-file.js';
 import type { ExportLocation } from '../contract/invoice-event.js';
 import type { Logger } from '../ops/log.js';
 import type { Metrics } from '../ops/metrics.js';
-import { type ApiConnection, createApiConnection, invoicePath } from './api-connection.js';
+import { createSemaphore } from '../ops/semaphore.js';
+import {
+  type ApiCall,
+  type ApiConnection,
+  type CallLimits,
+  createApiConnection,
+  invoicePath,
+} from './api-connection.js';
 import type {
   BillingService,
   CallOptions,
@@ -18,10 +25,10 @@ import type {
 } from './billing-service.js';
 import { type AnswerCheck, checkedOpen, createAnswerCheck } from './check-answer.js';
 import { countedHttp } from './count-calls.js';
-import { type DownloadRequest, Downloads } from './downloads.js';
+import { DOWNLOADS_PER_HOST, type DownloadRequest, Downloads } from './downloads.js';
 import { NotExportedError, UnknownInvoiceError } from './errors.js';
 import { isListedHost } from './host-list.js';
-import { createHttp, type Http, type HttpStream } from './http.js';
+import { createHttp, type Http, type HttpAnswer, type HttpStream } from './http.js';
 import { readDetails } from './read-details.js';
 import type { TransferLimits } from './transfer-watch.js';
 
@@ -33,11 +40,15 @@ export interface BillingServiceOptions {
   readonly metrics?: Metrics;
   /** Tests make them short. */
   readonly limits?: Partial<TransferLimits>;
+  readonly callDeadlineMs?: number;
 }
 
-const CONNECTIONS_PER_HOST = 16;
+/** Others wait for their turn. A call's time is counted from its turn on: with many before it there would be none left. */
+const CALLS_AT_ONCE = 16;
+/** For calls, files and the token, should one host be asked for all: nobody waits for a connection while the time counts. */
+const CONNECTIONS_PER_HOST = CALLS_AT_ONCE + DOWNLOADS_PER_HOST + 1;
 const MIB = 1024 * 1024;
-const CALL_LIMITS = { deadlineMs: 20_000, maxBodyBytes: MIB };
+const CALL_DEADLINE_MS = 20_000;
 const JSON_TYPE = 'application/json';
 
 /**
@@ -56,10 +67,14 @@ class Client implements BillingService {
   readonly #api: ApiConnection;
   readonly #downloads: Downloads;
   readonly #limits: Partial<TransferLimits>;
+  readonly #callLimits: CallLimits;
+  /** Not for tokens, which those whose turn it is wait for. */
+  readonly #inTurn = createSemaphore(CALLS_AT_ONCE);
   #partnerIds: readonly string[];
 
   constructor(options: BillingServiceOptions) {
     const { settings, archive, now = () => new Date(), log, metrics, limits = {} } = options;
+    this.#callLimits = { deadlineMs: options.callDeadlineMs ?? CALL_DEADLINE_MS, maxBodyBytes: MIB };
     this.#settings = settings;
     const http = createHttp({ ...settings.service, connectionsPerHost: CONNECTIONS_PER_HOST });
     this.#http = countedHttp(http, metrics);
@@ -90,10 +105,7 @@ class Client implements BillingService {
   async ping({ signal }: CallOptions = {}): Promise<void> {
     const path = '/api/v1/deliveryexperience/ping';
     const asked = { url: this.#api.url(path), endpoint: 'ping' };
-    const answer = await this.#api.send(
-      { method: 'GET', path, ...asked, accept: JSON_TYPE, signal },
-      CALL_LIMITS,
-    );
+    const answer = await this.#send({ method: 'GET', path, ...asked, accept: JSON_TYPE, signal });
     this.#check.json(answer, asked, parsePing);
   }
 
@@ -104,10 +116,7 @@ class Client implements BillingService {
   async regenerateUrl(invoiceId: string, { signal }: CallOptions = {}): Promise<ExportLocation> {
     const path = `${invoicePath(invoiceId)}/regenerate-presigned-url`;
     const asked = { url: this.#api.url(path), endpoint: `regenerate-presigned-url of ${invoiceId}` };
-    const answer = await this.#api.send(
-      { method: 'POST', path, ...asked, accept: JSON_TYPE, signal },
-      CALL_LIMITS,
-    );
+    const answer = await this.#send({ method: 'POST', path, ...asked, accept: JSON_TYPE, signal });
     if (answer.status === 404) throw new NotExportedError(invoiceId);
     return this.#check.json(answer, asked, parseExportLocation);
   }
@@ -121,7 +130,8 @@ class Client implements BillingService {
       if (answer.status === 404) throw new UnknownInvoiceError(invoiceId);
       return checkedOpen(answer, () => this.#check.api(answer, asked));
     };
-    return readDetails({ ...asked, open, signal, limits: this.#limits }, { invoiceId, wirePrefix });
+    const request = { ...asked, open, signal, limits: this.#limits };
+    return this.#inTurn(() => readDetails(request, { invoiceId, wirePrefix }), signal);
   }
 
   downloadCsv(request: DownloadRequest, options: FetchFileOptions = {}): Promise<ArchivedFile> {
@@ -138,5 +148,9 @@ class Client implements BillingService {
 
   async close(): Promise<void> {
     await this.#http.close();
+  }
+
+  #send(call: ApiCall): Promise<HttpAnswer> {
+    return this.#inTurn(() => this.#api.send(call, this.#callLimits), call.signal);
   }
 }

@@ -51,7 +51,7 @@ interface DownloadsOptions {
 }
 
 /** Files at once from one host: more of them only share its bandwidth. */
-const DOWNLOADS_PER_HOST = 6;
+export const DOWNLOADS_PER_HOST = 6;
 
 export class Downloads {
   readonly #archive: Archive;

@@ -53,9 +53,10 @@ export function invoiceActivities(pace: Pace): CalledActivities {
   // Counted, not timed: hours in which no worker ran are not attempts, and must not use up anybody's patience.
   const network: RetryPolicy = { ...patient, maximumAttempts: pace.retryAttempts };
 
-  // One question, one small answer. The client's own deadlines (10 s and 20 s) end before this does.
+  // One question, one small answer. The client's own deadlines (10 s and 20 s) end before this does, though they begin only
+  // when those before it were answered.
   const quick = proxyActivities<BillingActivities>({
-    startToCloseTimeout: '1 min',
+    startToCloseTimeout: '5 min',
     heartbeatTimeout: GONE_AFTER,
     retry: network,
   });

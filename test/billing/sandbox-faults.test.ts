@@ -188,6 +188,40 @@ describe('the API', () => {
     await expect(billing.lookUpInvoice(invoiceId, { signal: controller.signal })).rejects.toBe(reason);
   });
 
+  test.each([
+    ['regenerate', (patient: BillingService) => patient.regenerateUrl(invoiceId)],
+    ['details', (patient: BillingService) => patient.lookUpInvoice(invoiceId)],
+  ])('a call to %s that waited for sixteen that hang has all of its time then', async (endpoint, call) => {
+    const patient = client({}, { callDeadlineMs: 3_000, limits: { throughputWindowMs: 3_000 } });
+    await patient.fetchToken();
+    fault('hang', endpoint, {}, 16);
+    // One that came late must not leave its fault to the next.
+    const before = Array.from({ length: 16 }, () => call(patient).catch(() => sandbox.faults.clear()));
+    const next = call(patient);
+    await Promise.all(before);
+    expect(await next).toBeInstanceOf(Object);
+    await patient.close();
+  });
+
+  test('an abort ends a call that waits for others, at once', async () => {
+    await billing.fetchToken();
+    fault('hang', 'regenerate', {}, 16);
+    const [reason, others] = [new Error('enough'), new AbortController()];
+    const before = Array.from({ length: 16 }, () =>
+      billing.regenerateUrl(invoiceId, { signal: others.signal }),
+    );
+    const hanging = Promise.allSettled(before);
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(reason), 100);
+    const startedAt = performance.now();
+    await expect(billing.regenerateUrl(invoiceId, { signal: controller.signal })).rejects.toBe(reason);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    others.abort(reason);
+    await hanging;
+    sandbox.faults.clear();
+    expect(await billing.regenerateUrl(invoiceId)).toMatchObject({ fileSizeBytes: expect.any(Number) });
+  });
+
   test('nobody there is unreachable', async () => {
     const nowhere = client({ baseUrl: 'https://127.0.0.1:9', authUrl: 'https://127.0.0.1:9' });
     await expect(nowhere.fetchToken()).rejects.toMatchObject({
