@@ -2,8 +2,8 @@
  * Connections that want nothing but the room of others: silent, with half a handshake, half closed, with slow headers
  * and slow bodies; each is opened again when it is ended. Only ever against an endpoint on loopback.
  *
- * As a program (`PORT SOCKETS SOURCES`) it runs beside what it attacks, until its parent's pipe closes; then it prints
- * how many it opened.
+ * As a program (`PORT SOCKETS SOURCES`) it runs beside what it attacks, until its parent's pipe closes; ten times a second and at
+ * its end it prints a line with how many it opened.
  */
 
 import { connect as connectTcp, type Socket } from 'node:net';
@@ -100,7 +100,8 @@ if (process.argv[1]?.endsWith('hostile-sockets.ts') === true && process.argv.len
     sockets: Number(sockets),
     sources: sources.split(','),
   });
-  process.stdin.resume().on('end', () => {
-    process.stdout.write(JSON.stringify(attack.opened()), () => process.exit(0));
-  });
+  const say = (then?: () => void): boolean =>
+    process.stdout.write(`${JSON.stringify(attack.opened())}\n`, then);
+  setInterval(say, 100);
+  process.stdin.resume().on('end', () => say(() => process.exit(0)));
 }
