@@ -15,6 +15,7 @@ import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import { createHealth, type Health } from '../../ops/health.js';
 import { createLogger, type Logger } from '../../ops/log.js';
 import { createMetrics, type Metrics } from '../../ops/metrics.js';
+import { eventually as until } from '../support/eventually.js';
 
 export const PARTNER = '11111111-1111-1111-1111-111111111111';
 
@@ -145,11 +146,7 @@ export async function deliver(
   };
 }
 
-/** Polls until the condition holds. @throws Error the deadline passed */
+/** Asks until the condition holds. @throws Error the deadline passed */
 export async function eventually(holds: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
-  const untilMs = Date.now() + withinMs;
-  while (!(await holds())) {
-    if (Date.now() > untilMs) throw new Error(`Not within ${withinMs} ms: ${holds}`);
-    await new Promise((wake) => setTimeout(wake, 10));
-  }
+  await until(holds, { within: withinMs, every: 10 });
 }

@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { builtProgram, sharedCache } from '../../../scripts/built-program.js';
+import { pauseAfter } from '../eventually.js';
 
 export const BILLSYNC = await builtProgram();
 
@@ -131,6 +132,7 @@ export async function eventually<T>(
   const deadline = Date.now() + withinMs;
   let last: unknown = null;
   for (;;) {
+    const askedMs = performance.now();
     try {
       const answer = await ask();
       if (isWanted(answer)) return answer;
@@ -142,6 +144,6 @@ export async function eventually<T>(
       throw new Error(
         `Not as wanted within ${withinMs} ms; last: ${last instanceof Error ? last.stack : JSON.stringify(last)}`,
       );
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await pauseAfter(performance.now() - askedMs, 200);
   }
 }
