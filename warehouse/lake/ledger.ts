@@ -12,6 +12,7 @@ import type { Ledgers, Params, Row, Statements } from '../duckdb/statements.js';
 import { type CatalogAddress, withoutPassword } from './catalog-address.js';
 import { CatalogUnreachableError, LakeReplacedError } from './errors.js';
 import { ledgerStatement, ledgerValues } from './lake-statements.js';
+import { UNASKED } from './short-statements.js';
 
 /** First number of a lock: ours, of what kind. The second is the generation, or a load. */
 export const LOCK = {
@@ -257,6 +258,8 @@ function transactionOn(client: pg.PoolClient): LedgerTransaction {
 
 /** Named, so that PostgreSQL plans each statement once per connection. */
 async function ask(client: pg.PoolClient, name: string, params: Params = {}): Promise<readonly Row[]> {
+  const unasked = UNASKED.get(name);
+  if (unasked !== undefined) return unasked;
   const statement = ledgerStatement(name);
   const values = ledgerValues(statement, params);
   return (await client.query<Row>({ name, text: statement.text, values })).rows;

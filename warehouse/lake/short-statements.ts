@@ -1,5 +1,7 @@
 /** Statements of a lake's ledgers that are a line each, by name; longer ones are the files of `ledger/`. */
 
+import type { Row } from '../duckdb/statements.js';
+
 export const SHORT_STATEMENTS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     // Locks: of a transaction, held until it ends, or of a session, until they are given back or the connection ends.
@@ -16,10 +18,6 @@ export const SHORT_STATEMENTS: ReadonlyMap<string, string> = new Map(
       'insert into billsync.warehouse (environment, generation) values ($environment, 1) on conflict do nothing',
     'read-pointer': 'select environment, generation from billsync.warehouse',
     'move-pointer': 'update billsync.warehouse set generation = $generation::integer',
-    // Nothing to claim: two writers meet at the keys of the ledgers. Nothing to forget: a lake notes no tracking numbers.
-    'claim-events': 'select 1 where $event_ids::text is null',
-    'claim-invoices': 'select 1 where $invoice_ids::text is null',
-    'forget-package-loads': 'select 1 where $invoice_ids::text is null',
     // Lines of events and facts, and the rows of invoices that are derived of them: forgotten and inserted, as over one file.
     'insert-attention': inserted('attention_ledger', 'facts'),
     'insert-details': inserted('details_ledger', 'facts'),
@@ -34,7 +32,6 @@ export const SHORT_STATEMENTS: ReadonlyMap<string, string> = new Map(
     'forget-asked':
       'delete from ask_log where invoice_id in (select (jsonb_array_elements_text($invoice_ids::jsonb))::uuid)',
     // Found by their key.
-    'are-events-known': 'select 1 where $event_ids::text is not null',
     'known-events':
       'select event_id, verdict from event_ledger where event_id in (select json_array_elements_text($event_ids::json))',
     'write-cursor':
@@ -48,6 +45,17 @@ export const SHORT_STATEMENTS: ReadonlyMap<string, string> = new Map(
     'last-sequence': 'select coalesce(max(sequence), 0) as sequence from publication_log',
   }),
 );
+
+/** What only a single file has to be asked or told: the answer of its statement for a lake, of which PostgreSQL is not asked. */
+export const UNASKED: ReadonlyMap<string, readonly Row[]> = new Map([
+  // Events are found by their key in the ledger itself.
+  ['are-events-known', [{}]],
+  // Two writers meet at the keys of the ledgers.
+  ['claim-events', []],
+  ['claim-invoices', []],
+  // A lake notes no tracking numbers.
+  ['forget-package-loads', []],
+]);
 
 /** Rows from JSON, each value to the column of its name. */
 function inserted(table: string, param: string): string {

@@ -2,6 +2,7 @@
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Database } from '../../../warehouse/duckdb/database.js';
 import {
@@ -325,6 +326,19 @@ describe('the warehouse over a lake', () => {
     expect(mixed[4]).toMatchObject({ findings: [{ row: 1, rule: 'date' }] });
     expect(await askLake(settings, 'from shipment_rows anti join loads using (load_id)')).toEqual([]);
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+  });
+
+  test('asks PostgreSQL for nothing that only a single file has to be asked', async () => {
+    await t.archive.putEvent(
+      anEvent('invoice_created', { header: { invoiceId: INVOICE.replaceAll('1', 'c') } }),
+    );
+    const asked = vi.spyOn(pg.Client.prototype, 'query');
+    await t.warehouse.ingestArchive();
+    const names = asked.mock.calls.map(([query]) => (query as unknown as { readonly name?: string }).name);
+    asked.mockRestore();
+    expect(names).toEqual(expect.arrayContaining(['known-events', 'insert-events', 'insert-states']));
+    for (const name of ['are-events-known', 'claim-events', 'claim-invoices'])
+      expect(names).not.toContain(name);
   });
 
   test('keeps a look as it was while loads go on', async () => {
