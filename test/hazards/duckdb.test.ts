@@ -373,6 +373,8 @@ describe('files', () => {
       `set allowed_directories = ['/']`,
       `set home_directory = '/'`,
       `set temp_directory = '/tmp'`,
+      `set memory_limit = '64GB'`,
+      `set allowed_configs = ['memory_limit']`,
       `pragma enable_logging`,
     ];
     for (const attempt of escapes) {

@@ -18,6 +18,7 @@ import {
 import { Session } from './session.js';
 import { sql } from './sql.js';
 import type { Params, Row } from './statements.js';
+import { Threads } from './threads.js';
 
 export interface DatabaseOptions {
   /** `:memory:` for one whose tables are attached. */
@@ -57,6 +58,7 @@ export class Database {
   /** SQL may read here too. */
   readonly temporaryFolder: string;
   readonly #instance: DuckDBInstance;
+  readonly #threads: Threads;
   readonly #isWriter: boolean;
   readonly #isCopy: boolean;
   readonly #onFatal: ((error: WarehouseCorruptError) => void) | undefined;
@@ -73,6 +75,7 @@ export class Database {
     this.path = options.path === MEMORY ? MEMORY : resolve(options.path);
     this.temporaryFolder = options.temporaryFolder;
     this.#instance = instance;
+    this.#threads = new Threads(instance);
     this.#isWriter = ownsFile(options);
     this.#isCopy = options.readOnly === true;
     this.#onFatal = options.onFatal;
@@ -139,6 +142,11 @@ export class Database {
     return this.use((session) => session.all(name, params));
   }
 
+  /** For what may be about very many rows. Until the first such work there are all threads, behind it one is left for everything else. */
+  withAllThreads<T>(work: () => Promise<T>): Promise<T> {
+    return this.#threads.all(work);
+  }
+
   /**
    * Waits for nothing: callers have ended their work, and DuckDB folds its WAL into the file here. Who has not is told so
    * at his next statement, who waits for a connection at once; the file is let go when the last has given his back.
@@ -155,6 +163,7 @@ export class Database {
 
   #letGo(): void {
     if (this.#lent.size > 0) return;
+    this.#threads.close();
     this.#instance.closeSync();
     if (this.#isWriter) openPaths.delete(this.path);
   }

@@ -47,13 +47,14 @@ export class Session implements Statements {
     if (loads) await this.#connection.runAndReadAll(sql('csv-session'));
   }
 
-  /** After this nothing outside the folders can be read, and nobody can change that back. */
+  /** After this nothing outside the folders can be read, and nobody can change that back; only the number of threads may change. */
   async harden(folders: readonly string[]): Promise<void> {
     const list = folders.map((folder) => `'${reachable(folder).replaceAll("'", "''")}'`).join(', ');
     await this.#connection.run(`set allowed_directories = [${list}]`);
     // Instants that views show are instants; what is written of them is written in UTC.
     await this.#connection.run("set global TimeZone = 'UTC'");
     await this.#connection.run('set enable_external_access = false');
+    await this.#connection.run("set allowed_configs = ['threads']");
     await this.#connection.run('set lock_configuration = true');
   }
 

@@ -27,6 +27,10 @@ const MERGE =
 
 /** @returns null when another process is at it */
 export function tidyLake(options: TidyOptions): Promise<Tidied | null> {
+  return options.database.withAllThreads(() => tidyAll(options));
+}
+
+function tidyAll(options: TidyOptions): Promise<Tidied | null> {
   const { database, ledger, now, keepMs = DAY_MS, leastFiles = LEAST_FILES } = options;
   return ledger.transaction(async (transaction) => {
     if (!(await transaction.tryLock('tidy', ledger.generation))) return null;

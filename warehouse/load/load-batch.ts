@@ -10,6 +10,7 @@ import { hasAllColumns } from '../../contract/csv-file.js';
 import { GroupCommit } from '../../ops/group-commit.js';
 import type { Metrics } from '../../ops/metrics.js';
 import type { Database } from '../duckdb/database.js';
+import type { Session } from '../duckdb/session.js';
 import type { FileLoadOutcome, LoadOutcome } from '../warehouse.js';
 import { commitLoads, spanOf, totalsOf } from './commit-load.js';
 import type { FileLoad, LoadPlaces } from './file-load.js';
@@ -36,25 +37,33 @@ export async function loadBatch(
   loads: readonly FileLoad[],
   places: LoadPlaces = ONE_FILE,
 ): Promise<readonly (FileLoadOutcome | null)[]> {
-  return database.use(async (session) => {
-    try {
-      // Planned anew: the files are part of the plan.
-      await session.once('stage-batch', { files: JSON.stringify(filesOf(loads)) });
-      const bad = await session.all('select distinct load_id from staged_rows where not row_is_good');
-      const broken = new Set(bad.map((row) => Number(row.load_id)));
-      const sound = loads.filter(({ loadId }) => !broken.has(loadId));
-      const outcomes = await commitLoads(session, sound, {
-        places,
-        totals: await session.once(totalsOf('staged_rows'), spanOf(loads)),
-        insert: (good) =>
-          session.once('insert-batch', { load_ids: `[${good.map(({ loadId }) => loadId).join(', ')}]` }),
-      });
-      const of = new Map(sound.map(({ loadId }, index) => [loadId, outcomes[index] ?? null]));
-      return loads.map(({ loadId }) => of.get(loadId) ?? null);
-    } finally {
-      await session.statement('drop table if exists staged_rows');
-    }
-  });
+  const load = () => database.use((session) => loadStaged(session, loads, places));
+  const records = loads.reduce((sum, { file }) => sum + file.scan.records, 0);
+  return records > SMALL_RECORDS ? database.withAllThreads(load) : load();
+}
+
+async function loadStaged(
+  session: Session,
+  loads: readonly FileLoad[],
+  places: LoadPlaces,
+): Promise<readonly (FileLoadOutcome | null)[]> {
+  try {
+    // Planned anew: the files are part of the plan.
+    await session.once('stage-batch', { files: JSON.stringify(filesOf(loads)) });
+    const bad = await session.all('select distinct load_id from staged_rows where not row_is_good');
+    const broken = new Set(bad.map((row) => Number(row.load_id)));
+    const sound = loads.filter(({ loadId }) => !broken.has(loadId));
+    const outcomes = await commitLoads(session, sound, {
+      places,
+      totals: await session.once(totalsOf('staged_rows'), spanOf(loads)),
+      insert: (good) =>
+        session.once('insert-batch', { load_ids: `[${good.map(({ loadId }) => loadId).join(', ')}]` }),
+    });
+    const of = new Map(sound.map(({ loadId }, index) => [loadId, outcomes[index] ?? null]));
+    return loads.map(({ loadId }) => of.get(loadId) ?? null);
+  } finally {
+    await session.statement('drop table if exists staged_rows');
+  }
 }
 
 function filesOf(loads: readonly FileLoad[]) {

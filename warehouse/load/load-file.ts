@@ -89,7 +89,7 @@ async function insertChunks(
 ): Promise<FileLoadOutcome> {
   const { folder, count, discard } = chunks;
   try {
-    return await database.use(async (session) => {
+    const insertAll = async (session: Session) => {
       await session.script(numberChunks(count, perCut(load)));
       return loadRows(session, load, {
         places,
@@ -102,7 +102,8 @@ async function insertChunks(
           expectWholeChunks(load, await session.once('select unnest(last_rows())::integer as last_row'));
         },
       });
-    });
+    };
+    return await database.withAllThreads(() => database.use(insertAll));
   } catch (error) {
     if (error instanceof Refusal) return error.outcome;
     throw error;

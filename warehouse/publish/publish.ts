@@ -34,7 +34,9 @@ export async function publish(request: PublishRequest): Promise<Publication> {
   const { database, publishedPath } = request;
   const draft = `${publishedPath}.${process.pid}.tmp`;
   try {
-    const { proof, publication } = await request.alone(() => copyAlone(request, draft));
+    const { proof, publication } = await request.alone(() =>
+      database.withAllThreads(() => copyAlone(request, draft)),
+    );
     await flush(draft);
     await prove(draft, proof, request.temporaryFolder);
     await keep(draft, publishedPath, publication.sequence);

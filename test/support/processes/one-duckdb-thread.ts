@@ -17,8 +17,14 @@ export function useAllThreads(): void {
 }
 
 /** What is opened or started in `work` has as many threads as there are cores. */
-export async function withAllThreads<T>(work: () => Promise<T>): Promise<T> {
-  delete process.env[THREADS];
+export function withAllThreads<T>(work: () => Promise<T>): Promise<T> {
+  return withThreads(null, work);
+}
+
+/** What is opened or started in `work` has so many threads; null: as many as there are cores. */
+export async function withThreads<T>(threads: number | null, work: () => Promise<T>): Promise<T> {
+  if (threads === null) delete process.env[THREADS];
+  else process.env[THREADS] = `${threads}`;
   try {
     return await work();
   } finally {
