@@ -1,6 +1,7 @@
 /** Makes the session that reports run in: what the filters mean in this file, the views that apply them, and the head. */
 
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
+import { levelsIn, withLevels } from './count-levels.js';
 import { OtherVersionFileError } from './errors.js';
 import {
   type FilterMatch,
@@ -70,19 +71,15 @@ export async function prepareSession(
   const areNoted = filters.asKnownOn === null && (await monthsAreNoted(file));
   const readsNoted = areNoted && takesWholeMonths(filters);
   await file.provide(readsNoted ? 'weighed-noted' : 'weighed');
+  const all = await levelsIn(file, filters, partners.values);
   let counting: Promise<readonly LevelCount[]> | undefined;
   const count = (): Promise<readonly LevelCount[]> => {
     counting ??=
       counted?.publication === publication
         ? Promise.resolve(counted.counts)
-        : file.apply('head').then((head) => head.getRowObjectsJson().map(levelCount));
+        : file.apply('head').then((head) => withLevels(all, head.getRowObjectsJson()));
     return counting;
   };
-  // Where rows would be read for the head, the level alone is asked of what is noted: lists of lines count their own.
-  const all =
-    areNoted && !readsNoted
-      ? (await file.apply('levels-noted')).getRowObjectsJson().map(levelSize)
-      : await count();
   const level = filters.level ?? chooseLevel(all);
   await setVariable(file, 'levels', levelsOf(level));
   await file.provide('selected-shipments');
@@ -173,23 +170,6 @@ async function setVariable(
   if (value === null || value.length === 0) return;
   const bound: DuckDBValue = typeof value === 'string' ? value : listValue([...value]);
   await file.query(`set variable ${name} = $value`, { value: bound });
-}
-
-function levelSize(row: Record<string, unknown>): LevelSize {
-  const { level, all_shipments: shipments, all_invoices: invoices } = row;
-  return { level: String(level), allShipments: Number(shipments), allInvoices: Number(invoices) };
-}
-
-function levelCount(row: Record<string, unknown>): LevelCount {
-  return {
-    ...levelSize(row),
-    shipments: Number(row.shipments),
-    invoices: Number(row.invoices),
-    inPounds: Number(row.in_pounds),
-    inKilograms: Number(row.in_kilograms),
-    proved: Number(row.proved),
-    contradictedInvoices: Number(row.contradicted_invoices),
-  };
 }
 
 function instant(value: unknown): string {

@@ -73,7 +73,8 @@ export type SessionStatement =
   | 'filtered-invoices'
   | 'selected-invoices'
   | 'invoices-left-out'
-  | 'levels-noted'
+  | 'levels'
+  | 'levels-as-known-on'
   | 'voided-shipments'
   | 'head';
 
