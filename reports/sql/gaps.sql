@@ -42,46 +42,88 @@
 --   voided | 2026-01-19 | 2026-01-26 | 1 | A-3 |
 --   period | 2026-01-26 | 2026-02-09 | 2 | A-3 | A-6
 --   number | 2026-01-27 | 2026-02-17 | 2 | A-3 | A-6
-with known as (
+with told as (
     select
-        i.invoice_id,
-        i.invoice_level,
-        i.tenant_id,
+        invoice_id,
+        invoice_level,
+        tenant_id,
+        tenant,
+        partner_tenant_id,
+        partner_id,
+        invoice_number,
+        state = 'voided' as is_voided,
+        currency_code,
+        invoice_start_date,
+        invoice_end_date,
+        invoice_date,
+        regexp_extract(invoice_number, '[0-9]+$') as digits,
+        if(digits = '', null, left(invoice_number, length(invoice_number) - length(digits))) as prefix
+    from known_invoices
+),
+-- Texts are dear to sort and to group many invoices by: whose an invoice is and what its number begins with is found out once
+-- for all that say the same of it, and is a number from then on.
+alike as (
+    select distinct invoice_level, tenant_id, tenant, partner_tenant_id, partner_id, prefix from told
+),
+named as (
+    select
+        a.*,
         -- A partner-level invoice is the partner's, whether it has lines that say its name or not.
-        case when i.invoice_level = 'partner' then 'partner' else coalesce(i.tenant_id, i.tenant, 'partner') end as party,
-        coalesce(i.tenant, i.partner_tenant_id, 'partner') as tenant,
+        case when a.invoice_level = 'partner' then 'partner' else coalesce(a.tenant_id, a.tenant, 'partner') end as party_name,
+        coalesce(a.tenant, a.partner_tenant_id, 'partner') as shown,
         -- An invoice that only its details told of names no partner: it is that of its tenant, or the only one.
-        coalesce(i.partner_id, t.partner_id, (select max(partner_id) from known_invoices having count(distinct partner_id) = 1), '')
-            as partner,
-        i.invoice_number,
-        i.state = 'voided' as is_voided,
-        i.currency_code,
-        i.invoice_start_date,
-        i.invoice_end_date,
-        i.invoice_date,
-        regexp_extract(i.invoice_number, '^(.*?)([0-9]+)$', 1) as prefix,
-        try_cast(nullif(regexp_extract(i.invoice_number, '^(.*?)([0-9]{1,15})$', 2), '') as bigint) as counter
-    from known_invoices as i
+        coalesce(a.partner_id, t.partner_id, (select max(partner_id) from alike having count(distinct partner_id) = 1), '')
+            as partner
+    from alike as a
     left join (
-        select tenant_id, max(partner_id) as partner_id from known_invoices
+        select tenant_id, max(partner_id) as partner_id from alike
         where tenant_id is not null
         group by tenant_id
         having count(distinct partner_id) = 1
-    ) as t on t.tenant_id = i.tenant_id
+    ) as t on t.tenant_id = a.tenant_id
 ),
 parties as (
-    select invoice_level, party, any_value(tenant_id) as tenant_id, max(tenant) as tenant from known group by all
+    select *, row_number() over () as party
+    from (
+        select invoice_level, party_name, any_value(tenant_id) as tenant_id, max(shown) as tenant from named group by all
+    )
+),
+sequences as (
+    select *, row_number() over () as sequence
+    from (select distinct partner, prefix from named where prefix is not null)
+),
+told_alike as (
+    select n.*, p.party, s.sequence
+    from named as n
+    join parties as p on p.invoice_level = n.invoice_level and p.party_name = n.party_name
+    left join sequences as s on s.partner = n.partner and s.prefix = n.prefix
+),
+known as (
+    select
+        t.invoice_id,
+        n.party,
+        n.sequence,
+        t.invoice_number,
+        try_cast(right(t.digits, 15) as bigint) as counter,
+        t.is_voided,
+        t.currency_code,
+        t.invoice_start_date,
+        t.invoice_end_date,
+        t.invoice_date
+    from told as t
+    join told_alike as n
+        on n.invoice_level = t.invoice_level and n.tenant_id is not distinct from t.tenant_id
+        and n.tenant is not distinct from t.tenant and n.partner_tenant_id is not distinct from t.partner_tenant_id
+        and n.partner_id is not distinct from t.partner_id and n.prefix is not distinct from t.prefix
 ),
 -- One row per billing period: several invoices of one period (two currencies, a re-bill) are one beat of the cadence. A
 -- voided period is a beat as well: that it is open is said of it alone.
 periods as (
     select
-        invoice_level,
         party,
         invoice_start_date as period_start,
         max(invoice_end_date) as period_end,
-        max(invoice_date - invoice_end_date) as delay,
-        arg_max(invoice_number, invoice_date) as invoice_number
+        max(invoice_date - invoice_end_date) as delay
     from known
     where invoice_start_date is not null and invoice_end_date is not null
     group by all
@@ -90,79 +132,72 @@ ordered as (
     select
         *,
         lead(period_start) over w as next_start,
-        lead(invoice_number) over w as next_number,
         lead(period_start) over w - period_start as step,
         max(period_end) over w as covered_to
     from periods
-    window w as (partition by invoice_level, party order by period_start)
+    window w as (partition by party order by period_start)
 ),
 -- Whether a period's last day is still its own: not where the next one usually begins on it.
-ends as (
-    select
-        invoice_level,
-        party,
-        case when count(*) filter (where next_start = period_end) > count(*) filter (where next_start = period_end + 1)
-            then 0 else 1 end as after_end
-    from ordered
-    group by all
-),
-steps as (
-    select o.* exclude (covered_to), o.covered_to + e.after_end as open_from
-    from ordered as o
-    join ends as e on e.invoice_level = o.invoice_level and e.party = o.party
-),
 cadences as (
     select
-        invoice_level,
         party,
+        case when count(*) filter (where next_start = period_end) > count(*) filter (where next_start = period_end + 1)
+            then 0 else 1 end as after_end,
         quantile_disc(step, 0.5) as usual_step,
-        greatest(quantile_disc(delay, 0.9), 0) as usual_delay,
-        count(*) as periods
-    from steps
+        greatest(quantile_disc(delay, 0.9), 0) as usual_delay
+    from ordered
     group by all
     having count(*) >= $min_invoices
 ),
-period_gaps as (
-    select
-        'period' as kind,
-        s.invoice_level,
-        s.party,
-        s.open_from as expected_from,
-        s.next_start as expected_to,
-        greatest((2 * s.step + c.usual_step) // (2 * c.usual_step) - 1, 1) as missing,
-        s.invoice_number as after_invoice,
-        s.next_number as before_invoice,
-        c.usual_step
-    from steps as s
-    join cadences as c on c.invoice_level = s.invoice_level and c.party = s.party
-    where c.usual_step > 0 and 2 * s.step >= 3 * c.usual_step and s.open_from < s.next_start
+steps as (
+    select o.*, o.covered_to + c.after_end as open_from, c.usual_step, c.usual_delay
+    from ordered as o
+    join cadences as c on c.party = o.party
+    where c.usual_step > 0 and (o.next_start is null or 2 * o.step >= 3 * c.usual_step)
 ),
 late as (
     select
-        s.invoice_level,
-        s.party,
-        s.open_from,
-        (cast(p.published_at as date) - s.period_start - c.usual_delay - 2) // c.usual_step - 1 as missing,
-        s.invoice_number,
-        c.usual_step
+        s.*,
+        (cast(p.published_at as date) - s.period_start - s.usual_delay - 2) // s.usual_step - 1 as missing
     from steps as s
-    join cadences as c on c.invoice_level = s.invoice_level and c.party = s.party
     cross join (select max(published_at) as published_at from publication) as p
-    where s.next_start is null and c.usual_step > 0
-    and cast(p.published_at as date) >= s.period_start + cast(2 * c.usual_step + c.usual_delay + 2 as integer)
+    where s.next_start is null
+    and cast(p.published_at as date) >= s.period_start + cast(2 * s.usual_step + s.usual_delay + 2 as integer)
 ),
-overdue as (
+open_periods as (
     select
-        'overdue' as kind,
-        invoice_level,
+        'period' as kind,
         party,
+        period_start,
+        next_start,
         open_from as expected_from,
-        open_from + cast(missing * usual_step as integer) as expected_to,
-        missing,
-        invoice_number as after_invoice,
-        null as before_invoice,
+        next_start as expected_to,
+        greatest((2 * step + usual_step) // (2 * usual_step) - 1, 1) as missing,
         usual_step
+    from steps
+    where next_start is not null and open_from < next_start
+    union all
+    select
+        'overdue', party, period_start, null, open_from, open_from + cast(missing * usual_step as integer), missing, usual_step
     from late
+),
+-- The invoices of the periods beside a gap.
+beside as (
+    select party, invoice_start_date as period_start, arg_max(invoice_number, invoice_date) as invoice_number
+    from known
+    where invoice_end_date is not null
+    and (party, invoice_start_date) in (
+        select (party, period_start) from open_periods union all select (party, next_start) from open_periods
+    )
+    group by all
+),
+period_gaps as (
+    select
+        g.kind, g.party, g.expected_from, g.expected_to, g.missing, a.invoice_number as after_invoice,
+        b.invoice_number as before_invoice, g.usual_step
+    from open_periods as g
+    left join beside as a on a.party = g.party and a.period_start = g.period_start
+    left join beside as b on b.party = g.party and b.period_start = g.next_start
 ),
 -- The days of each voided period that no living invoice covers.
 open_days as (
@@ -173,7 +208,6 @@ open_days as (
 voided_periods as (
     select
         'voided' as kind,
-        o.invoice_level,
         o.party,
         cast(min(o.day) as date) as expected_from,
         cast(max(o.day) as date) + 1 as expected_to,
@@ -185,112 +219,105 @@ voided_periods as (
     where not exists (
         select 1
         from known as k
-        where not k.is_voided and k.invoice_level = o.invoice_level and k.party = o.party
+        where not k.is_voided and k.party = o.party
         and k.currency_code is not distinct from o.currency_code
         and o.day between k.invoice_start_date and k.invoice_end_date
     )
     -- Where periods end on the day the next begins, that day is the next one's.
-    group by o.invoice_id, o.invoice_level, o.party
+    group by o.invoice_id, o.party
     having not (count(*) = 1 and min(o.day) = any_value(o.invoice_end_date) and any_value(o.invoice_start_date) <> any_value(o.invoice_end_date))
 ),
 numbered as (
-    select invoice_level, party, partner, prefix, counter, min(invoice_number) as invoice_number, min(invoice_date) as dated
-    from known
-    where counter is not null
-    group by all
+    select distinct sequence, party, counter from known where counter is not null
 ),
 -- How many numbers are missing of a prefix when each tenant has its own, and when the partner's invoices have one
 -- sequence between them.
 prefixes as (
     select
-        o.partner,
-        o.prefix,
+        o.sequence,
         p.counters < o.counters
         or (o.most >= $min_invoices and o.missing_of_tenants <= p.missing_of_partner) as is_of_tenants
     from (
         select
-            partner,
-            prefix,
+            sequence,
             sum(span - counters) as missing_of_tenants,
             sum(counters) as counters,
             max(counters) as most
         from (
-            select partner, prefix, party, invoice_level, max(counter) - min(counter) + 1 as span, count(*) as counters
-            from numbered
-            group by all
+            select sequence, party, max(counter) - min(counter) + 1 as span, count(*) as counters from numbered group by all
         )
         group by all
     ) as o
     join (
         select
-            partner,
-            prefix,
+            sequence,
             max(counter) - min(counter) + 1 - count(distinct counter) as missing_of_partner,
             count(distinct counter) as counters
         from numbered
         group by all
-    ) as p on p.partner = o.partner and p.prefix = o.prefix
+    ) as p on p.sequence = o.sequence
 ),
-sequenced as (
-    select
-        n.partner,
-        n.prefix,
-        case when p.is_of_tenants then n.invoice_level end as invoice_level,
-        case when p.is_of_tenants then n.party end as party,
-        n.counter,
-        min(n.invoice_number) as invoice_number,
-        min(n.dated) as dated
-    from numbered as n
-    join prefixes as p on p.partner = n.partner and p.prefix = n.prefix
-    group by all
-),
+-- A number that two tenants have stands twice, and a step of zero is between the two.
 number_steps as (
-    select
-        *,
-        lead(counter) over w - counter as step,
-        lead(invoice_number) over w as next_number,
-        lead(dated) over w as next_dated
-    from sequenced
-    window w as (partition by partner, prefix, invoice_level, party order by counter)
+    select *, lead(counter) over (partition by sequence, party order by counter) - counter as step
+    from (
+        select n.sequence, if(p.is_of_tenants, n.party, null) as party, n.counter
+        from numbered as n
+        join prefixes as p on p.sequence = n.sequence
+    )
 ),
 series as (
-    select partner, prefix, invoice_level, party
+    select sequence, party
     from number_steps
     where step > 0
     group by all
     having count(*) + 1 >= $min_invoices and count(*) filter (where step = 1) * 5 >= count(*) * 4
 ),
+skipped as (
+    select n.sequence, n.party, n.counter, n.step
+    from number_steps as n
+    join series as s on s.sequence = n.sequence and s.party is not distinct from n.party
+    where n.step > 1
+),
+-- The invoices on either side: the first of those that have the number.
+neighbours as (
+    select s.sequence, s.party, k.counter, min(k.invoice_number) as invoice_number, min(k.invoice_date) as dated
+    from (
+        select sequence, party, counter from skipped
+        union
+        select sequence, party, counter + step from skipped
+    ) as s
+    join known as k on k.sequence = s.sequence and k.counter = s.counter and (s.party is null or k.party = s.party)
+    group by all
+),
 -- Whoever gives out numbers need not do so in order of time.
 number_gaps as (
     select
         'number' as kind,
-        n.invoice_level,
-        n.party,
-        least(n.dated, n.next_dated) as expected_from,
-        greatest(n.dated, n.next_dated) as expected_to,
-        n.step - 1 as missing,
-        n.invoice_number as after_invoice,
-        n.next_number as before_invoice,
+        s.party,
+        least(a.dated, b.dated) as expected_from,
+        greatest(a.dated, b.dated) as expected_to,
+        s.step - 1 as missing,
+        a.invoice_number as after_invoice,
+        b.invoice_number as before_invoice,
         null as usual_step
-    from number_steps as n
-    join series as s
-        on s.partner = n.partner and s.prefix = n.prefix and s.invoice_level is not distinct from n.invoice_level
-        and s.party is not distinct from n.party
-    where n.step > 1
+    from skipped as s
+    join neighbours as a
+        on a.sequence = s.sequence and a.counter = s.counter and a.party is not distinct from s.party
+    join neighbours as b
+        on b.sequence = s.sequence and b.counter = s.counter + s.step and b.party is not distinct from s.party
 ),
 gaps as (
     select * from voided_periods
     union all
     select * from period_gaps
     union all
-    select * from overdue
-    union all
     select * from number_gaps
 )
 select
     g.kind,
     p.tenant,
-    g.invoice_level,
+    p.invoice_level,
     g.expected_from,
     g.expected_to,
     cast(g.missing as bigint) as missing,
@@ -309,8 +336,8 @@ select
             || g.after_invoice || ' and ' || g.before_invoice
     end as finding
 from gaps as g
-left join parties as p on p.invoice_level = g.invoice_level and p.party = g.party
+left join parties as p on p.party = g.party
 where is_asked_tenant(p.tenant_id, p.tenant)
 and (getvariable('date_from') is null or g.expected_to > cast(getvariable('date_from') as date))
 and (getvariable('date_to') is null or g.expected_from < cast(getvariable('date_to') as date))
-order by p.tenant nulls last, g.invoice_level, g.expected_from, g.kind, g.after_invoice
+order by p.tenant nulls last, p.invoice_level, g.expected_from, g.kind, g.after_invoice
