@@ -1,6 +1,6 @@
 /** Finds out before anything is asked for that no file can be as announced: waiting for such a one would never end. */
 
-import { statfs } from 'node:fs/promises';
+import { statfsSync } from 'node:fs';
 import type { ExportLocation } from '../contract/invoice-event.js';
 import { makeFolder } from '../ops/durable-files.js';
 import { ImpossibleAnnouncementError } from './errors.js';
@@ -26,7 +26,7 @@ export async function checkAnnouncement(
   if (fileHashSha256 === SHA256_OF_NOTHING) refuse('its hash is that of an empty file');
   if (!Number.isSafeInteger(fileSizeBytes) || fileSizeBytes < 1) refuse(`a size of ${fileSizeBytes} bytes`);
   await makeFolder(folder);
-  const { blocks, bsize } = await statfs(folder);
+  const { blocks, bsize } = statfsSync(folder);
   if (fileSizeBytes > blocks * bsize) {
     refuse(`${fileSizeBytes} bytes are more than the whole disk of ${folder} holds, ${blocks * bsize}`);
   }

@@ -1,12 +1,18 @@
 /** A download on its way: one file per attempt, so that an attempt nobody cancelled cannot write into the next one's. */
 
-import { type FileHandle, open, statfs } from 'node:fs/promises';
+import { close, closeSync, existsSync, openSync, statfsSync, write, writeSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { makeFolder, removeIfThere, systemCode } from '../ops/durable-files.js';
 import { temporaryName } from '../ops/temporary-names.js';
 import { DiskFullError } from './errors.js';
 
 /** Room that must remain beside a download. */
 const RESERVED_BYTES = 64 * 1024 * 1024;
+/** A call to one of Node's threads takes more processor time than such a write into the page cache. */
+const DIRECT_BYTES = 64 * 1024;
+
+const writeByThread = promisify(write);
+const closeByThread = promisify(close);
 
 export interface PartFile {
   readonly path: string;
@@ -24,35 +30,52 @@ export interface PartFile {
  */
 export async function createPartFile(folder: string, expectedBytes: number | null): Promise<PartFile> {
   await makeFolder(folder);
-  const { bavail, bsize } = await statfs(folder);
+  const { bavail, bsize } = statfsSync(folder);
   const needed = (expectedBytes ?? 0) + RESERVED_BYTES;
   if (bavail * bsize < needed)
     throw new DiskFullError(folder, { freeBytes: bavail * bsize, needBytes: needed });
   const path = temporaryName(folder);
-  const handle = await open(path, 'wx', 0o600);
+  const file = openSync(path, 'wx', 0o600);
   let isOpen = true;
+  let isSmall = true;
+  let underWay = Promise.resolve();
 
-  async function close(): Promise<void> {
+  async function finish(): Promise<void> {
     if (!isOpen) return;
     isOpen = false;
-    await handle.close();
+    // A thread would write into whatever file gets the number next.
+    await underWay.catch(() => undefined);
+    // Over a network, closing sends what was written.
+    if (isSmall) closeSync(file);
+    else await closeByThread(file);
   }
 
   return {
     path,
-    write: (bytes) => writeAll(handle, bytes, folder),
-    finish: close,
+    write(bytes) {
+      isSmall &&= bytes.length <= DIRECT_BYTES;
+      underWay = writeAll(file, bytes, { folder, isSmall });
+      return underWay;
+    },
+    finish,
     async discard() {
-      await close();
-      await removeIfThere(path);
+      await finish();
+      // Whoever keeps the file has moved it.
+      if (existsSync(path)) await removeIfThere(path);
     },
   };
 }
 
-async function writeAll(handle: FileHandle, bytes: Uint8Array, folder: string): Promise<void> {
+async function writeAll(
+  file: number,
+  bytes: Uint8Array,
+  { folder, isSmall }: { readonly folder: string; readonly isSmall: boolean },
+): Promise<void> {
   try {
     for (let written = 0; written < bytes.length; ) {
-      written += (await handle.write(bytes, written)).bytesWritten;
+      written += isSmall
+        ? writeSync(file, bytes, written)
+        : (await writeByThread(file, bytes, written)).bytesWritten;
     }
   } catch (error) {
     if (systemCode(error) === 'ENOSPC' || systemCode(error) === 'EDQUOT')

@@ -1,6 +1,6 @@
 /** Makes a folder with its parents, one after the other: Node's own way asks for ever where none can be made, as below /proc. */
 
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { systemErrorIn } from '../config/system-error.js';
 import { BillsyncError, EXIT } from '../contract/errors.js';
@@ -19,23 +19,22 @@ export class FolderError extends BillsyncError {
  */
 export async function makeFolders(path: string): Promise<string | undefined> {
   const missing: string[] = [];
-  for (let folder = resolve(path); !(await isFolder(folder)); folder = dirname(folder))
-    missing.unshift(folder);
+  for (let folder = resolve(path); !isFolder(folder); folder = dirname(folder)) missing.unshift(folder);
   for (const folder of missing) {
     try {
-      await mkdir(folder, { mode: 0o700 });
+      mkdirSync(folder, { mode: 0o700 });
     } catch (error) {
       // Made meanwhile by somebody who starts beside us.
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST' && (await isFolder(folder))) continue;
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST' && isFolder(folder)) continue;
       throw cannotBeMade(folder, error);
     }
   }
   return missing[0];
 }
 
-async function isFolder(path: string): Promise<boolean> {
+function isFolder(path: string): boolean {
   try {
-    if ((await stat(path)).isDirectory()) return true;
+    if (statSync(path).isDirectory()) return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw cannotBeMade(path, error);

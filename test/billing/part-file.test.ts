@@ -1,6 +1,7 @@
 /** Downloads under way: nothing of them outlives an attempt or a full disk. */
 
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { closeSync, openSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -24,6 +25,31 @@ describe('createPartFile', () => {
     expect((await stat(part.path)).mode & 0o777).toBe(0o600);
     await part.discard();
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  test.each([100, 64 * 1024, 64 * 1024 + 1])(
+    'writes a file of %i bytes, small ones directly',
+    async (length) => {
+      const part = await createPartFile(folder, length);
+      const bytes = Buffer.alloc(length, 'y');
+      await part.write(bytes);
+      await part.finish();
+      expect((await readFile(part.path)).equals(bytes)).toBe(true);
+      await rename(part.path, join(folder, 'kept'));
+      await part.discard();
+      expect(await readdir(folder)).toEqual(['kept']);
+    },
+  );
+
+  test('ends a write that is under way before it closes the file', async () => {
+    const part = await createPartFile(folder, null);
+    const writing = part.write(Buffer.alloc(64 * 1024 * 1024));
+    await part.discard();
+    const next = openSync(join(folder, 'next'), 'w');
+    await writing;
+    closeSync(next);
+    expect((await stat(join(folder, 'next'))).size).toBe(0);
+    expect(await readdir(folder)).toEqual(['next']);
   });
 
   test('refuses before the first byte when the disk has no room', async () => {
