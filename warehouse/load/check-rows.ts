@@ -1,0 +1,121 @@
+/** Holds the rows of a load against the byte scan, the announcement and the invoice's header, and makes the load's line of them. */
+
+import { compareDecimals } from '../../contract/decimal.js';
+import { isCurrency } from '../csv/currencies.js';
+import type { Row } from '../duckdb/statements.js';
+import { MisreadError } from '../errors.js';
+import { contradictions } from '../ledger/derive-discrepancies.js';
+import { deriveInvoice } from '../ledger/derive-invoice.js';
+import type { InvoiceLines, LoadLine } from '../ledger/invoice-lines.js';
+import type { FileLoad } from './file-load.js';
+import { Refusal } from './refusal.js';
+
+export interface NewLine extends LoadLine {
+  readonly tenant: string | null;
+}
+
+/** What the rows amount to. @throws Refusal, MisreadError when that is not what may be loaded */
+export function checkRows(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): NewLine {
+  const line = lineOf(load, totals, lines);
+  const unknown = totals.find(
+    ({ currency_code: code, is_code }) => is_code !== true || !isCurrency(String(code)),
+  );
+  // Where it stands is looked up behind the transaction, not while everybody waits for its end.
+  if (unknown !== undefined) {
+    throw new MisreadError(load.invoiceId, `'${unknown.currency_code}' is not a currency`);
+  }
+  if (!load.isRepeated) {
+    refuseUnprovedEmptiness(load, lines);
+    refuseUnproved(load, line, lines);
+  }
+  return line;
+}
+
+/** The load's own line, once its rows were held against the byte scan. */
+function lineOf(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): NewLine {
+  const shipments = totals.reduce((sum, total) => sum + Number(total.shipments), 0);
+  expectRows(load, { shipments, totals });
+  const stated = deriveInvoice(lines)?.row.currency_code ?? null;
+  const largest = totals.toSorted(byWeight)[0];
+  const main = totals.find((total) => total.currency_code === stated) ?? largest;
+  const sorted = (column: string): string[] => totals.map((total) => String(total[column])).sort();
+  return {
+    load_id: load.loadId,
+    version: load.version ?? Math.max(0, ...lines.loads.map((line) => line.version)) + 1,
+    file_sha256: load.file.sha256,
+    announced_sha256: load.announcedSha256,
+    encoded_sha256: load.encodedSha256 ?? null,
+    file_size_bytes: load.file.sizeBytes,
+    tenant: sorted('tenant')[0] ?? null,
+    shipments,
+    billing_cost: main === undefined ? '0.0000' : String(main.billing_cost),
+    currency_code: main === undefined ? stated : String(main.currency_code),
+    currencies: sorted('currency_code').join(','),
+    first_ship_date: sorted('first_ship_date')[0] ?? null,
+    last_ship_date: sorted('last_ship_date').at(-1) ?? null,
+    ends_with_line_end: load.file.scan.endsWithLineEnd,
+    loaded_at: load.loadedAt,
+  };
+}
+
+/** The currency of most rows first; of equals always the same one, since a rebuild has to come to it again. */
+function byWeight(a: Row, b: Row): number {
+  const order = Number(b.shipments) - Number(a.shipments);
+  if (order !== 0) return order;
+  return String(a.currency_code) < String(b.currency_code) ? -1 : 1;
+}
+
+/** A file without rows is what a failed export looks like too: it counts where the invoice states no shipments and no cost. */
+function refuseUnprovedEmptiness({ file, announcedSha256 }: FileLoad, lines: InvoiceLines): void {
+  if (file.scan.records > 0) return;
+  const header = deriveInvoice(lines)?.row;
+  const isStated =
+    header?.stated_shipments === 0 &&
+    header.stated_total !== null &&
+    compareDecimals(header.stated_total, '0') === 0;
+  if (isStated && (announcedSha256 === null || announcedSha256 === file.sha256)) return;
+  const { findings, findingCount } = file.scan;
+  throw new Refusal({ outcome: 'rejected', findings, findingCount });
+}
+
+/**
+ * Without an announced hash the header is all that can prove the file (ADR 29). With one, a header that
+ * differs is a discrepancy to report, not a reason to withhold what was billed.
+ */
+function refuseUnproved(load: FileLoad, line: NewLine, lines: InvoiceLines): void {
+  if (load.announcedSha256 === load.file.sha256) return;
+  const derived = deriveInvoice({ ...lines, loads: [...lines.loads, line] });
+  const header = deriveInvoice(lines)?.row;
+  if (header !== undefined) {
+    const discrepancies = contradictions(header, line).filter(
+      ({ rule }) => rule !== 'currency' || header.currency_code !== null,
+    );
+    if (discrepancies.length > 0) throw new Refusal({ outcome: 'contradicted', discrepancies });
+  }
+  if (derived?.row.proof === 'unproved' && !line.ends_with_line_end) {
+    // The last line may be cut off, and nothing that we know could tell.
+    const value = 'the file does not end with CRLF and neither hash nor header proves it';
+    const finding = { line: null, row: line.shipments, column: null, rule: 'no-final-line-end', value };
+    throw new Refusal({ outcome: 'rejected', findings: [finding], findingCount: 1 });
+  }
+}
+
+/** The scan is the first reader, DuckDB the second. Unlike counts are our fault or the disk's, never the sender's. */
+function expectRows(
+  load: FileLoad,
+  { shipments, totals }: { readonly shipments: number; readonly totals: readonly Row[] },
+): void {
+  const { records } = load.file.scan;
+  if (shipments !== records) {
+    throw new MisreadError(
+      load.invoiceId,
+      `the byte scan counted ${records} records, DuckDB read ${shipments} rows`,
+    );
+  }
+  if (records === 0) return;
+  const first = Math.min(...totals.map((total) => Number(total.first_row)));
+  const last = Math.max(...totals.map((total) => Number(total.last_row)));
+  if (first !== 1 || last !== records) {
+    throw new MisreadError(load.invoiceId, `rows are numbered ${first} to ${last}, not 1 to ${records}`);
+  }
+}
