@@ -183,7 +183,11 @@ open_periods as (
 ),
 -- The invoices of the periods beside a gap.
 beside as (
-    select party, invoice_start_date as period_start, arg_max(invoice_number, invoice_date) as invoice_number
+    select
+        party,
+        invoice_start_date as period_start,
+        arg_min(invoice_number, (coalesce(invoice_date, 'infinity'), invoice_number)) as earliest,
+        arg_max(invoice_number, (coalesce(invoice_date, '-infinity'), invoice_number)) as latest
     from known
     where invoice_end_date is not null
     and (party, invoice_start_date) in (
@@ -193,8 +197,8 @@ beside as (
 ),
 period_gaps as (
     select
-        g.kind, g.party, g.expected_from, g.expected_to, g.missing, a.invoice_number as after_invoice,
-        b.invoice_number as before_invoice, g.usual_step
+        g.kind, g.party, g.expected_from, g.expected_to, g.missing, a.latest as after_invoice,
+        b.earliest as before_invoice, g.usual_step
     from open_periods as g
     left join beside as a on a.party = g.party and a.period_start = g.period_start
     left join beside as b on b.party = g.party and b.period_start = g.next_start

@@ -169,6 +169,16 @@ describe('gaps', () => {
     ]);
   });
 
+  test('of several invoices beside a gap names the latest before and the earliest after it', async () => {
+    const several = [weekly('2026-01-19', 'INV-3b'), ...invoices, weekly('2026-02-09', 'INV-4b')];
+    for (const list of [several, several.toReversed()]) {
+      const result = await askReport('gaps', list, { publishedAt: '2026-02-25T00:00:00Z' });
+      expect(cells(result, 'kind', 'after_invoice', 'before_invoice')).toEqual([
+        ['period', 'INV-3b', 'INV-4'],
+      ]);
+    }
+  });
+
   test('says when the next invoice is overdue', async () => {
     const on = async (publishedAt: string): Promise<unknown[][]> =>
       cells(

@@ -335,10 +335,18 @@ describe('gaps', () => {
     readonly start: number;
     readonly end: number;
     readonly delay: number;
-    readonly number: string;
+    /** By date and number. */
+    readonly earliest: string;
+    readonly latest: string;
   }
   const textOf = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, 10);
   const levelOf = ({ level }: FixtureInvoice): string => level ?? 'unknown';
+
+  function sidesOf(of: readonly FixtureInvoice[]): Pick<Beat, 'earliest' | 'latest'> {
+    const sorted = of.map(({ date, number }) => ({ number, at: `${date} ${number}` }));
+    sorted.sort((one, other) => (one.at < other.at ? -1 : 1));
+    return { earliest: sorted[0]?.number ?? '', latest: sorted.at(-1)?.number ?? '' };
+  }
 
   function gapsOf(group: readonly FixtureInvoice[]): Plain[] {
     const [{ tenant = '' } = {}] = group;
@@ -348,7 +356,7 @@ describe('gaps', () => {
         ([[start], of]): Beat => ({
           ...{ start: dayOf(String(start)), end: Math.max(...of.map(({ end }) => dayOf(end))) },
           delay: Math.max(...of.map(({ end, date }) => dayOf(date) - dayOf(end))),
-          number: of.reduce((latest, one) => (one.date > latest.date ? one : latest)).number,
+          ...sidesOf(of),
         }),
       )
       .sort((one, other) => one.start - other.start);
@@ -386,13 +394,13 @@ describe('gaps', () => {
         found.push({
           ...{ kind: 'overdue', ...said, expected_from: textOf(open) },
           expected_to: textOf(open + late * middle),
-          ...{ missing: late, after_invoice: beat.number, before_invoice: null, usual_step: middle },
+          ...{ missing: late, after_invoice: beat.latest, before_invoice: null, usual_step: middle },
         });
       } else if (2 * (next.start - beat.start) >= 3 * middle && open < next.start) {
         found.push({
           ...{ kind: 'period', ...said, expected_from: textOf(open), expected_to: textOf(next.start) },
           missing: Math.max(Math.round((next.start - beat.start) / middle) - 1, 1),
-          ...{ after_invoice: beat.number, before_invoice: next.number, usual_step: middle },
+          ...{ after_invoice: beat.latest, before_invoice: next.earliest, usual_step: middle },
         });
       }
     }
