@@ -25,7 +25,7 @@ import {
   isSameAddress,
   launchServer,
   NAMESPACE,
-  PortLostError,
+  ServerEndedError,
   type ServerPlace,
   serversOf,
 } from './server-process.js';
@@ -69,7 +69,7 @@ const LOOK_EVERY_MS = 250;
 const HUNG_STOP_WITHIN_MS = 2_000;
 const MOST_STARTS = 3;
 
-/** @throws PortTakenError, PortLostError, TemporalServerMissingError */
+/** @throws PortTakenError, ServerEndedError, TemporalServerMissingError */
 export async function startEmbeddedTemporal(options: EmbeddedOptions): Promise<EmbeddedTemporal> {
   const { log } = options;
   await makeFolders(options.dataDir);
@@ -148,11 +148,8 @@ async function launch(
       const child = await launchServer(take, { executable, address, signal: take.signal });
       return { address, child };
     } catch (error) {
-      if (!(error instanceof PortLostError) || attempt === MOST_STARTS) throw error;
-      take.log.warn(
-        { err: error },
-        'a port of the embedded Temporal server was taken while it started; trying again',
-      );
+      if (!(error instanceof ServerEndedError) || attempt === MOST_STARTS) throw error;
+      take.log.warn({ err: error }, 'the embedded Temporal server ended while it started; trying again');
     }
   }
 }

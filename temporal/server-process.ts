@@ -31,10 +31,17 @@ export class PortTakenError extends BillsyncError {
   }
 }
 
-/** Somebody was given one of the server's ports between our look and its start; it takes several besides the one it serves. */
-export class PortLostError extends BillsyncError {
-  readonly code = 'port-lost';
-  override readonly exitCode = EXIT.locked;
+/**
+ * It ended before it answered. Nothing was served yet, so it may be started again: most often somebody else was given one of its
+ * ports between our look and its start, of which it takes several besides the one it serves.
+ */
+export class ServerEndedError extends BillsyncError {
+  readonly code = 'temporal-ended';
+  override readonly exitCode = EXIT.unreachable;
+
+  constructor(said: string, logPath: string) {
+    super(`The Temporal server ended at once: ${tellingLine(said)}`, { hint: `see ${logPath}` });
+  }
 }
 
 export const NAMESPACE = 'default';
@@ -51,7 +58,7 @@ export function serversOf(place: ServerPlace): readonly number[] {
 /**
  * @param start.signal ends the wait for it to answer, and the server with it
  * @returns once the server answers
- * @throws PortTakenError, PortLostError
+ * @throws PortTakenError, ServerEndedError
  */
 export async function launchServer(
   place: ServerPlace,
@@ -90,14 +97,18 @@ async function untilReady(
   const deadline = Date.now() + READY_WITHIN_MS;
   while (!(await answers(wait.address))) {
     if (child.exitCode !== null || child.signalCode !== null) {
-      const said = (await readFile(wait.logPath, 'utf8')).trim().split('\n').at(-1) ?? '';
-      const message = `The Temporal server ended at once: ${said} (${wait.logPath})`;
-      throw said.includes('address already in use') ? new PortLostError(message) : new Error(message);
+      throw new ServerEndedError(await readFile(wait.logPath, 'utf8'), wait.logPath);
     }
     if (Date.now() > deadline)
       throw new Error(`The Temporal server was not ready within ${READY_WITHIN_MS / 1000} s.`);
     await pause(50, wait.signal);
   }
+}
+
+/** The first that names an error: behind it, a program in Go may print where each of its routines stood. */
+function tellingLine(said: string): string {
+  const lines = said.trim().split('\n');
+  return lines.find((line) => /error|panic|fatal/i.test(line)) ?? lines.at(-1) ?? '';
 }
 
 /** Answers for the namespace, not only for the port: anything may listen there. */

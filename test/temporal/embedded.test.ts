@@ -2,7 +2,6 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -27,7 +26,10 @@ beforeAll(async () => {
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'billsync-embedded-'));
 });
-afterEach(() => rm(dataDir, { recursive: true, force: true }));
+afterEach(() => {
+  vi.unstubAllEnvs();
+  return rm(dataDir, { recursive: true, force: true });
+});
 
 const settings = () => ({ dataDir, temporalConfigured: false, encryptionKeys: [] });
 
@@ -148,28 +150,49 @@ describe('embedded Temporal', () => {
     await server.stop();
   });
 
-  test('looks for other ports when one was taken while it started', async () => {
+  // What the server says when another is given the same port: its own refusal, or that it came to nothing behind it.
+  const refused =
+    "Error: can't set frontend port 7233: listen tcp 127.0.0.1:7233: bind: address already in use";
+  const panicked = `${refused}\npanic: runtime error: invalid memory address or nil pointer dereference\n\ngoroutine 1 [running]:\nmain.main()\n\t/cmd/temporal/main.go:18 +0x8e`;
+
+  /** A `temporal` whose first starts end at once with these words; from then on the real one. */
+  async function endingFirst(starts: number, words: string): Promise<void> {
     const folder = join(dataDir, 'bin');
     await mkdir(folder, { recursive: true });
-    // The first start finds its port taken, as when several servers are given the same one; the second is the real server's.
+    await writeFile(join(folder, 'words'), words);
     const script = [
       '#!/bin/sh',
       `[ "$1" = server ] || exec ${server} "$@"`,
-      `[ -e ${folder}/begun ] && exec ${server} "$@"`,
-      `touch ${folder}/begun`,
-      `echo "Error: can't set frontend port 7233: listen tcp 127.0.0.1:7233: bind: address already in use" >&2`,
+      `[ "$(cat ${folder}/begun 2>/dev/null | wc -l)" -ge ${starts} ] && exec ${server} "$@"`,
+      `echo begun >> ${folder}/begun`,
+      `cat ${folder}/words >&2`,
       'exit 1',
     ];
     await writeFile(join(folder, 'temporal'), `${script.join('\n')}\n`, { mode: 0o755 });
     vi.stubEnv('PATH', `${folder}${delimiter}${process.env.PATH}`);
-    try {
-      const started = await startEmbeddedTemporal({ dataDir, log });
-      expect(existsSync(join(folder, 'begun'))).toBe(true);
-      expect(isAlive(started.pid)).toBe(true);
-      await started.stop();
-    } finally {
-      vi.unstubAllEnvs();
-    }
+  }
+
+  test.each([
+    ['refused', refused],
+    ['panicked', panicked],
+  ])('starts again a server that %s while it started', async (_how, words) => {
+    await endingFirst(2, words);
+    const started = await startEmbeddedTemporal({ dataDir, log });
+    expect((await readFile(join(dataDir, 'bin', 'begun'), 'utf8')).trim().split('\n')).toHaveLength(2);
+    expect(isAlive(started.pid)).toBe(true);
+    await started.stop();
+  });
+
+  test.each([
+    ['refused', refused, refused],
+    ['panicked', panicked, refused],
+    ['said something else', 'one\nanother', 'another'],
+  ])('says after three starts why a server that %s ends', async (_how, words, told) => {
+    await endingFirst(3, words);
+    await expect(startEmbeddedTemporal({ dataDir, log })).rejects.toMatchObject({
+      ...{ code: 'temporal-ended', message: `The Temporal server ended at once: ${told}` },
+      hint: expect.stringMatching(/^see .*server\.log$/),
+    });
   });
 
   test('refuses a port on which something else listens', async () => {
