@@ -40,6 +40,7 @@ export interface BillingServiceOptions {
   readonly metrics?: Metrics;
   /** Tests make them short. */
   readonly limits?: Partial<TransferLimits>;
+  /** Of a small question, from its turn to its answer; tests make it short. */
   readonly callDeadlineMs?: number;
 }
 

@@ -17,7 +17,7 @@ import {
   sentEvents,
 } from '../webhook/check-endpoint.js';
 import { createEndpointProcess } from '../webhook/endpoint-process.js';
-import { type AnswerTimes, type Sent, sendWhileKilled, timesOf } from '../webhook/send-while-killed.js';
+import { type RoundTimes, type Sent, sendWhileKilled, timesOf } from '../webhook/send-while-killed.js';
 
 export interface EndpointKillsResult extends EndpointFindings {
   readonly acknowledged: number;
@@ -26,9 +26,9 @@ export interface EndpointKillsResult extends EndpointFindings {
   readonly unacknowledged: number;
   readonly kills: number;
   /** How long answers took, in milliseconds, those of each round apart. */
-  readonly answers: AnswerTimes;
+  readonly answers: RoundTimes;
   /** The same deliveries to the bare server of bare-runner.ts, which is killed as often, in turn with ours; null: not asked for. */
-  readonly bareAnswers: AnswerTimes | null;
+  readonly bareAnswers: RoundTimes | null;
   readonly seconds: number;
 }
 

@@ -16,6 +16,7 @@ import { Agent, request } from 'undici';
 import { expectKept, type Promised } from '../../bench/support/rounds.js';
 import { type AttackInProgress, startAttack, totalOf } from '../support/hostile/start-attack.js';
 import { aDelivery, basic } from '../webhook/a-delivery.js';
+import { type AnswerTimes, answerTimes } from '../webhook/answer-times.js';
 import { createEndpointProcess } from '../webhook/endpoint-process.js';
 
 export interface HostileSocketsResult {
@@ -35,12 +36,6 @@ export interface HonestSender {
   /** Answered with 200, not later than is promised. */
   readonly inTime: number;
   readonly answers: AnswerTimes;
-}
-
-interface AnswerTimes {
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly slowestMs: number;
 }
 
 export const summary = 'honest deliveries beside 2,000 connections that only hold room [2000 500]';
@@ -103,7 +98,7 @@ export async function runHostileSockets(options: {
   const opened = await attack.end();
   await Promise.all([endpoint.kill(), bare.kill()]);
   await rm(folder, { recursive: true });
-  const bareAnswers = timesOf(sent.flatMap(({ bareTookMs }) => bareTookMs));
+  const bareAnswers = answerTimes(sent.flatMap(({ bareTookMs }) => bareTookMs));
   const promisedMs = Math.min(PROMISED_RATIOS.slowestMs * bareAnswers.p99Ms, SENDER_WAITS_MS);
   return {
     opened,
@@ -113,7 +108,7 @@ export async function runHostileSockets(options: {
       deliveries: tookMs.length,
       failures: tookMs.length - acceptedMs.length,
       inTime: acceptedMs.filter((ms) => ms <= promisedMs).length,
-      answers: timesOf(tookMs),
+      answers: answerTimes(tookMs),
     })),
     bareAnswers,
   };
@@ -153,12 +148,6 @@ async function timed(source: string, url: string): Promise<{ statusCode: number;
   const startedMs = performance.now();
   const statusCode = await deliverFrom(source, url).catch(() => 0);
   return { statusCode, ms: performance.now() - startedMs };
-}
-
-function timesOf(tookMs: readonly number[]): AnswerTimes {
-  const sorted = tookMs.toSorted((a, b) => a - b);
-  const at = (share: number): number => Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0);
-  return { p50Ms: at(0.5), p99Ms: at(0.99), slowestMs: at(1) };
 }
 
 /** On a connection of its own, as a sender that comes for the first time. */

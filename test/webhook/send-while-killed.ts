@@ -2,11 +2,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aDelivery, deliver } from './a-delivery.js';
+import { answerTimes } from './answer-times.js';
 import type { Acknowledged } from './check-endpoint.js';
 import type { EndpointProcess } from './endpoint-process.js';
 
 /** One figure a round but for the slowest. */
-export interface AnswerTimes {
+export interface RoundTimes {
   readonly p50Ms: readonly number[];
   readonly p99Ms: readonly number[];
   readonly slowestMs: number;
@@ -67,11 +68,13 @@ export async function sendWhileKilled(options: {
   return { acknowledged, duplicates, unacknowledged, kills, tookMs };
 }
 
-export function timesOf(rounds: readonly Sent[]): AnswerTimes {
-  const sorted = rounds.map(({ tookMs }) => tookMs.toSorted((a, b) => a - b));
-  const at = (share: number): number[] =>
-    sorted.map((tookMs) => Math.round(tookMs[Math.floor((tookMs.length - 1) * share)] ?? 0));
-  return { p50Ms: at(0.5), p99Ms: at(0.99), slowestMs: Math.max(...at(1)) };
+export function timesOf(rounds: readonly Sent[]): RoundTimes {
+  const times = rounds.map(({ tookMs }) => answerTimes(tookMs));
+  return {
+    p50Ms: times.map(({ p50Ms }) => p50Ms),
+    p99Ms: times.map(({ p99Ms }) => p99Ms),
+    slowestMs: Math.max(...times.map(({ slowestMs }) => slowestMs)),
+  };
 }
 
 /** One delivery as the service makes it: an answer of the 2xx range, or another attempt. */
