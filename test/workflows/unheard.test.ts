@@ -4,6 +4,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { invoiceWorkflowId } from '../../contract/names.js';
 import { lookUpInvoice, sendInvoiceEvent } from '../../temporal/invoice-client.js';
+import { type InvoiceResult, invoiceEventSignal } from '../../workflows/messages.js';
 import { eventually } from '../support/eventually.js';
 import { anInvoiceRoute } from '../support/temporal/quick-route.js';
 import { anEvent, PARTNER_ID } from './invoice-builders.js';
@@ -41,32 +42,13 @@ describe.concurrent('invoice', () => {
   });
 
   test('takes in an event that arrives while it says that the service knows no such invoice', async () => {
-    let allAsked = (): void => {};
-    const asked = new Promise<void>((resolve) => {
-      allAsked = resolve;
-    });
-    const world = aWorld({
-      lookUpInvoice: () => asked.then(() => ({ outcome: 'not-found' })),
-      regenerateUrl: async () => ({ outcome: 'not-exported' }),
-    });
-    await scenes.play(world, async (underTest) => {
-      const address = { partnerId: PARTNER_ID, invoiceId: underTest.invoiceId };
-      // Each is told by a signal of its own, one after the other: long enough for an event to come in between.
-      for (let backfill = 0; backfill < 20; backfill += 1) {
-        const request = { cause: 'backfill', replyTo: `backfill-${backfill}` } as const;
-        await lookUpInvoice(fixture.client, route, address, request);
-      }
-      allAsked();
-      const isTelling = async () => {
-        const { events } = await underTest.handle().fetchHistory();
-        return events?.some((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes);
-      };
-      await eventually(isTelling, { every: 5 });
-      const { runId } = await underTest.handle().describe();
-      await underTest.send(anEvent('invoice_finalized'));
-      const told = fixture.client.workflow.getHandle(underTest.handle().workflowId, runId);
-      expect(await told.result()).toMatchObject({ state: 'loaded' });
-    });
+    // On a busy machine the event comes when few are told already: then more are.
+    for (const backfills of [20, 100, 500]) {
+      const { told, isEventIn } = await announceWhileTelling(backfills);
+      expect(told?.state).toBe(isEventIn ? 'loaded' : 'unknown');
+      if (isEventIn) return;
+    }
+    expect.fail('The event came after the last of 500 answers.');
   });
 
   test('does not ask for a file while the service is away', async () => {
@@ -98,6 +80,44 @@ describe.concurrent('invoice', () => {
     expect(world.calls).not.toContain('lookUpInvoice');
   });
 });
+
+/**
+ * Announces an invoice while its run tells so many backfills that the service does not know it: each by a signal of its own, one after
+ * the other.
+ */
+async function announceWhileTelling(backfills: number) {
+  let allAsked = (): void => {};
+  const asked = new Promise<void>((resolve) => {
+    allAsked = resolve;
+  });
+  const world = aWorld({
+    lookUpInvoice: () => asked.then(() => ({ outcome: 'not-found' })),
+    regenerateUrl: async () => ({ outcome: 'not-exported' }),
+  });
+  let told: InvoiceResult | undefined;
+  let isEventIn: boolean | undefined;
+  await scenes.play(world, async (underTest) => {
+    const address = { partnerId: PARTNER_ID, invoiceId: underTest.invoiceId };
+    for (let backfill = 0; backfill < backfills; backfill += 1) {
+      const request = { cause: 'backfill', replyTo: `backfill-${backfill}` } as const;
+      await lookUpInvoice(fixture.client, route, address, request);
+    }
+    allAsked();
+    const isTelling = async () => {
+      const { events } = await underTest.handle().fetchHistory();
+      return events?.some((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes);
+    };
+    await eventually(isTelling, { every: 5 });
+    const { runId } = await underTest.handle().describe();
+    await underTest.send(anEvent('invoice_finalized'));
+    const run = fixture.client.workflow.getHandle(underTest.handle().workflowId, runId);
+    told = await run.result();
+    const { events } = await run.fetchHistory();
+    const signals = events?.map((event) => event.workflowExecutionSignaledEventAttributes?.signalName);
+    isEventIn = signals?.includes(invoiceEventSignal.name);
+  });
+  return { told, isEventIn };
+}
 
 describe('invoiceWorkflowId', () => {
   test('takes every spelling of a UUID for the same', () => {

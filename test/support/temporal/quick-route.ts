@@ -5,14 +5,17 @@ import type { InvoiceRoute } from '../../../temporal/invoice-client.js';
 import type { QueueNames } from '../../../worker/create-workers.js';
 import type { Pace } from '../../../workflows/pace.js';
 
-/** Patient enough to see what happens, quick enough not to wait for it. */
+/**
+ * Patient enough to see what happens, quick enough not to wait for it. A refused file is not asked for again by itself:
+ * who waits for the state in between would not see it on a busy machine.
+ */
 export const QUICK_PACE: Partial<Pace> = {
   overdueAfter: ['300 ms'],
   backoffFirst: '20 ms',
   backoffMost: '80 ms',
   attentionAfter: '150 ms',
   attentionAfterMissing: '150 ms',
-  repairAfter: ['30 ms'],
+  repairAfter: ['1 h'],
   confirmVoidAfter: ['20 ms', '20 ms'],
   retryFirst: '5 ms',
   retryMost: '20 ms',
