@@ -1,17 +1,23 @@
 /** Reads the invoice details answer, whose shape the specification does not show (spec 4.4). */
 
 import { isLosslessNumber } from 'lossless-json';
-import { z } from 'zod';
 import { MalformedAnswerError } from './answer-json.js';
 import { Contradiction } from './contradiction.js';
-import { plainDecimal } from './decimal.js';
 import type { InvoiceHeader } from './invoice-event.js';
 import { JsonSkeleton } from './json-skeleton.js';
+import {
+  readCount,
+  readCurrency,
+  readDayOrInstant,
+  readDecimal,
+  readId,
+  readText,
+} from './lenient-values.js';
 import { readIds } from './maker-prefix.js';
 import type { WebhookStatus } from './names.js';
 import { printable } from './printable.js';
 import { readStatus } from './status-words.js';
-import { Count, CurrencyCode, DayOrInstant, Id, isJsonObject, NotJsonError } from './wire.js';
+import { isJsonObject, NotJsonError } from './wire.js';
 
 /** Shape as `InvoiceDetails` of the billing port: whatever was recognised (spec 4.4 shows no shape). */
 export interface DetailsAnswer {
@@ -125,7 +131,7 @@ function invoiceIdOf(object: JsonObject, wirePrefix: string, wantedId: string): 
   const reading = readIds(object, wirePrefix);
   const spelled = reading.ok ? reading.ids.invoiceId : undefined;
   const candidates = [spelled, ...ID_KEYS.map((key) => object[key])];
-  const found = candidates.find((id): id is string => Id.safeParse(id).success);
+  const found = candidates.map(readId).find((id) => id !== undefined);
   // A bare `id` may be anything's: it counts only beside a status, or when it is the one that was asked for.
   const isInvoice = spelled !== undefined || object.invoiceId !== undefined || statusOf(object) !== null;
   return isInvoice || sameId(found ?? '', wantedId) ? found : undefined;
@@ -164,48 +170,34 @@ function wordIn(status: unknown): string {
   return wordIn([status.code, status.name, status.value].find((word) => typeof word === 'string'));
 }
 
-const Amount = z.unknown().transform((value, context) => {
-  try {
-    return plainDecimal(isLosslessNumber(value) ? value.value : typeof value === 'string' ? value : '');
-  } catch {
-    context.addIssue('expected a number');
-    return z.NEVER;
-  }
-});
+/** As deliveries are read: whoever writes a number in quotes, or an id without hyphens, does so in both. */
+const RECOGNISED: { readonly [Field in keyof InvoiceHeader]?: (value: unknown) => unknown } = {
+  partnerInvoiceId: textOrNull,
+  partnerTenantId: textOrNull,
+  invoiceNumber: readText,
+  invoiceStartDate: readDayOrInstant,
+  invoiceEndDate: readDayOrInstant,
+  invoiceDate: readDayOrInstant,
+  invoiceDueDate: readDayOrInstant,
+  currencyCode: readCurrency,
+  invoiceTotalAmount: readDecimal,
+  totalTransactionCount: readCount,
+};
 
-const RECOGNISED = {
-  partnerInvoiceId: z.string().nullable(),
-  partnerTenantId: z.string().nullable(),
-  invoiceNumber: z.string().min(1),
-  invoiceStartDate: DayOrInstant,
-  invoiceEndDate: DayOrInstant,
-  invoiceDate: DayOrInstant,
-  invoiceDueDate: DayOrInstant,
-  currencyCode: CurrencyCode,
-  invoiceTotalAmount: Amount,
-  totalTransactionCount: z.union([
-    Count,
-    z
-      .string()
-      .regex(/^\d{1,15}$/)
-      .transform(Number),
-  ]),
-} satisfies { readonly [Field in keyof InvoiceHeader]?: z.ZodType<InvoiceHeader[Field]> };
+function textOrNull(value: unknown): string | null | undefined {
+  return value === null ? null : readText(value);
+}
 
 function recognisedHeader(object: JsonObject, wirePrefix: string, wantedId: string): Partial<InvoiceHeader> {
-  const header: Record<string, unknown> = {};
-  for (const [field, schema] of Object.entries(RECOGNISED)) {
-    const reading = schema.safeParse(object[field]);
-    if (reading.success) header[field] = reading.data;
-  }
   const ids = readIds(object, wirePrefix);
-  const tenantId = Id.nullable().safeParse(ids.ok ? ids.ids.tenantId : undefined);
-  if (tenantId.success) header.tenantId = tenantId.data;
-  const invoiceId = invoiceIdOf(object, wirePrefix, wantedId);
-  if (invoiceId !== undefined) header.invoiceId = invoiceId;
-  const status = statusOf(object);
-  if (status !== null) header.invoiceStatus = status;
-  return header;
+  const tenant = ids.ok ? ids.ids.tenantId : undefined;
+  const header = {
+    ...Object.fromEntries(Object.entries(RECOGNISED).map(([field, read]) => [field, read(object[field])])),
+    tenantId: tenant === null ? null : readId(tenant),
+    invoiceId: invoiceIdOf(object, wirePrefix, wantedId),
+    invoiceStatus: statusOf(object) ?? undefined,
+  };
+  return Object.fromEntries(Object.entries(header).filter(([, value]) => value !== undefined));
 }
 
 function sameId(left: string, right: string): boolean {

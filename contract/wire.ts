@@ -67,17 +67,8 @@ export const Count = DecimalText.transform((text, context) => {
   return z.NEVER;
 });
 
-/** Any GUID: `z.uuid()` refuses 11111111-1111-1111-1111-111111111111 (hazard 40). Also safe as a file name. */
-export const Id = z.guid();
-
 /** An instant, kept as text; `Z`, an offset, or neither (then UTC by spec 2.5). */
 export const Instant = z.iso.datetime({ offset: true, local: true });
-
-/** A day or an instant, kept as text (spec 2.6 says only ISO 8601). */
-export const DayOrInstant = z.union([z.iso.date(), Instant], 'expected an ISO 8601 date or instant');
-
-/** ISO 4217. */
-export const CurrencyCode = z.string().regex(/^[A-Z]{3}$/, 'expected three capital letters');
 
 /** Lower-case hex from hex of any case or from base64, also with the name of the algorithm in front (`sha256:…`). */
 export const Sha256 = z

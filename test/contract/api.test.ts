@@ -251,6 +251,26 @@ describe('parseDetails (spec 4.4, shape not shown)', () => {
     });
   });
 
+  test('reads ids, numbers, days and currencies in the spellings in which deliveries are read', () => {
+    const body = {
+      acmeInvoiceId: `{${INVOICE.replaceAll('-', '')}}`,
+      acmeTenantId: `urn:uuid:${OTHER}`,
+      ...{ partnerInvoiceId: 4711, partnerTenantId: null, invoiceNumber: 1042, currencyCode: 'usd' },
+      ...{ invoiceTotalAmount: '1e2', totalTransactionCount: '3.0', invoiceDate: '20261101' },
+      invoiceDueDate: '2026-11-16 08:30:00+0000',
+    };
+    expect(parseDetails(bytes(body), options).header).toEqual({
+      ...{ invoiceId: INVOICE, tenantId: OTHER, partnerInvoiceId: '4711', partnerTenantId: null },
+      ...{ invoiceNumber: '1042', currencyCode: 'USD', invoiceTotalAmount: '100' },
+      ...{ totalTransactionCount: 3, invoiceDate: '2026-11-01', invoiceDueDate: '2026-11-16T08:30:00.000Z' },
+    });
+  });
+
+  test('of another invoice are refused however its id is spelled', () => {
+    const body = { acmeInvoiceId: OTHER.replaceAll('-', ''), status: 'CANCELED' };
+    expect(() => parseDetails(bytes(body), options)).toThrow(/is about/);
+  });
+
   test('takes an amount that is text', () => {
     expect(
       parseDetails(bytes({ invoiceId: INVOICE, invoiceTotalAmount: '9.10' }), options).header
