@@ -3,6 +3,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import * as zlib from 'node:zlib';
+import { encodingsIn } from '../contract/content-encodings.js';
 import { UnexpectedAnswerError } from './errors.js';
 import type { HttpAnswer } from './http.js';
 
@@ -16,21 +17,12 @@ export interface DecodeLimits {
   readonly maxBytes: number;
 }
 
-/** Words that name no encoding, though servers write them. */
-const NO_ENCODING = new Set(['', 'identity', 'none', 'binary', 'utf-8', 'utf8', 'aws-chunked']);
 /** More layers than any server applies. */
 const MOST_LAYERS = 3;
 /** JSON and CSV shrink to a tenth, the dullest of them to a hundredth; bombs to a thousandth for each layer. */
 const MOST_TIMES = 200;
 /** So much may be unpacked from whatever came. */
 const FREE_BYTES = 16 * 1024 * 1024;
-
-/** In the order in which they were applied; empty when the bytes are what they are. */
-export function encodingsOf(headers: HttpAnswer['headers']): readonly string[] {
-  const text = headers['content-encoding'] ?? '';
-  const words = text.split(',').map((word) => word.trim().toLowerCase());
-  return words.filter((word) => !NO_ENCODING.has(word)).map((word) => word.replace(/^x-/, ''));
-}
 
 /**
  * The bytes as they were meant. Bytes that are gzip though no header says so are unpacked as well, and bytes that are
@@ -40,7 +32,7 @@ export function encodingsOf(headers: HttpAnswer['headers']): readonly string[] {
  */
 export async function* decoded(body: Bytes, headers: HttpAnswer['headers'], limits: DecodeLimits): Decoded {
   const { endpoint, maxBytes } = limits;
-  const encodings = encodingsOf(headers).toReversed();
+  const encodings = encodingsIn(headers['content-encoding']).toReversed();
   if (encodings.length > MOST_LAYERS) {
     throw new UnexpectedAnswerError(endpoint, `the answer is encoded ${encodings.length} times.`);
   }

@@ -1,10 +1,11 @@
 /** Takes the bytes of a CSV off the wire in one pass: hashed, scanned and written, with memory that does not grow. */
 
 import { createHash } from 'node:crypto';
+import { encodingsIn } from '../contract/content-encodings.js';
 import type { CsvScan } from '../contract/csv-file.js';
 import { CsvScanner } from '../contract/csv-scanner.js';
 import type { DownloadProgress } from './billing-service.js';
-import { decoded, encodingsOf } from './decode-body.js';
+import { decoded } from './decode-body.js';
 import { NotCsvError } from './errors.js';
 import { asBillingError, type HttpStream } from './http.js';
 import { HEAD_BYTES, whyNoCsv } from './looks-like-csv.js';
@@ -120,7 +121,7 @@ function mostBytes({ expectedBytes }: ReceiveRequest, { maxUnannouncedBytes }: T
 /** The bytes as they come, counted; hashed as well when they are not yet the file's. */
 function wireOf(stream: HttpStream, { watch, request }: Omit<Copying, 'part'>) {
   const hash = createHash('sha256');
-  let isEncoded = encodingsOf(stream.headers).length > 0;
+  let isEncoded = encodingsIn(stream.headers['content-encoding']).length > 0;
   const mostOnTheWire = request.expectedBytes ?? request.limits.maxUnannouncedBytes;
   async function* bytes(): AsyncGenerator<Uint8Array> {
     for await (const chunk of bytesOf(stream.body, request)) {

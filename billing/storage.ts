@@ -1,8 +1,8 @@
 /** Object storage as a presigned URL opens it: a stranger to whom nothing of ours is shown (spec 2.7, 8). */
 
+import { encodingsIn } from '../contract/content-encodings.js';
 import type { ExportLocation } from '../contract/invoice-event.js';
 import { type AnswerCheck, checkedOpen, readAnswer } from './check-answer.js';
-import { encodingsOf } from './decode-body.js';
 import { SizeMismatchError } from './errors.js';
 import type { Http, HttpStream } from './http.js';
 
@@ -24,7 +24,7 @@ export async function openStorage(
   return checkedOpen(answer, () => {
     check.storage(answer, url);
     // The length is that of the bytes on the wire: encoded ones say nothing of the file's.
-    if (encodingsOf(answer.headers).length > 0) return;
+    if (encodingsIn(answer.headers['content-encoding']).length > 0) return;
     const announcedLength = Number(answer.headers['content-length'] ?? expectedBytes);
     if (announcedLength !== expectedBytes)
       throw new SizeMismatchError(invoiceId, expectedBytes, announcedLength);

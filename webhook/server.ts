@@ -9,6 +9,7 @@ import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Settings } from '../config/settings.js';
+import { encodingsIn } from '../contract/content-encodings.js';
 import type { DurablePoint } from '../inbox/durable-point.js';
 import { createFailedLogins, type FailedLoginsWords } from '../ops/failed-logins.js';
 import { guardConnections } from './connection-guard.js';
@@ -128,8 +129,7 @@ function addPaths(
     }
     logins.succeeded(senders.of(request.raw));
     prove(request.raw.socket);
-    const encoding = request.headers['content-encoding'];
-    if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
+    if (encodingsIn(request.headers['content-encoding']).length > 0) {
       return refuse(reply, 415, { status: 'unsupported content encoding' });
     }
     // Any content type is taken whose body is JSON, also none and one that is no content type at all.

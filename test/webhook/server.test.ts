@@ -146,12 +146,14 @@ describe('answers', () => {
     expect((await deliver(`${url}/`, aDelivery().body)).body.status).toBe('accepted');
   });
 
-  test('a Content-Encoding is 415, identity is none', async () => {
+  test('a Content-Encoding is 415, but not a word that names none', async () => {
     const { url } = await start();
-    const { body } = aDelivery();
-    const headers = { 'content-encoding': 'gzip' };
-    expect((await deliver(url, gzipSync(body), { headers })).statusCode).toBe(415);
-    expect((await deliver(url, body, { headers: { 'content-encoding': 'identity' } })).statusCode).toBe(200);
+    const encoded = (word: string, body: Uint8Array | string) =>
+      deliver(url, body, { headers: { 'content-encoding': word } });
+    expect((await encoded('gzip', gzipSync(aDelivery().body))).statusCode).toBe(415);
+    expect((await encoded('utf-8, gzip', gzipSync(aDelivery().body))).statusCode).toBe(415);
+    for (const word of ['identity', '', 'utf-8', 'UTF8', 'none', 'identity, identity'])
+      expect((await encoded(word, aDelivery().body)).body.status, word).toBe('accepted');
   });
 
   test('GET /healthz is 200 without credentials', async () => {
