@@ -1,6 +1,6 @@
-/** Certificates and credentials that run out: said in health and by an alert a fortnight before. */
+/** Certificates and credentials that run out, a fortnight before, or cannot be used: said in health and by an alert. */
 
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { LookedAt, StateWatch } from './watch-state.js';
 
@@ -9,19 +9,31 @@ const DAY_MS = 86_400_000;
 export const SOON_MS = 14 * DAY_MS;
 const EVERY_MS = 60_000;
 
-/** The file is read each time: it may be renewed without a restart. @param setting that names it */
+/** A file, and the setting that names it. */
+interface NamedFile {
+  readonly setting: string;
+  readonly path: string;
+}
+
+/**
+ * The files are read each time: they may be renewed without a restart.
+ *
+ * @param key missing: it is not looked at whether it is the certificate's
+ */
 export function certificateWatch(
   component: string,
-  setting: string,
-  path: string,
-  now = Date.now,
+  { setting, path }: NamedFile,
+  { key, now = Date.now }: { readonly key?: NamedFile | undefined; readonly now?: () => number } = {},
 ): StateWatch {
-  return watchOf(
-    component,
-    setting,
-    now,
-    async () => new Date(new X509Certificate(await readFile(path)).validTo),
-  );
+  return watchOf(component, setting, now, async () => {
+    const certificate = new X509Certificate(await readFile(path));
+    // What is in use then is the former pair, until that ends: its days are in no file any more.
+    if (key !== undefined && !certificate.checkPrivateKey(createPrivateKey(await readFile(key.path))))
+      return `It is not the certificate of the key in ${key.setting}, so it cannot be used (${setting}).`;
+    const startsAt = new Date(certificate.validFrom);
+    if (startsAt.getTime() > now()) return `It is valid only from ${minuteOf(startsAt)} on (${setting}).`;
+    return new Date(certificate.validTo);
+  });
 }
 
 /** @returns null for a credential that does not say how long it lives: only a JSON Web Token does (RFC 7519) */
@@ -39,18 +51,22 @@ function watchOf(
   component: string,
   setting: string,
   now: () => number,
-  endOf: () => Promise<Date>,
+  /** Its end, or why it cannot be used now. */
+  endOf: () => Promise<Date | string>,
 ): StateWatch {
   const look = async (): Promise<LookedAt> => {
     const endsAt = await endOf();
+    if (typeof endsAt === 'string') return { isHealthy: false, detail: endsAt };
     const leftMs = endsAt.getTime() - now();
-    const when = `${endsAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-    const detail =
-      leftMs < 0 ? `It ran out at ${when} (${setting}).` : `It is good until ${when} (${setting}).`;
-    return { isHealthy: leftMs >= SOON_MS, detail };
+    const words = leftMs < 0 ? 'It ran out at' : 'It is good until';
+    return { isHealthy: leftMs >= SOON_MS, detail: `${words} ${minuteOf(endsAt)} (${setting}).` };
   };
-  const alert = { key: `expiry/${setting}`, title: `The ${component} has expired or expires soon` } as const;
-  return { component, look, alert, isOutside: true, everyMs: EVERY_MS };
+  const title = `The ${component} cannot be used, or expires soon`;
+  return { component, look, alert: { key: `expiry/${setting}`, title }, isOutside: true, everyMs: EVERY_MS };
+}
+
+function minuteOf(instant: Date): string {
+  return `${instant.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 function endOfToken(token: string): Date | null {

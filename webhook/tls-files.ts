@@ -21,6 +21,8 @@ export interface TlsFiles {
 const VALID_DAYS = 825;
 const RENEW_BEFORE_MS = 30 * 86_400_000;
 const LOOK_EVERY_MS = 1_000;
+/** In the place of a fingerprint: there are no files to take one of. */
+const GONE = 'gone';
 
 /** Finds the files, making a self-signed pair under `keys/` when none is configured or the old one is about to end. */
 export async function prepareTlsFiles(
@@ -70,10 +72,12 @@ export async function readTlsFiles(files: TlsFiles): Promise<{ cert: Buffer; key
  */
 export function reloadTlsFiles(server: Server, files: TlsFiles, log: Logger): () => void {
   let loaded: string | null = null;
+  /** What was last refused and told; told again only once it has changed. */
   let refused: string | null = null;
   async function look(): Promise<void> {
     const seen = await fingerprint(files);
     if (loaded === null) loaded = seen;
+    if (refused === GONE) refused = null;
     if (seen === loaded) return;
     try {
       const pair = await readTlsFiles(files);
@@ -88,9 +92,10 @@ export function reloadTlsFiles(server: Server, files: TlsFiles, log: Logger): ()
     }
   }
   const timer = setInterval(() => {
-    look().catch((error: unknown) =>
-      log.warn({ err: error }, 'the certificate cannot be read; the old one stays'),
-    );
+    look().catch((error: unknown) => {
+      if (refused !== GONE) log.warn({ err: error }, 'the certificate cannot be read; the old one stays');
+      refused = GONE;
+    });
   }, LOOK_EVERY_MS);
   timer.unref();
   look().catch(() => undefined);

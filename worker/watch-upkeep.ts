@@ -49,7 +49,7 @@ export function upkeepWatches(options: UpkeepOptions): readonly StateWatch[] {
     env = process.env,
     now = Date.now,
   } = options;
-  const { clientCert, apiKey } = settings.service;
+  const { clientCert, clientKey, apiKey } = settings.service;
   const { TEMPORAL_API_KEY: temporalKey, TEMPORAL_TLS_CLIENT_CERT_PATH: temporalCert } = env;
   const own: StateWatch[] = [
     {
@@ -88,11 +88,19 @@ export function upkeepWatches(options: UpkeepOptions): readonly StateWatch[] {
   const expiring = [
     clientCert === null
       ? null
-      : certificateWatch('client certificate', 'BILLSYNC_CLIENT_CERT', clientCert, now),
+      : certificateWatch(
+          'client certificate',
+          { setting: 'BILLSYNC_CLIENT_CERT', path: clientCert },
+          { key: clientKey === null ? undefined : { setting: 'BILLSYNC_CLIENT_KEY', path: clientKey }, now },
+        ),
     apiKey === null ? null : tokenWatch('API key', 'BILLSYNC_API_KEY', apiKey, now),
     temporalKey ? tokenWatch('API key of Temporal', 'TEMPORAL_API_KEY', temporalKey, now) : null,
     temporalCert
-      ? certificateWatch('client certificate of Temporal', 'TEMPORAL_TLS_CLIENT_CERT_PATH', temporalCert, now)
+      ? certificateWatch(
+          'client certificate of Temporal',
+          { setting: 'TEMPORAL_TLS_CLIENT_CERT_PATH', path: temporalCert },
+          { now },
+        )
       : null,
   ];
   return [...own, ...expiring.filter((watch) => watch !== null)];

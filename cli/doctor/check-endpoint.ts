@@ -28,6 +28,12 @@ export async function checkEndpoint(settings: Settings): Promise<Finding> {
       hint: 'renew it; a running endpoint reloads the files automatically',
     });
   }
+  if (certificate !== null && Date.parse(certificate.validFrom) > Date.now()) {
+    throw new CliError(EXIT.checkFailed, 'the certificate is not valid yet: the service delivers nothing', {
+      subject: `it will be from ${new Date(certificate.validFrom).toISOString()}: ${tlsCert}`,
+      hint: 'take one that is valid now, or set the clock of this machine; a running endpoint reloads the files automatically',
+    });
+  }
   if (certificate !== null && Date.parse(certificate.validTo) - Date.now() < SOON_MS) {
     return note(
       `${state}, certificate ends ${new Date(certificate.validTo).toISOString()}`,

@@ -62,10 +62,14 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     });
     parts.add('endpoint', () => server.close());
     temporal.loadSoon();
-    const { tls, tlsCert } = settings.webhook;
+    const { tls, tlsCert, tlsKey } = settings.webhook;
     // One that we made ourselves is renewed by itself.
-    if (tls && tlsCert !== null) {
-      const watch = certificateWatch('certificate', 'BILLSYNC_WEBHOOK_TLS_CERT', tlsCert);
+    if (tls && tlsCert !== null && tlsKey !== null) {
+      const watch = certificateWatch(
+        'certificate',
+        { setting: 'BILLSYNC_WEBHOOK_TLS_CERT', path: tlsCert },
+        { key: { setting: 'BILLSYNC_WEBHOOK_TLS_KEY', path: tlsKey } },
+      );
       const watching = watchStates([watch], { health, alerts });
       parts.add('certificate', async () => watching.close());
     }

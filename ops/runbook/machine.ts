@@ -117,8 +117,8 @@ export const MACHINE = {
     severity: 'warning',
     each: 'setting',
     meaning:
-      'A certificate or credential expires within two weeks, or has expired. Then the billing service cannot reach us, or we cannot reach it or Temporal.',
-    firstLook: ['the alert: which setting, and when it expires', '`billsync doctor`'],
+      'A certificate or credential expires within two weeks, has expired, is not valid yet, or does not fit its key. Then the billing service cannot reach us, or we cannot reach it or Temporal. Beside a new certificate that does not fit its key, the endpoint goes on with the old pair until that expires.',
+    firstLook: ['the alert: which setting, and why or when', '`billsync doctor`'],
     cure: [
       'Renew it and put the new one in the same place. The endpoint picks up a renewed certificate without a restart; for anything else, restart.',
     ],

@@ -187,6 +187,16 @@ describe('the endpoint', () => {
     expect((await check('endpoint', { ...env, BILLSYNC_WEBHOOK_TLS_KEY: key })).detail).toMatch(
       /certificate ends/,
     );
+    const early = await generate([{ name: 'commonName', value: 'localhost' }], {
+      notBeforeDate: new Date(Date.now() + 86_400_000),
+    });
+    writeFileSync(cert, early.cert);
+    writeFileSync(key, early.private);
+    expect(await check('endpoint', { ...env, BILLSYNC_WEBHOOK_TLS_KEY: key })).toMatchObject({
+      ...{ result: 'failed', exitCode: 1 },
+      detail: expect.stringMatching(/not valid yet.*it will be from .*cert\.pem/s),
+    });
+    writeFileSync(cert, pair.cert);
     for (const [path, words] of [
       [otherKey, /no pair/],
       [join(folder, 'none.pem'), /TLS_KEY cannot be read .*none\.pem/],

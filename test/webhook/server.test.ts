@@ -350,6 +350,18 @@ describe('TLS', () => {
     await writeFile(tlsKey, second.key);
     await eventually(() => parts.logged.join('').includes('was reloaded'));
     await connects(webhook.port, second.cert);
+    // Gone for several looks, back, and gone again: told twice.
+    const saidGone = () => parts.logged.join('').split('cannot be read; the old one stays').length - 1;
+    await rename(tlsKey, `${tlsKey}.away`);
+    await eventually(() => saidGone() > 0);
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    expect(saidGone()).toBe(1);
+    await connects(webhook.port, second.cert);
+    await writeFile(tlsCert, first.cert);
+    await writeFile(tlsKey, first.key);
+    await eventually(() => parts.logged.join('').split('was reloaded').length - 1 === 2);
+    await rename(tlsKey, `${tlsKey}.away`);
+    await eventually(() => saidGone() === 2);
   });
 
   test('plain HTTP is spoken behind a proxy, and a missing certificate is a sentence', async () => {

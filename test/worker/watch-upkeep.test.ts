@@ -21,7 +21,7 @@ await mkdir(join(folder, 'events', 'journal'), { recursive: true });
 await mkdir(join(folder, 'facts'));
 
 const NOW = Date.parse('2026-03-10T08:00:00Z');
-const service = { clientCert: null, apiKey: null } as UpkeepOptions['settings']['service'];
+const service = { clientCert: null, clientKey: null, apiKey: null } as UpkeepOptions['settings']['service'];
 
 /** What health says of a worker with these, and which alerts are open. */
 async function told(over: Partial<UpkeepOptions> = {}) {
@@ -150,4 +150,31 @@ test('certificates and tokens are told a fortnight before they run out, and when
   expect(told1.components['API key']?.detail).toContain('ran out at 2026-03-10 07:59');
   const env = { TEMPORAL_API_KEY: token(NOW / 1_000 + 86_400), TEMPORAL_TLS_CLIENT_CERT_PATH: later };
   expect((await told({ env })).open).toEqual(['expiry/TEMPORAL_API_KEY']);
+});
+
+test('a certificate that is not valid yet, or not the one of its key, is told at once', async () => {
+  const pair = async (from: string) => {
+    const { cert, private: key } = await generate([{ name: 'commonName', value: from }], {
+      notBeforeDate: new Date(from),
+      notAfterDate: new Date('2027-01-01'),
+    });
+    const [clientCert, clientKey] = [join(folder, `${from}.pem`), join(folder, `${from}.key`)];
+    await Promise.all([writeFile(clientCert, cert), writeFile(clientKey, key)]);
+    return { clientCert, clientKey };
+  };
+  const [now, later] = [await pair('2026-01-01'), await pair('2026-06-01')];
+  const archive = { kind: 'folder', path: folder } as const;
+  const tellOf = async (files: typeof now) => {
+    const { open, components } = await told({ settings: { service: { ...service, ...files }, archive } });
+    return [open, components['client certificate']?.detail];
+  };
+  expect((await tellOf(now))[0]).toEqual([]);
+  expect(await tellOf(later)).toEqual([
+    ['expiry/BILLSYNC_CLIENT_CERT'],
+    'It is valid only from 2026-06-01 00:00 UTC on (BILLSYNC_CLIENT_CERT).',
+  ]);
+  expect(await tellOf({ ...now, clientKey: later.clientKey })).toEqual([
+    ['expiry/BILLSYNC_CLIENT_CERT'],
+    'It is not the certificate of the key in BILLSYNC_CLIENT_KEY, so it cannot be used (BILLSYNC_CLIENT_CERT).',
+  ]);
 });

@@ -36,8 +36,11 @@ export async function openRareStage(): Promise<RareStage & { close(): Promise<vo
   const dataDir = join(disk, 'data');
   const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
   makeKeyPairs(folder);
-  const client = { cert: join(folder, 'client.pem'), key: join(folder, '400.key') };
-  const certifyClient = (days: number) => copyFileSync(join(folder, `${days}.pem`), client.cert);
+  const client = { cert: join(folder, 'client.pem'), key: join(folder, 'client.key') };
+  const certifyClient = (days: number) => {
+    copyFileSync(join(folder, `${days}.key`), client.key);
+    copyFileSync(join(folder, `${days}.pem`), client.cert);
+  };
   certifyClient(400);
   const certify = (days: number) => {
     copyFileSync(join(folder, `${days}.key`), files.key);
