@@ -24,10 +24,11 @@ function cellText(cell: ReportCell, column: ReportColumn): string {
 
 /**
  * A leading apostrophe makes a spreadsheet show the text instead of computing it. A text that begins with apostrophes before a
- * formula gets one more, so that whoever takes one from each that matches has every text as it was.
+ * formula gets one more, so that whoever takes one from each that matches has every text as it was. Spreadsheets of
+ * East Asia take the wide forms of the signs as well. `export` has the rule in SQL (cli/sql/export-macros.sql).
  */
 function withoutFormula(text: string): string {
-  return /^'*(?:[\s\p{Cf}]*[=+\-@|%\t\r]|[\t\r\n])/u.test(text) ? `'${text}` : text;
+  return /^'*(?:[\s\p{Cf}]*[=+\-@|%＝＋－＠\t\r]|[\t\r\n])/u.test(text) ? `'${text}` : text;
 }
 
 function quoted(text: string): string {

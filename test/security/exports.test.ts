@@ -5,11 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, expect, test } from 'vitest';
+import { renderCsv } from '../../reports/render/csv-text.js';
 import { attack } from '../support/hostile/attack.js';
 import { billsync } from '../support/processes/billsync.js';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
 
-const FORMULAS = ['=1+1', '+cmd|calc', '-2+3', '@SUM(A1)', ' =hyperlink("x")', '\t=1', '\u200b=1', '%0A'];
+const FORMULAS = [
+  ...['=1+1', '+cmd|calc', '-2+3', '@SUM(A1)', ' =hyperlink("x")', '\t=1', '\u200b=1', '%0A'],
+  ...['\u00a0=1', '\u3000=1', '\u2028=1', '＝1', '＋1', '－1', '＠SUM(A1)', "'=1", "'' ＝1"],
+];
 const folder = mkdtempSync(join(tmpdir(), 'billsync-export-'));
 
 const shipments = FORMULAS.map((text, at) =>
@@ -37,10 +41,26 @@ test('export --format csv writes no live formula, and every figure as it is', as
   expect(shipments.map((row) => row.tracking_number).sort()).toEqual(
     FORMULAS.map((text) => `'${text}`).sort(),
   );
-  expect(shipments.map((row) => row.billing_cost).sort()).toEqual(['-1.5000', ...Array(7).fill('2.0000')]);
+  expect(shipments.map((row) => row.billing_cost).sort()).toEqual([
+    '-1.5000',
+    ...Array(FORMULAS.length - 1).fill('2.0000'),
+  ]);
+  // The other writer of CSV has the same rule.
+  const column = {
+    name: 'text',
+    type: 'text',
+    scale: 0,
+    unit: null,
+    align: 'left',
+    isDetail: false,
+  } as const;
+  const written = parse(renderCsv({ columns: [column], rows: FORMULAS.map((text) => ({ text })) }), {
+    columns: true,
+  });
+  expect(written).toEqual(FORMULAS.map((text) => ({ text: `'${text}` })));
   const live = [...shipments, ...rows('invoices')]
     .flatMap((row) => Object.values(row))
-    .filter((cell) => /^[\s\p{Cf}]*[=+\-@|%\t\r]/u.test(cell) && !/^-?\d+(\.\d+)?$/.test(cell));
+    .filter((cell) => /^[\s\p{Cf}]*[=+\-@|%＝＋－＠\t\r]/u.test(cell) && !/^-?\d+(\.\d+)?$/.test(cell));
   expect(live).toEqual([]);
   attack('exports: formulas in cells', {
     tries: FORMULAS.length * 4 + 1,
