@@ -5,6 +5,7 @@ import { didYouMean } from '../config/did-you-mean.js';
 import { type EffectiveSettings, loadEffectiveSettings } from '../config/load-settings.js';
 import { SETTING_DEFINITIONS } from '../config/setting-definitions.js';
 import type { Settings } from '../config/settings.js';
+import { readInstant } from '../contract/lenient-values.js';
 import { createScrub, type Scrub } from '../ops/scrub.js';
 import { createOutput, type Output, type OutputForm } from './terminal/output.js';
 import { scrubStderr } from './terminal/scrub-stderr.js';
@@ -144,12 +145,10 @@ export function positiveInteger(text: string): number {
 
 /** For flags that are instants or dates; a date means its first moment in UTC. @returns ISO 8601 UTC */
 export function instant(text: string): string {
-  const form = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/.exec(text);
-  const zoned = form !== null && form[1] !== undefined && form[4] === undefined ? `${text}Z` : text;
-  const time = form === null ? Number.NaN : Date.parse(zoned.replace(' ', 'T'));
-  if (Number.isNaN(time))
-    throw new InvalidArgumentError('It must be an instant such as 2026-03-08T12:00:00Z.');
-  return new Date(time).toISOString();
+  const read = readInstant(text);
+  if (read !== undefined) return new Date(read).toISOString();
+  const forms = 'a day such as 2026-03-08, or an instant such as 2026-03-08T12:00:00Z';
+  throw new InvalidArgumentError(`It must be ${forms}.`);
 }
 
 type SettingPair = readonly [string, string];

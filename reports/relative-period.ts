@@ -41,7 +41,8 @@ export function dayAfter(day: string): string {
 /** So many days later; what is no day stays as it is. */
 export function shifted(day: string, days: number): string {
   const time = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
-  if (Number.isNaN(time)) return day;
+  // `Date` takes 30 February for 2 March.
+  if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== day) return day;
   const moved = new Date(time + days * DAY_MS).toISOString().slice(0, 10);
   // The year 9999 has a last day.
   return moved.startsWith('+') ? day : moved;

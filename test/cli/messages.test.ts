@@ -50,6 +50,16 @@ interface Wrong {
 }
 
 const WRONG: Readonly<Record<string, Wrong>> = {
+  'a day that no month has, before which all would be removed': {
+    args: ['purge', '--before', '2019-02-29', '--dry-run'],
+    exitCode: 2,
+    says: /2019-02-29.*a day such as 2026-03-08, or an instant such as/s,
+  },
+  'a day that no month has, for an instant': {
+    args: ['events', 'list', '--since', '2026-04-31'],
+    exitCode: 2,
+    says: /2026-04-31.*a day such as 2026-03-08, or an instant such as/s,
+  },
   'a setting that is none': {
     args: ['invoices', 'list', '--setting', 'a=b'],
     exitCode: 2,

@@ -74,6 +74,9 @@ describe('the overview', () => {
     expect(spend).toMatchObject({ title: 'Spend of May 2026 against April 2026', currency: 'EUR' });
     expect(spend.totals.map((row: { currency_code: string }) => row.currency_code)).toEqual(['EUR']);
     expect((await get('/?from=yesterday')).status).toBe(400);
+    // No day of May may be counted for it.
+    expect((await get('/reports/carriers?until=2026-04-31')).status).toBe(400);
+    expect((await get('/shipments?until=2026-04-31')).status).toBe(400);
   });
 });
 
