@@ -176,7 +176,7 @@ describe('what a rule finds', () => {
     };
     const watch = watchCosts(options({ pauseMs: 60_000, everyMs: 60_000, now }));
     for (let publication = 0; publication < 50; publication += 1) watch.published();
-    await expect.poll(() => raised.length, { timeout: 60_000 }).toBe(1);
+    await expect.poll(() => raised.length).toBe(1);
     for (let publication = 0; publication < 50; publication += 1) watch.published();
     await watch.close();
     expect([looks, raised.length]).toEqual([1, 1]);
@@ -188,7 +188,7 @@ test('findings that cannot be noted are an alert that says which file', async ()
   await mkdir(costPaths(folder).memoryPath);
   const watch = watchCosts(options({ pauseMs: 60_000, everyMs: 60_000 }));
   await expect
-    .poll(() => raised, { timeout: 60_000 })
+    .poll(() => raised)
     .toMatchObject([{ key: 'cost-rules', detail: `${costPaths(folder).memoryPath}: it is a folder` }]);
   await watch.close();
 });

@@ -152,7 +152,7 @@ describe('pages made ahead', () => {
       },
       { everyMs: 1 },
     );
-    await expect.poll(() => spans.length, { timeout: 5_000 }).toBeGreaterThanOrEqual(4);
+    await expect.poll(() => spans.length).toBeGreaterThanOrEqual(4);
     await warmUp.close();
     const count = spans.length;
     for (const [index, span] of spans.slice(1).entries()) {
@@ -178,13 +178,13 @@ describe('pages that are made ahead', () => {
     expect(made).toEqual([]);
     finish('page');
     await reading;
-    await expect.poll(() => made, { timeout: 5_000 }).toEqual(['/']);
+    await expect.poll(() => made).toEqual(['/']);
     await patient.close();
 
     await publish('next');
     void cache.page('/slow', () => new Promise<string>((done) => (finish = done)));
     const hurried = startWarmUp(cache, { everyMs: 5, putOffMs: 100 });
-    await expect.poll(() => made, { timeout: 5_000 }).toEqual(['/', '/']);
+    await expect.poll(() => made).toEqual(['/', '/']);
     await hurried.close();
     finish('page');
   });
@@ -204,7 +204,7 @@ describe('a dashboard', () => {
     // A program could not be told, so it waits.
     const figures = await fetch(`${running.url}/reports/tenants?format=json`);
     expect(await figures.json()).toMatchObject({ rows: [{ tenant: 'After' }] });
-    await expect.poll(page, { timeout: 20_000 }).not.toContain('A newer publication is being read');
+    await expect.poll(page).not.toContain('A newer publication is being read');
     expect(await page()).toContain('After');
     expect(await page()).not.toContain('Before');
     await running.close();

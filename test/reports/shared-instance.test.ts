@@ -73,7 +73,7 @@ describe('sessions of one published file', () => {
     one.close();
     expect((await other.query(COUNT)).getRowsJson()).toEqual([[inFew]]);
     other.close();
-    await vi.waitFor(async () => expect(await timesOpen()).toBe(0));
+    await expect.poll(timesOpen).toBe(0);
   });
 
   test('each have UTC for their time zone, and can neither set it nor reach another file', async () => {
@@ -92,7 +92,7 @@ describe('sessions of one published file', () => {
     expect(await ask(COUNT)).toBe(inMore);
     expect((await former.query(COUNT)).getRowsJson()).toEqual([[inFew]]);
     former.close();
-    await vi.waitFor(async () => expect(await timesOpen()).toBe(0));
+    await expect.poll(timesOpen).toBe(0);
   });
 });
 
@@ -104,9 +104,9 @@ describe('whoever keeps a published file open', () => {
     expect(byOne).toBeGreaterThan(0);
     await publish(few.path);
     expect(await ask(COUNT)).toBe(inFew);
-    await vi.waitFor(async () => expect(await timesOpen()).toBe(byOne));
+    await expect.poll(timesOpen).toBe(byOne);
     keeper.close();
-    await vi.waitFor(async () => expect(await timesOpen()).toBe(0));
+    await expect.poll(timesOpen).toBe(0);
   });
 
   test('does not hold the room of a file that was replaced and that nobody reads any more', async () => {
@@ -114,7 +114,7 @@ describe('whoever keeps a published file open', () => {
     await ask(COUNT);
     expect(await timesOpen()).toBeGreaterThan(0);
     await publish(more.path);
-    await vi.waitFor(async () => expect(await timesOpen()).toBe(0));
+    await expect.poll(timesOpen).toBe(0);
     keeper.close();
   });
 
@@ -129,8 +129,8 @@ describe('whoever keeps a published file open', () => {
     vi.restoreAllMocks();
     expect(await timesOpen()).toBe(byOne * 2);
     during.close();
-    await vi.waitFor(async () => expect(await timesOpen()).toBe(byOne));
+    await expect.poll(timesOpen).toBe(byOne);
     keeper.close();
-    await vi.waitFor(async () => expect(await timesOpen()).toBe(0));
+    await expect.poll(timesOpen).toBe(0);
   });
 });

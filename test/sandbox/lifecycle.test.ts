@@ -265,7 +265,7 @@ describe('billing schedules', () => {
       everySeconds: 1,
       shipments: 1,
     });
-    await expect.poll(() => sandbox.invoices().length, { timeout: 5_000 }).toBeGreaterThan(0);
+    await expect.poll(() => sandbox.invoices().length).toBeGreaterThan(0);
     sandbox.schedules.edit(scheduleId, { enabled: false });
     expect(sandbox.schedules.list()[0]).toMatchObject({ enabled: false, lastRunAt: expect.any(String) });
   });

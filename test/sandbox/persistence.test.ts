@@ -196,7 +196,7 @@ test('a kill -9 loses nothing that was answered, and a journal cut short opens',
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk.toString();
   });
-  await expect.poll(() => output.split('\n').length, { timeout: 20_000 }).toBeGreaterThan(20);
+  await expect.poll(() => output.split('\n').length).toBeGreaterThan(20);
   child.kill('SIGKILL');
   await new Promise((resolve) => child.once('close', resolve));
   appendFileSync(journalPath(), '{"kind":"invoice","id":"cut sho');

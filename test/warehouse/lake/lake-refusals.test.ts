@@ -161,13 +161,8 @@ test('while one has the lake alone, a writer that comes waits until it has left'
     isOpen = true;
     return warehouse;
   });
-  await vi.waitFor(
-    async () => {
-      const waiting = "select pid from pg_locks where locktype = 'advisory' and not granted";
-      expect(await server.query(settings, waiting)).toHaveLength(1);
-    },
-    { timeout: 60_000, interval: 100 },
-  );
+  const waiting = "select pid from pg_locks where locktype = 'advisory' and not granted";
+  await expect.poll(() => server.query(settings, waiting)).toHaveLength(1);
   expect(isOpen).toBe(false);
   await alone.close();
   await (await second).close();
