@@ -35,10 +35,10 @@ const settings = {
     'test/support/processes/one-duckdb-thread.ts',
   ],
   // Ends what hangs; on a busy machine a slow test is no broken one, and speed is for `npm run bench`.
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
   // As long as `eventually` waits; by default a second, which a busy machine may stand still for.
-  expect: { poll: { timeout: 60_000 } },
+  expect: { poll: { timeout: 120_000 } },
   // By default one core is left idle; most of ours wait for other processes, so one more than there are cores runs. Two more
   // took longer: 683 s instead of 613 s on two cores.
   maxWorkers: Math.max(2, availableParallelism()) + 1,

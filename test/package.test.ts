@@ -66,5 +66,5 @@ describe('the published package', () => {
     expect(stderr).toContain('nothing is left to do');
     expect(stdout).toMatch(/Proved: (\d+) of \1 figures are what the service billed\./);
     expect(exitCode).toBe(0);
-  }, 120_000);
+  });
 });

@@ -27,7 +27,7 @@ beforeAll(async () => {
   vi.stubEnv('AWS_REGION', 'us-east-1');
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
-}, 300_000);
+});
 
 afterAll(async () => {
   vi.unstubAllEnvs();

@@ -35,7 +35,7 @@ let bucket: string;
 beforeAll(async () => {
   server = await startS3Server();
   proxy = await startS3Proxy(server.url);
-}, 300_000);
+});
 
 afterAll(async () => {
   await proxy.stop();

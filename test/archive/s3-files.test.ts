@@ -49,7 +49,7 @@ beforeAll(async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
   client = openS3Client({ endpoint: server.url });
-}, 300_000);
+});
 
 afterAll(async () => {
   vi.unstubAllEnvs();

@@ -6,7 +6,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { aDelivery, deliver, eventually } from '../webhook/a-delivery.js';
+import { eventually } from '../support/eventually.js';
+import { aDelivery, deliver } from '../webhook/a-delivery.js';
 import {
   type Acknowledged,
   checkEndpoint,

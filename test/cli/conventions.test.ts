@@ -207,7 +207,7 @@ describe('billsync', () => {
       2,
       expect.stringContaining('--invoice INV-1 is no'),
     ]);
-  }, 90_000);
+  });
 
   test('ends with 8 and names the process that has the warehouse, also when it is a role that does not start', async () => {
     const held = join(folder, 'held');
@@ -228,7 +228,7 @@ describe('billsync', () => {
       expect(exitCode).toBe(8);
       expect(stderr).toMatch(new RegExp(`process ${process.pid} \\(import\\)`));
     }
-  }, 90_000);
+  });
 
   test('says in words that a file is not there, with 2, and shows the stack to who asks for it only', async () => {
     const [plain, verbose] = await Promise.all([

@@ -39,7 +39,7 @@ beforeAll(async () => {
   await t.warehouse.recordDetails({ invoiceId: VOIDED_BY_SERVICE, status: 'voided', header: {} });
   await t.warehouse.publish();
   await t.warehouse.close();
-}, 60_000);
+});
 afterAll(() => t.close());
 
 describe('a decision that only a person may take', () => {
@@ -74,7 +74,7 @@ describe('a decision that only a person may take', () => {
     expect([empty.exitCode, empty.stderr]).toEqual([2, expect.stringContaining('--reason is empty')]);
     expect([version.exitCode, version.stderr]).toEqual([2, expect.stringContaining('one is no version')]);
     expect([none.exitCode, none.stderr]).toEqual([3, expect.stringContaining('it has 1, 2')]);
-  }, 90_000);
+  });
 
   test('is said by --dry-run and not taken, also while a command holds the warehouse', async () => {
     const held = await lockWarehouse(join(t.dataDir, 'warehouse.lock'), { role: 'import', now: new Date() });
@@ -85,7 +85,7 @@ describe('a decision that only a person may take', () => {
       stderr: expect.stringContaining('Would do it: restore invoice INV-1'),
     });
     expect(await shown(NUMBER)).toMatchObject({ state: 'voided', void_word: 'event', restored_at: null });
-  }, 90_000);
+  });
 
   test('holds at once without a running worker, is told by show with who and why, and outlives a rebuild', async () => {
     const restored = await run('restore', NUMBER, '--reason', 'confirmed by phone', '--yes');
@@ -116,7 +116,7 @@ describe('a decision that only a person may take', () => {
     );
     expect(await runCommand(['rebuild'], { env })).toMatchObject({ exitCode: 0 });
     expect(await audit()).toEqual(told);
-  }, 120_000);
+  });
 });
 
 describe('what keeps failing', () => {
@@ -141,5 +141,5 @@ describe('what keeps failing', () => {
     } finally {
       await dashboard.close();
     }
-  }, 90_000);
+  });
 });

@@ -14,7 +14,7 @@ beforeAll(async () => {
   const file = join(folder, 'invoice.csv');
   writeFileSync(file, aCsv());
   expect(await runCommand(['import', file], { env })).toMatchObject({ exitCode: 0 });
-}, 60_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('no file of a voided invoice is said to count', () => {

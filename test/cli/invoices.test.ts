@@ -17,7 +17,7 @@ beforeAll(async () => {
   const euros = { 'Currency Code': 'EUR', 'Billing Cost': '3.18' };
   writeFileSync(file, aCsv([{}, euros, euros]));
   expect(await runCommand(['import', file], { env })).toMatchObject({ exitCode: 0 });
-}, 90_000);
+});
 
 test('a file in two currencies is told as two amounts', async () => {
   const [list, listed, show, shown] = await Promise.all([
@@ -37,7 +37,7 @@ test('a file in two currencies is told as two amounts', async () => {
       { currency_code: 'USD', shipments: 1, billing_cost: '9.1600' },
     ],
   });
-}, 90_000);
+});
 
 test('what is named and not there ends with 3 and names the nearest', async () => {
   const [tenant, carrier, invoices, events, spelt] = await Promise.all([
@@ -57,7 +57,7 @@ test('what is named and not there ends with 3 and names the nearest', async () =
   expect(events.stderr).toContain('no invoice is INV-nosuch');
   expect(spelt.exitCode).toBe(0);
   expect(JSON.parse(spelt.stdout)).toHaveLength(2);
-}, 90_000);
+});
 
 test('a draft goes by the name of its tenant, as in the list', async () => {
   const named = { tenantId: '11111111-0000-4000-8000-000000000001', tenant: 'Acme' };

@@ -277,7 +277,7 @@ beforeAll(async () => {
       env: { BILLSYNC_DATA_DIR: fixture.folder, ...env },
     })),
   );
-}, 300_000);
+});
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await fixture.remove();

@@ -82,7 +82,7 @@ describe('a role', () => {
     expect(beside.exitCode).not.toBe(0);
     expect(beside.stdout).toMatch(/set base_url, .* in the settings file/);
     expect(beside.stdout).not.toMatch(/billsync init/);
-  }, 90_000);
+  });
 });
 
 test('a package that was packed without the compiled program says how to pack it', () => {

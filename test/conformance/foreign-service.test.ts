@@ -24,7 +24,7 @@ beforeAll(async () => {
   });
   rows = await runSuite(open.context);
   findings = await collectFindings(open.context);
-}, 60_000);
+});
 
 afterAll(async () => {
   await open.close();

@@ -69,7 +69,7 @@ beforeAll(async () => {
   dashboard = await dashboardOver(fixture.path, { guests: [statementPages(statements)] });
   browser = await launchChromium();
   watched = await watchedPage();
-}, 180_000);
+});
 
 beforeEach(async () => {
   watched.strangers.length = 0;

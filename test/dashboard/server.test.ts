@@ -299,7 +299,7 @@ describe('reports', () => {
     expect([figures?.status, figures?.text]).toEqual([503, expect.stringContaining('limit of 4 s')]);
     await hasty.close();
     await slow.remove();
-  }, 60_000);
+  });
 });
 
 /** Whoever asks for the origin of a line waits for ever; every other column is there at once. */

@@ -50,7 +50,7 @@ beforeAll(async () => {
   showing = await dashboardOver(fixture.path, { guests });
   browser = await launchChromium();
   page = await pageWith({ javaScriptEnabled: false });
-}, 180_000);
+});
 afterAll(async () => {
   await browser?.close();
   await acting?.close();

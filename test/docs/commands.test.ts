@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VERBS } from '../../cli/verbs.js';
+import { eventually } from '../support/eventually.js';
 import { publishedStates } from '../support/invariants/published-states.js';
-import { eventually, type RunningRole, startRole } from '../support/processes/billsync.js';
+import { type RunningRole, startRole } from '../support/processes/billsync.js';
 import { runCommand } from '../support/processes/run-command.js';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -78,7 +79,6 @@ describe('the tutorial', () => {
     await eventually(
       () => publishedStates(dataDir),
       (states) => states.size > 20 && ![...states.values()].includes('finalized'),
-      90_000,
     );
     await eventually(
       async () => {
@@ -91,7 +91,6 @@ describe('the tutorial', () => {
       },
       ({ duplicates, states }) =>
         duplicates.length > 0 && states.length > 20 && !states.includes('finalized'),
-      90_000,
     );
   }
 });

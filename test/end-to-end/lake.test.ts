@@ -5,11 +5,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.js';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
 import { serviceSettings } from '../support/foreign-service/service-settings.js';
 import { differences } from '../support/invariants/exact-sums.js';
 import { askJson, billedSums, reportedSums } from '../support/invariants/reported-sums.js';
-import { eventually, type RunningRole, startRole } from '../support/processes/billsync.js';
+import { type RunningRole, startRole } from '../support/processes/billsync.js';
 import { freePort } from '../support/processes/free-port.js';
 import { installDuckDbExtensions } from '../support/tools/duckdb-extensions.js';
 import { type PostgresServer, startPostgres } from '../support/tools/postgres.js';
@@ -44,7 +45,7 @@ beforeAll(async () => {
     headers: { authorization: `Basic ${Buffer.from('service:secret-of-the-endpoint').toString('base64')}` },
     caPem: readFileSync(join(dataDir, 'keys', 'webhook-cert.pem'), 'utf8'),
   });
-}, 90_000);
+});
 
 afterAll(async () => {
   await second?.end('SIGKILL');
@@ -52,7 +53,7 @@ afterAll(async () => {
   await service?.close();
   await postgres?.stop();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 const states = () => askJson<{ state: string }[]>(['invoices', 'list'], env);
 
@@ -72,7 +73,7 @@ test('what one or two workers load into a lake is reported to the fourth decimal
   await bill(4);
   const isSettled = (count: number) => (list: { state: string }[]) =>
     list.length === count && list.every(({ state }) => state === 'loaded' || state === 'voided');
-  await eventually(states, isSettled(4), 60_000);
+  await eventually(states, isSettled(4));
   await expectExact();
 
   second = await startRole(['worker'], {
@@ -84,11 +85,11 @@ test('what one or two workers load into a lake is reported to the fourth decimal
     cwd: folder,
   });
   await bill(8);
-  await eventually(states, isSettled(12), 60_000);
+  await eventually(states, isSettled(12));
   await expectExact();
   const verified = await askJson(['verify', '--full'], env);
   expect(verified).toMatchObject({ drift: [], shipments: 225 });
 
   expect(await second.end('SIGTERM')).toBe(0);
   expect(await up?.end('SIGTERM')).toBe(0);
-}, 240_000);
+});

@@ -4,9 +4,10 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.js';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
 import { createProduct, type Product } from '../support/processes/product.js';
-import { aDelivery, basic, deliver, eventually } from '../webhook/a-delivery.js';
+import { aDelivery, basic, deliver } from '../webhook/a-delivery.js';
 
 let service: ForeignService;
 let product: Product;
@@ -17,7 +18,7 @@ beforeAll(async () => {
   await product.start('up');
   const caPem = readFileSync(join(product.dataDir, 'keys', 'webhook-cert.pem'), 'utf8');
   service.register({ url: product.webhookUrl, headers: { authorization: basic() }, caPem });
-}, 180_000);
+});
 afterAll(async () => {
   await product?.close();
   await service?.close();
@@ -39,7 +40,7 @@ test('says what was received, downloaded, loaded, refused, published and voided'
   const kept = await service.createInvoice({ rows: 3 });
   const gone = await service.createInvoice({ rows: 2 });
   for (const { invoiceId } of [kept, gone]) await service.finalize(invoiceId);
-  await eventually(async () => (await scrape()).get('invoices{state="loaded"}') === 2, 90_000);
+  await eventually(async () => (await scrape()).get('invoices{state="loaded"}') === 2);
   await service.void(gone.invoiceId);
   await service.deliver(service.events[0] ?? '');
   for (let times = 0; times < 2; times += 1) await deliver(product.webhookUrl, `{${times}`);
@@ -55,7 +56,7 @@ test('says what was received, downloaded, loaded, refused, published and voided'
   await eventually(async () => {
     const page = await scrape();
     return page.get('invoices{state="voided"}') === 1 && page.get('quarantine_depth{kind="delivery"}') === 3;
-  }, 60_000);
+  });
 
   const page = await scrape();
   const bytes = [kept, gone].reduce(
@@ -103,7 +104,7 @@ test('says what was received, downloaded, loaded, refused, published and voided'
   const { out } = await product.command('snapshot', '--json');
   const { sequence, published_at } = JSON.parse(out) as { sequence: number; published_at: string };
   // Another may have followed.
-  await eventually(async () => ((await scrape()).get('publication_sequence') ?? 0) >= sequence, 30_000);
+  await eventually(async () => ((await scrape()).get('publication_sequence') ?? 0) >= sequence);
   const later = await scrape();
   const publishedFor = (later.get('publication_timestamp_seconds') ?? 0) - Date.parse(published_at) / 1_000;
   expect(publishedFor).toBeGreaterThanOrEqual(-1);
@@ -119,4 +120,4 @@ test('says what was received, downloaded, loaded, refused, published and voided'
   const { bsize, blocks, bavail } = statfsSync(product.dataDir);
   expect(later.get('disk_size_bytes')).toBe(bsize * blocks);
   expect(Math.abs((later.get('disk_free_bytes') ?? 0) / (bsize * bavail) - 1)).toBeLessThan(0.05);
-}, 240_000);
+});

@@ -4,13 +4,14 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.js';
 import { csvOf } from '../support/foreign-service/foreign-rows.js';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
 import { askACopy } from '../support/invariants/ask-a-copy.js';
 import { createProduct, type Product } from '../support/processes/product.js';
 import { barriersOfNewKinds } from '../support/tools/barriers.js';
 import { launchChromium } from '../support/tools/chromium.js';
-import { deliver, eventually } from '../webhook/a-delivery.js';
+import { deliver } from '../webhook/a-delivery.js';
 
 let service: ForeignService;
 let product: Product;
@@ -29,7 +30,7 @@ beforeAll(async () => {
     httpCredentials: { username: 'ann', password: 'ann-may-act' },
   });
   page = await context.newPage();
-}, 180_000);
+});
 afterAll(async () => {
   await browser?.close();
   await product?.close();
@@ -82,10 +83,10 @@ test('an operator fetches, publishes, imports, pauses, tries again, requeues and
   expect(await press('Look them up')).toContain('The service is asked for 1 invoice');
   expect(await press('Fetch')).toMatch(/Backfill [0-9a-f-]{36} fetches 1 invoice\./);
   await page.getByRole('link', { name: 'Follow its progress' }).click();
-  await eventually(async () => (await text()).includes('1 of 1 done'), 60_000);
+  await eventually(async () => (await text()).includes('1 of 1 done'));
   // It looks again by itself until then.
   await go(new URL(page.url()).pathname);
-  await eventually(() => loaded(missed.invoiceId), 60_000);
+  await eventually(() => loaded(missed.invoiceId));
 
   await go('/operator/agree?action=publish');
   expect(await press('Publish')).toMatch(/Publication \d+: \d+ invoices?, 3 shipments\./);
@@ -98,7 +99,7 @@ test('an operator fetches, publishes, imports, pauses, tries again, requeues and
     new RegExp(`exported by hand\\.csv holds 2 shipments of invoice ${exported.invoiceId}`),
   );
   expect(await press('Import')).toContain('exported by hand.csv: loaded, 2 shipments');
-  await eventually(() => loaded(exported.invoiceId), 60_000);
+  await eventually(() => loaded(exported.invoiceId));
 
   await go('/operator');
   await page.getByRole('link', { name: 'Pause', exact: true }).click();
@@ -132,4 +133,4 @@ test('an operator fetches, publishes, imports, pauses, tries again, requeues and
   }
   const { code, out } = await product.command('audit', 'verify', '--json');
   expect([code, JSON.parse(out)]).toMatchObject([0, { entries: 16, problems: [] }]);
-}, 300_000);
+});

@@ -4,10 +4,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.js';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
 import { serviceSettings } from '../support/foreign-service/service-settings.js';
 import { publishedStates } from '../support/invariants/published-states.js';
-import { billsync, eventually, type RunningRole, startRole } from '../support/processes/billsync.js';
+import { billsync, type RunningRole, startRole } from '../support/processes/billsync.js';
 import { freePort } from '../support/processes/free-port.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-roles-'));
@@ -36,7 +37,7 @@ beforeAll(async () => {
     BILLSYNC_ADMIN_PORT: '0',
     BILLSYNC_OVERDUE_AFTER: '5s',
   };
-}, 60_000);
+});
 
 afterAll(async () => {
   for (const role of running.values()) await role.end('SIGKILL');
@@ -72,8 +73,8 @@ describe('separate roles', () => {
     await bill(3);
     for (const event of service.events) expect(await service.deliver(event)).toBe(200);
     await start('temporal');
-    await eventually(loaded, (count) => count === 3, 60_000);
-  }, 180_000);
+    await eventually(loaded, (count) => count === 3);
+  });
 
   test('each is killed with -9 and started again at once, on the same ports and files', async () => {
     for (const role of ['temporal', 'worker', 'webhook'] as const) {
@@ -83,17 +84,16 @@ describe('separate roles', () => {
     }
     // Sent again by the service, or by a person there: nothing becomes double by it.
     for (const event of service.events) expect(await service.deliver(event)).toBe(200);
-    await eventually(loaded, (count) => count === 9, 90_000);
+    await eventually(loaded, (count) => count === 9);
     const verified = await billsync(['verify', '--full', '--json'], { env });
     expect(JSON.parse(verified.stdout)).toMatchObject({ invoices: 9, shipments: 108, drift: [] });
-  }, 240_000);
+  });
 
   test('a Temporal that knows nothing goes on from what the archive tells', async () => {
     const { invoiceId } = await service.createInvoice({ tenant: 'Plain', rows: 12 });
     await eventually(
       () => publishedStates(dataDir),
       (states) => states.get(invoiceId) === 'draft',
-      60_000,
     );
     await running.get('webhook')?.end('SIGTERM');
     await running.get('temporal')?.end('SIGTERM');
@@ -106,15 +106,14 @@ describe('separate roles', () => {
     await eventually(
       () => billsync(['events', 'replay'], { env }),
       ({ exitCode }) => exitCode === 0,
-      60_000,
     );
-    await eventually(loaded, (count) => count === 10, 90_000);
-  }, 240_000);
+    await eventually(loaded, (count) => count === 10);
+  });
 
   test('each drains on SIGTERM and ends with 0', async () => {
     for (const role of ['webhook', 'worker', 'temporal'] as const) {
       expect(await running.get(role)?.end('SIGTERM'), role).toBe(0);
     }
     expect(service.complaints).toEqual([]);
-  }, 120_000);
+  });
 });

@@ -10,12 +10,13 @@ import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { METRICS } from '../../ops/metric-definitions.js';
 import { processesNaming } from '../../temporal/processes.js';
+import { eventually } from '../support/eventually.js';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
 import { serviceSettings } from '../support/foreign-service/service-settings.js';
 import { differences } from '../support/invariants/exact-sums.js';
 import { publishedStates } from '../support/invariants/published-states.js';
 import { askJson, billedSums, reportedSums } from '../support/invariants/reported-sums.js';
-import { billsync, eventually, type RunningRole, startRole } from '../support/processes/billsync.js';
+import { billsync, type RunningRole, startRole } from '../support/processes/billsync.js';
 import { freePort } from '../support/processes/free-port.js';
 import { useAllThreads } from '../support/processes/one-duckdb-thread.js';
 import { runCommand } from '../support/processes/run-command.js';
@@ -67,7 +68,7 @@ beforeAll(async () => {
     BILLSYNC_ALERT_FILE: join(folder, 'alerts.ndjson'),
   };
   await start();
-}, 90_000);
+});
 
 afterAll(async () => {
   await up?.end('SIGKILL');
@@ -112,7 +113,6 @@ async function untilSettled(count: number): Promise<void> {
     () => publishedStates(dataDir),
     (states) =>
       states.size === count && [...states.values()].every((state) => /^(loaded|voided)$/.test(state)),
-    60_000,
   );
 }
 
@@ -135,13 +135,13 @@ describe('billsync up', () => {
     expect(listed.map(({ state }) => state).sort()).toEqual([...Array(4).fill('loaded'), 'voided']);
     await expectExact();
     expect((await json<{ drift: unknown[] }>('verify', '--full')).drift).toEqual([]);
-  }, 90_000);
+  });
 
   test('refuses a second one beside it, and says who is there', async () => {
     const second = await billsync(['up'], { env, cwd: folder });
     expect(second.exitCode).toBe(8);
     expect(second.stderr).toMatch(String(up.child.pid));
-  }, 60_000);
+  });
 
   test('is found by other commands through the data folder alone', async () => {
     const snapshot = await json<{ sequence: number; shipments: number }>('snapshot');
@@ -151,7 +151,7 @@ describe('billsync up', () => {
     const doctor = await runCommand(['doctor'], { env });
     expect(doctor.stdout).not.toMatch(/✗/);
     expect(doctor.exitCode).toBe(0);
-  }, 90_000);
+  });
 
   test('serves every metric that is documented and no other, by the conventions of Prometheus', async () => {
     // What is published is counted at most every five seconds.
@@ -192,7 +192,7 @@ describe('billsync up', () => {
     expect((await billsync(['backfill', '--ids', '-', '--wait'], { env: beside, input: '' })).exitCode).toBe(
       3,
     );
-  }, 90_000);
+  });
 
   test('keeps its endpoint open while the worker dies, and starts either again on its port', async () => {
     const { invoiceId } = await service.createInvoice({ tenant: 'Plain', rows: 5 });
@@ -229,7 +229,7 @@ describe('billsync up', () => {
         async () => alerts(),
         (text) => text.includes(`"resolved","key":"${key}"`),
       );
-  }, 90_000);
+  });
 
   test('is killed with -9 amid deliveries and comes back at once: nothing lost, nothing double', async () => {
     await stop('SIGKILL');
@@ -248,7 +248,7 @@ describe('billsync up', () => {
     await untilSettled(13);
     await expectExact();
     expect((await json<{ drift: unknown[] }>('verify', '--full')).drift).toEqual([]);
-  }, 180_000);
+  });
 
   test('drains when a terminal interrupts all its processes, and ends with 0, its Temporal server with it', async () => {
     const { pid } = JSON.parse(readFileSync(join(dataDir, 'run', 'temporal.json'), 'utf8')) as {
@@ -265,14 +265,14 @@ describe('billsync up', () => {
     expect(readdirSync(join(dataDir, 'run')).filter((name) => /^[a-z]+\.(json|lock)$/.test(name))).toEqual(
       [],
     );
-  }, 90_000);
+  });
 
   test('does writer work itself once nobody runs', async () => {
     expect((await json<{ drift: unknown[] }>('verify', '--full')).drift).toEqual([]);
     const before = await reportedSums(beside);
     expect((await runCommand(['rebuild', '--quiet'], { env: beside })).exitCode).toBe(0);
     expect(await reportedSums(beside)).toEqual(before);
-  }, 90_000);
+  });
 
   test('was a client that keeps to the specification, and told nobody a secret', () => {
     expect(service.complaints).toEqual([]);

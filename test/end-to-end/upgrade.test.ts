@@ -13,8 +13,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { schemaNumber } from '../../warehouse/schema-number.js';
+import { eventually } from '../support/eventually.js';
 import { publishedStates } from '../support/invariants/published-states.js';
-import { eventually, type RunningRole, startRole } from '../support/processes/billsync.js';
+import { type RunningRole, startRole } from '../support/processes/billsync.js';
 import { freePort } from '../support/processes/free-port.js';
 import { runCommand } from '../support/processes/run-command.js';
 
@@ -86,7 +87,6 @@ test('an older folder is told, taken up, reported as before, and its invoices on
   await eventually(
     () => publishedStates(dataDir),
     (now) => Object.entries(settled).every(([invoiceId, state]) => now.get(invoiceId) === state),
-    90_000,
   );
   expect(await states()).toEqual(settled);
 
@@ -105,4 +105,4 @@ test('an older folder is told, taken up, reported as before, and its invoices on
   // No workflow code met a history that it does not know.
   expect(up.stderr()).not.toMatch(/nondeterminism/i);
   expect(await up.end('SIGTERM')).toBe(0);
-}, 240_000);
+});

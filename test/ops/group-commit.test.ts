@@ -1,5 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { GroupCommit, type GroupLimits } from '../../ops/group-commit.js';
 
 /** One that answers what it was asked, and the groups that it made of it. */
@@ -12,6 +11,10 @@ function recorded(limits: GroupLimits<number>) {
   }, limits);
   return { groups, commit };
 }
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 describe('GroupCommit', () => {
   test('does at once what comes alone, and together what comes meanwhile', async () => {
@@ -82,30 +85,39 @@ describe('GroupCommit', () => {
   });
 
   test('rests before a group that somebody waits for already, never before who comes alone', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
     const { groups, commit } = recorded({ restMs: 50 });
     const [first, ...others] = [1, 2, 3].map((n) => commit.do(n));
     await first;
     const late = commit.do(4);
+    await vi.advanceTimersByTimeAsync(49);
     expect(groups).toEqual([[1]]);
+    await vi.advanceTimersByTimeAsync(1);
     await Promise.all([...others, late]);
     expect(groups).toEqual([[1], [2, 3, 4]]);
-    await setTimeout(100);
+    await vi.advanceTimersByTimeAsync(50);
     const alone = commit.do(5);
     expect(groups).toEqual([[1], [2, 3, 4], [5]]);
     await alone;
-    await setTimeout(1);
+    await vi.advanceTimersByTimeAsync(0);
     const next = commit.do(6);
     expect(groups).toEqual([[1], [2, 3, 4], [5], [6]]);
     await next;
   });
 
   test('gathers behind a group of several though nobody waits yet', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
     const { groups, commit } = recorded({ restMs: 50 });
-    await Promise.all([1, 2, 3].map((n) => commit.do(n)));
-    const first = commit.do(4);
+    const [first, ...others] = [1, 2, 3].map((n) => commit.do(n));
+    await first;
+    await vi.advanceTimersByTimeAsync(50);
+    await Promise.all(others);
+    const fourth = commit.do(4);
     expect(groups).toEqual([[1], [2, 3]]);
-    await setTimeout(5);
-    await Promise.all([first, commit.do(5)]);
+    await vi.advanceTimersByTimeAsync(49);
+    const fifth = commit.do(5);
+    await vi.advanceTimersByTimeAsync(1);
+    await Promise.all([fourth, fifth]);
     expect(groups).toEqual([[1], [2, 3], [4, 5]]);
   });
 

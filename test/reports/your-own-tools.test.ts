@@ -142,7 +142,7 @@ test('Harlequin shows what the report tenants answers', async () => {
   for (const row of rows) {
     expect(shown).toContain([row.tenant, row.currency_code, row.billing_cost].join('|'));
   }
-}, 120_000);
+});
 
 test('every example is named as tested, or is of a tool that is not here', () => {
   expect(page.match(/([*_])\(tested\)\1/g)).toHaveLength(

@@ -1,7 +1,8 @@
 /** Spec 4.6, 6 and 8: how events reach partner endpoints, and what happens when they do not. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { envelope, type Receiver, startReceiver, until } from './support.js';
+import { eventually } from '../support/eventually.js';
+import { envelope, type Receiver, startReceiver } from './support.js';
 
 const RETRY_DELAY_MS = 150;
 /** Of the one test that waits for it. A second answer has to come within it, on a busy machine as well. */
@@ -106,7 +107,7 @@ test('spec 8: the limit is 30 seconds unless it is set', async () => {
   const { registrationId } = usual.registerWebhook({ name: 'a', url: receiver.url });
   receiver.answer = () => null;
   await usual.testEvent(registrationId);
-  await until(() => receiver.requests.length === 1);
+  await eventually(() => receiver.requests.length === 1);
   expect(usual.deliveries()[0]).toMatchObject({ state: 'pending', attempts: [] });
   await usual.close();
 });
@@ -139,7 +140,7 @@ test('registrations are delivered to side by side: a slow one holds up no other'
   patient.registerWebhook({ name: 'slow', url: slow.url, caPem: slow.caPem, active: true });
   patient.registerWebhook({ name: 'quick', url: receiver.url, caPem: receiver.caPem, active: true });
   for (let count = 0; count < 50; count += 1) await patient.createInvoice({ shipments: 1 });
-  await until(() => new Set(receiver.requests.map(({ body }) => body)).size === 50);
+  await eventually(() => new Set(receiver.requests.map(({ body }) => body)).size === 50);
   expect(patient.deliveries().filter(({ state }) => state === 'pending').length).toBeGreaterThanOrEqual(50);
   await patient.close();
   await slow.close();
@@ -174,11 +175,11 @@ test('spec 6.4: a test event says so, for each event type', async () => {
 });
 
 test('a delivery stops when its registration is deleted before the retry', async () => {
-  receiver.answer = () => ({ status: 500 });
-  await sandbox.createInvoice({ shipments: 1 });
-  await until(() => receiver.requests.length === 1);
-  sandbox.deleteWebhook(sandbox.webhooks()[0]?.registrationId ?? '');
-  await sandbox.idle();
+  receiver.answer = () => {
+    sandbox.deleteWebhook(sandbox.webhooks()[0]?.registrationId ?? '');
+    return { status: 500 };
+  };
+  await createAndWait();
   expect(receiver.requests).toHaveLength(1);
   expect(sandbox.deliveries()[0]?.state).toBe('failed');
 });

@@ -7,7 +7,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/service.js';
 import { DataDirLockedError } from '../../sandbox/state/address-file.js';
 import { FolderSettingsError } from '../../sandbox/state/folder-settings.js';
-import { envelope, SpecClient, startReceiver, until } from './support.js';
+import { eventually } from '../support/eventually.js';
+import { envelope, SpecClient, startReceiver } from './support.js';
 
 let dataDir: string;
 const running = new Set<Sandbox>();
@@ -117,7 +118,7 @@ test('a retry that was scheduled at the stop is made after the restart', async (
   const first = await start({ retryDelayMs: 60_000 });
   first.registerWebhook({ name: 'hook', url: receiver.url, caPem: receiver.caPem, active: true });
   await first.createInvoice();
-  await until(() => first.deliveries()[0]?.attempts.length === 1);
+  await eventually(() => first.deliveries()[0]?.attempts.length === 1);
   await stop(first);
   const second = await start();
   await second.idle();
@@ -134,7 +135,7 @@ test('deliveries that wait for a connection at the stop are made after the resta
   const first = await start();
   first.registerWebhook({ name: 'hook', url: receiver.url, caPem: receiver.caPem, active: true });
   for (let count = 0; count < 40; count += 1) await first.createInvoice({ shipments: 1 });
-  await until(() => receiver.requests.length > 0);
+  await eventually(() => receiver.requests.length > 0);
   await stop(first);
   expect(receiver.requests.length).toBeLessThan(40);
   receiver.answer = () => ({ status: 200 });

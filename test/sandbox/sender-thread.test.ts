@@ -8,7 +8,8 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import type { MadeAttempt } from '../../sandbox/delivery/sender.js';
 import { SenderThread } from '../../sandbox/delivery/sender-thread.js';
 import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { type Receiver, startReceiver, until } from './support.js';
+import { eventually } from '../support/eventually.js';
+import { type Receiver, startReceiver } from './support.js';
 
 const TIMEOUT_MS = 2_000;
 /** More than may wait for an endpoint before that is called a burst. */
@@ -125,7 +126,7 @@ test('faults strike deliveries as if there were no thread', async () => {
 test('a delivery that the thread had under way when the sandbox stopped is made again at the next start', async () => {
   receiver.answer = () => null;
   await sandbox.createInvoice({ shipments: 1 });
-  await until(() => receiver.requests.length === 1);
+  await eventually(() => receiver.requests.length === 1);
   await sandbox.close();
   receiver.answer = () => ({ status: 200 });
   sandbox = await start();
@@ -139,7 +140,7 @@ test('a reset stops the thread, and what it had under way is forgotten', async (
   receiver.requests.length = 0;
   receiver.answer = () => null;
   await sandbox.createInvoice({ shipments: 1 });
-  await until(() => receiver.requests.length === 1);
+  await eventually(() => receiver.requests.length === 1);
   await sandbox.reset();
   expect(sandbox.deliveries()).toEqual([]);
   register();

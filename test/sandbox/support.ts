@@ -2,7 +2,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, type Dispatcher, request } from 'undici';
 import { createTlsMaterial } from '../../sandbox/security/tls.js';
 import type { SandboxAccount } from '../../sandbox/service.js';
@@ -125,13 +124,4 @@ export interface Envelope {
 
 export function envelope({ body }: Pick<ReceivedRequest, 'body'>): Envelope {
   return JSON.parse(body) as Envelope;
-}
-
-/** Waits until something is so. @throws Error when it is not after ten seconds */
-export async function until(holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!holds()) {
-    if (performance.now() > deadline) throw new Error('It did not come to be within 10 s.');
-    await sleep(5);
-  }
 }

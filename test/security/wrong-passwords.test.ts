@@ -5,8 +5,9 @@ import type { Alert, Alerts } from '../../ops/alerts.js';
 import { createFailedLogins, type FailedLogins } from '../../ops/failed-logins.js';
 import { createLogger } from '../../ops/log.js';
 import { startWebhook, WRONG_CREDENTIALS } from '../../webhook/server.js';
+import { eventually } from '../support/eventually.js';
 import { attack } from '../support/hostile/attack.js';
-import { aDelivery, basic, deliver, eventually, openParts, testSettings } from '../webhook/a-delivery.js';
+import { aDelivery, basic, deliver, openParts, testSettings } from '../webhook/a-delivery.js';
 
 interface Watched {
   readonly logins: FailedLogins;

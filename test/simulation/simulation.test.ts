@@ -27,7 +27,7 @@ describe('simulation', () => {
     const { failures, replays } = await toldSeeds();
     expect(failures).toEqual([]);
     expect(replays).toBeGreaterThan(5);
-  }, 60_000);
+  });
 
   test('a seed tells the same story twice', async () => {
     const { told } = await toldSeeds();
@@ -35,19 +35,19 @@ describe('simulation', () => {
     await runSeeds({ from: 7, count: 2, onStory: (story) => again.push(story.told) });
     expect(again[0]?.length).toBeGreaterThan(1);
     expect(again).toEqual([told.get(7), told.get(8)]);
-  }, 60_000);
+  });
 
   // The others take more seeds than a test run has time for: `npm run chaos -- simulation --mutant NAME`.
   test('notices workflow code that answers differently when it is replayed', async () => {
     const mutant = 'answers-differently-when-replayed';
     const { failures } = await runSeeds({ from: 1, count: 30, mutant, isFirstEnough: true });
     expect(failures[0]?.wrong[0]).toContain('NonDeterminismError');
-  }, 60_000);
+  });
 
   test('notices a rebuild that forgets what a person decided', async () => {
     const { failures } = await runSeeds({ from: 4, count: 1, mutant: 'restore-forgotten' });
     expect(failures[0]?.wrong[0]).toContain('RebuildLossError');
-  }, 60_000);
+  });
 
   test('every mutant fits the code that it breaks', async () => {
     const { codePath } = await workflowBundle(false);

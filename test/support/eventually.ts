@@ -2,27 +2,35 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** Ends what hangs: a machine that others use as well may take a hundred times as long as one by itself. */
+const DEADLINE_MS = 120_000;
 /** Who waits never asks for more than this part of the time: a question takes processor time from what is waited for. */
 const PART_SPENT_ASKING = 0.1;
+const PAUSE_AT_LEAST_MS = 20;
 const PAUSE_AT_MOST_MS = 500;
 
-/** Asks until the answer is truthy; fails with what was last seen. @param options.every milliseconds between two questions, at least */
+/**
+ * Asks until the answer is the wanted one, by default one that is truthy; an error is another that is not. What it waits for must last:
+ * between two questions a busy machine may take seconds.
+ *
+ * @throws Error after two minutes, with the last answer or error
+ */
 export async function eventually<T>(
   ask: () => Promise<T> | T,
-  { within = 60_000, every = 30 }: { readonly within?: number; readonly every?: number } = {},
+  isWanted: (answer: NonNullable<T>) => boolean = Boolean,
 ): Promise<NonNullable<T>> {
-  const deadline = Date.now() + within;
-  for (;;) {
+  const deadline = Date.now() + DEADLINE_MS;
+  for (let last: unknown; ; ) {
     const askedMs = performance.now();
-    const answer = await ask();
-    if (answer) return answer;
-    if (Date.now() > deadline)
-      throw new Error(`Still ${String(answer)} after ${within} ms: ${ask.toString()}`);
-    await pauseAfter(performance.now() - askedMs, every);
+    try {
+      const answer = await ask();
+      if (answer !== undefined && answer !== null && isWanted(answer)) return answer;
+      last = JSON.stringify(answer);
+    } catch (error) {
+      last = error instanceof Error ? error.stack : error;
+    }
+    if (Date.now() > deadline) throw new Error(`Still not so after ${DEADLINE_MS} ms: ${ask}\nLast: ${last}`);
+    const tookMs = performance.now() - askedMs;
+    await sleep(Math.max(PAUSE_AT_LEAST_MS, Math.min(tookMs / PART_SPENT_ASKING, PAUSE_AT_MOST_MS)));
   }
-}
-
-/** Between two questions: longer after one that took long. */
-export async function pauseAfter(tookMs: number, atLeastMs: number): Promise<void> {
-  await sleep(Math.max(atLeastMs, Math.min(tookMs / PART_SPENT_ASKING, PAUSE_AT_MOST_MS)));
 }

@@ -21,7 +21,7 @@ describe('kill -9 of the writer', () => {
     expect(result).toMatchObject(SOUND);
     expect(result.loads).toBeGreaterThan(0);
     expect(result.batches).toBeGreaterThan(0);
-  }, 120_000);
+  });
 });
 
 describe('a full disk', () => {
@@ -36,7 +36,7 @@ describe('a full disk', () => {
     await kill(again);
     expect(await inspect(workshop)).toMatchObject(SOUND);
     workshop.remove();
-  }, 120_000);
+  });
 });
 
 describe('a damaged file', () => {
@@ -44,7 +44,7 @@ describe('a damaged file', () => {
     const result = await runDamage({ flips: 3, seed: 11 });
     expect(result.wrongAnswers).toEqual([]);
     expect(result.rebuilt).toBe(result.found);
-  }, 120_000);
+  });
 
   test.each(['before_truncate', 'before_header', 'after_free_list_write', 'before_wal_finish'] as const)(
     'a checkpoint that dies %s leaves everything that was committed',
@@ -73,7 +73,7 @@ describe('a damaged WAL', () => {
       workshop.remove();
     }
     live.remove();
-  }, 120_000);
+  });
 
   test('of another warehouse, it is refused and a rebuild helps', async () => {
     const [one, other] = [await liveCopies(), await liveCopies()];
@@ -90,7 +90,7 @@ describe('a damaged WAL', () => {
     expect(await inspect(workshop)).toMatchObject({ ...SOUND, loads: one.loads });
     expect(workshop.rebuilds).toEqual(['inspect']);
     for (const each of [workshop, foreign, one, other]) each.remove();
-  }, 120_000);
+  });
 });
 
 describe('snapshots during loads', () => {
@@ -98,7 +98,7 @@ describe('snapshots during loads', () => {
     const result = await runSnapshots({ snapshots: 4, seed: 5 });
     expect(result).toMatchObject({ snapshots: 4, inconsistent: [], readersThatFailed: [] });
     expect(result.loads).toBeGreaterThan(0);
-  }, 120_000);
+  });
 });
 
 /** A checkpoint that stops at a point of its own, as a crash there would. */

@@ -15,7 +15,6 @@ import { openQuarantine } from '../../inbox/quarantine-folder.js';
 import { createHealth, type Health } from '../../ops/health.js';
 import { createLogger, type Logger } from '../../ops/log.js';
 import { createMetrics, type Metrics } from '../../ops/metrics.js';
-import { eventually as until } from '../support/eventually.js';
 
 export const PARTNER = '11111111-1111-1111-1111-111111111111';
 
@@ -144,9 +143,4 @@ export async function deliver(
     headers: response.headers,
     body: (text === '' ? {} : JSON.parse(text)) as Reply['body'],
   };
-}
-
-/** Asks until the condition holds. @throws Error the deadline passed */
-export async function eventually(holds: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
-  await until(holds, { within: withinMs, every: 10 });
 }

@@ -9,7 +9,8 @@ import { openInbox } from '../../inbox/inbox.js';
 import { FsyncError } from '../../ops/flush.js';
 import { type Forwarder, type ForwarderDeps, startForwarder } from '../../webhook/forwarder.js';
 import { createReceiver } from '../../webhook/receive-delivery.js';
-import { aDelivery, eventually, openParts, type Parts } from './a-delivery.js';
+import { eventually } from '../support/eventually.js';
+import { aDelivery, openParts, type Parts } from './a-delivery.js';
 
 const open: Forwarder[] = [];
 const TIMING = { pollMs: 20, firstBackoffMs: 20, sendDeadlineMs: 200 };

@@ -11,7 +11,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Settings } from '../../config/settings.js';
 import { FsyncError } from '../../ops/flush.js';
 import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.js';
-import { aDelivery, basic, deliver, eventually, openParts, type Parts } from './a-delivery.js';
+import { eventually } from '../support/eventually.js';
+import { aDelivery, basic, deliver, openParts, type Parts } from './a-delivery.js';
 
 const open: Webhook[] = [];
 

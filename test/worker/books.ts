@@ -24,7 +24,5 @@ async function loaded({ warehouse }: RunningWorker): Promise<ReadonlyMap<string,
 
 /** Resolves once all that was billed is loaded, row by row and to the fourth decimal, and nothing else is. */
 export async function settled(rig: Rig, worker: RunningWorker): Promise<void> {
-  await eventually(async () => differences(billed(rig), await loaded(worker)).length === 0, {
-    every: 100,
-  });
+  await eventually(async () => differences(billed(rig), await loaded(worker)).length === 0);
 }

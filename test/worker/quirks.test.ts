@@ -462,13 +462,10 @@ test('every invoice ends as the service has it', async () => {
     });
   };
   let last: readonly string[] = ['nothing was looked at'];
-  await eventually(
-    async () => {
-      last = await unsettled();
-      return last.length === 0;
-    },
-    { every: 200 },
-  ).catch(() => undefined);
+  await eventually(async () => {
+    last = await unsettled();
+    return last.length === 0;
+  }).catch(() => undefined);
   expect(last).toEqual([]);
   const told = rig
     .logged()

@@ -62,10 +62,10 @@ describe('worker', () => {
     await rig.service.createInvoice();
     await rig.forward();
     const publication = () => rig.health.report().components.publication;
-    await eventually(async () => publication()?.isHealthy === false, { every: 100 });
+    await eventually(async () => publication()?.isHealthy === false);
     expect(rig.logged()).toContain('alert raised: Nothing new is published');
     await rm(published, { recursive: true });
-    await eventually(async () => publication()?.isHealthy === true, { every: 100 });
+    await eventually(async () => publication()?.isHealthy === true);
     expect(rig.logged()).toContain('alert resolved: Nothing new is published');
   });
 
@@ -96,9 +96,7 @@ describe('worker', () => {
     const workflowId = `invoice/test/${rig.service.partnerId}/${unheard.invoiceId}`;
     await ask((client) => client.workflow.getHandle(workflowId).terminate());
     await rig.service.finalize(unheard.invoiceId);
-    await eventually(async () => (await ask((client) => askReconcile(client, rig.route))).watched === 1, {
-      every: 250,
-    });
+    await eventually(async () => (await ask((client) => askReconcile(client, rig.route))).watched === 1);
     await settled(rig, worker);
   });
 
@@ -109,7 +107,7 @@ describe('worker', () => {
     // As slow as a proof of many files is, until its progress was heard of.
     warehouse.verify = async (options) => {
       options?.onProgress?.(2, 5);
-      await eventually(async () => heard.length > 0, { every: 50 });
+      await eventually(async () => heard.length > 0);
       return prove(options);
     };
     try {

@@ -68,7 +68,7 @@ test('a thread that answers goes on, however long it is asked one thing after th
     await once(thread, 'message');
   }
   expect(await thread.terminate()).toBe(1);
-}, 20_000);
+});
 
 test('a worker whose thread was ended begins again, and loads what came meanwhile', async () => {
   const begun = noteThreads();

@@ -53,7 +53,7 @@ const PARTS = {
 beforeAll(async () => {
   temporal = await connectForTests();
   workers = await startWorkers(temporal, queues, { billing: {}, warehouse: PARTS });
-}, 120_000);
+});
 afterAll(async () => {
   await workers.stop();
   await temporal.close();

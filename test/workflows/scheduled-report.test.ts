@@ -66,7 +66,7 @@ beforeAll(async () => {
       }),
   });
   workers = await startWorkers(temporal, queues, { billing: {}, warehouse: activities });
-}, 120_000);
+});
 
 afterAll(async () => {
   await removeReportSchedule(temporal.client, settings, name);

@@ -107,7 +107,7 @@ async function announceWhileTelling(backfills: number) {
       const { events } = await underTest.handle().fetchHistory();
       return events?.some((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes);
     };
-    await eventually(isTelling, { every: 5 });
+    await eventually(isTelling);
     const { runId } = await underTest.handle().describe();
     await underTest.send(anEvent('invoice_finalized'));
     const run = fixture.client.workflow.getHandle(underTest.handle().workflowId, runId);

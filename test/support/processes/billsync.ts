@@ -3,7 +3,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { builtProgram, sharedCache } from '../../../scripts/built-program.js';
-import { pauseAfter } from '../eventually.js';
 
 export const BILLSYNC = await builtProgram();
 
@@ -120,30 +119,5 @@ export async function startRole(
     const exited = once(child, 'exit') as Promise<[number | null]>;
     kill();
     return (await exited)[0];
-  }
-}
-
-/** Asks until the answer is the wanted one; the last answer, or error, is in the failure. */
-export async function eventually<T>(
-  ask: () => Promise<T>,
-  isWanted: (answer: T) => boolean,
-  withinMs = 30_000,
-): Promise<T> {
-  const deadline = Date.now() + withinMs;
-  let last: unknown = null;
-  for (;;) {
-    const askedMs = performance.now();
-    try {
-      const answer = await ask();
-      if (isWanted(answer)) return answer;
-      last = answer;
-    } catch (error) {
-      last = error;
-    }
-    if (Date.now() > deadline)
-      throw new Error(
-        `Not as wanted within ${withinMs} ms; last: ${last instanceof Error ? last.stack : JSON.stringify(last)}`,
-      );
-    await pauseAfter(performance.now() - askedMs, 200);
   }
 }

@@ -60,7 +60,7 @@ test('rows lie in the bucket, are read from there, verified, and rebuilt beside 
     shown,
   );
   await t.close();
-}, 120_000);
+});
 
 test('a bucket that is not there is a setting that is wrong, told when the lake is opened', async () => {
   const settings = await server.aLake(makeDataDir(), 's3://nowhere/billing');
@@ -71,4 +71,4 @@ test('a bucket that is not there is a setting that is wrong, told when the lake 
     subject: `s3://nowhere/billing at ${s3.url}`,
     hint: 'make the bucket, or name another one in BILLSYNC_LAKE_DATA',
   });
-}, 60_000);
+});

@@ -378,4 +378,4 @@ test('loads, events and a publication that come at once do not wait for each oth
     goOn();
     vi.restoreAllMocks();
   }
-}, 30_000);
+});
