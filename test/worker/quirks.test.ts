@@ -29,7 +29,8 @@ let worker: RunningWorker;
 beforeAll(async () => {
   // Asked about before its event is heard, an invoice would be brought by a URL that announces otherwise.
   // Tokens live so shortly that each way of wording one comes up.
-  rig = await aRig({}, { overdueAfter: ['1 min'] }, { tokenLifetimeSeconds: 1 });
+  const pace = { overdueAfter: ['1 min'], repairAfter: ['30 ms'] } as const;
+  rig = await aRig({}, pace, { tokenLifetimeSeconds: 1 });
   await rig.startTemporal();
   worker = await rig.startWorker();
   await worker.ready;
